@@ -1,0 +1,1 @@
+import {hello} from 'nestjs-payment-acceptance'; console.log(hello);
