@@ -3,6 +3,10 @@ export default {
   testEnvironment: 'node',
   // Libraries resolve to their sources, so a test never runs against an old build.
   testEnvironmentOptions: { customExportConditions: ['payment-source', 'node', 'node-addons'] },
+  globalSetup: '<rootDir>/test/support/database-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/database-teardown.mjs',
+  reporters: ['default', '<rootDir>/scripts/lib/jest-reporter.mjs'],
+  maxWorkers: 2,
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/libs/[^/]+/dist'],

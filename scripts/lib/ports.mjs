@@ -1,0 +1,33 @@
+import net from 'node:net';
+import { CommandError } from './lifecycle.mjs';
+
+export const host = '127.0.0.1';
+
+export async function freePort() {
+  const server = await listen(0);
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The port that the environment variable names, or the default. Fails where it is no port, or in use. */
+export async function portFrom(variable, defaultPort) {
+  const text = process.env[variable] || String(defaultPort);
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new CommandError(`${variable}=${text} is not a port.`);
+  try {
+    const server = await listen(port);
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  } catch (error) {
+    const reason = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code})`;
+    throw new CommandError(`Port ${port} ${reason}: set ${variable} to another one, or stop what uses it.`);
+  }
+}
+
+function listen(port) {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}

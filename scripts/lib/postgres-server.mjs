@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError } from './lifecycle.mjs';
+import { freePort, host } from './ports.mjs';
+import { processInfo } from './process-info.mjs';
+
+/** How a server treats its data. A temporary one forgets it: no flushing, and an end without a checkpoint. */
+export const modes = {
+  lasting: { initdb: [], server: [], stop: 'INT' },
+  temporary: {
+    initdb: ['--no-sync'],
+    server: ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
+    stop: 'QUIT',
+  },
+};
+
+/** $0 of the keeper: tells it from other shells. */
+const KEEPER = 'nest-payment-acceptance-keeper';
+const keeperScript = fs.readFileSync(new URL('./postgres-keeper.sh', import.meta.url), 'utf8');
+const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+
+/**
+ * Starts a server on `home`/data, making that first where it is missing. No other process may do the same meanwhile.
+ * It ends with us, however we end; `remove` says whether its home then goes too.
+ */
+export async function startServer({ home, user, binaries, mode, remove = false }) {
+  const data = path.join(home, 'data');
+  if (!fs.existsSync(data)) await initialise({ home, user, binaries, mode });
+  refuseOtherVersion(data, binaries);
+  // What wrote it is gone, but its process id may be in use again, and then the server would refuse to start.
+  fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
+
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const keeper = keep({ home, user, binaries, mode, remove, port });
+    const ended = once(keeper, 'exit').then(([code]) => code);
+    if (await becomesReady(data, keeper)) return { url: urlOf(home, port), keeper, ended };
+    const log = read(path.join(home, 'log'));
+    if (attempt === 3 || !/address already in use/i.test(log)) {
+      throw new CommandError(`PostgreSQL did not start (${home}):\n${log.trim().split('\n').slice(-10).join('\n')}`);
+    }
+  }
+}
+
+/** The server that runs on `home`, if one does: `{ pid, url, ready, kept }`. `kept`: it will end with who started it. */
+export function findServer(home) {
+  const [pidLine, folder, , port, , , , state] = read(path.join(home, 'data/postmaster.pid')).split('\n');
+  const pid = Number(pidLine);
+  const server = processInfo(pid);
+  if (!server?.command.includes('postgres') || !server.command.includes(`-D ${folder}`)) return undefined;
+  const kept = processInfo(server.ppid)?.command.includes(KEEPER) ?? false;
+  return { pid, url: urlOf(home, port), ready: state?.trim() === 'ready', kept };
+}
+
+/** Stops a server whose keeper is gone, more firmly with time. */
+export async function endServer(home) {
+  for (const [signal, seconds] of [
+    ['SIGINT', 10],
+    ['SIGQUIT', 5],
+    ['SIGKILL', 5],
+  ]) {
+    const server = findServer(home);
+    if (!server) return;
+    try {
+      process.kill(server.pid, signal);
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+    for (let waited = 0; waited < seconds * 20 && findServer(home); waited++) await sleep(50);
+  }
+}
+
+/** Makes the data folder aside and renames it when complete: one that is there is whole, even if we were killed. */
+async function initialise({ home, user, binaries, mode }) {
+  const password = path.join(home, 'password');
+  const making = path.join(home, 'data.partial');
+  fs.rmSync(making, { recursive: true, force: true });
+  fs.rmSync(password, { force: true });
+  fs.writeFileSync(password, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
+  if (user) fs.chownSync(password, user.uid, user.gid);
+
+  const access = ['-U', 'postgres', '-A', 'password', `--pwfile=${password}`];
+  const args = ['-D', making, ...access, '-E', 'UTF8', '--no-locale', ...mode.initdb];
+  const child = spawn(path.join(binaries.bin, 'initdb'), args, {
+    ...user,
+    cwd: home,
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new CommandError(`initdb failed in ${home}:\n${errors.trim()}`);
+  fs.renameSync(making, path.join(home, 'data'));
+}
+
+function refuseOtherVersion(data, { major }) {
+  const made = Number(read(path.join(data, 'PG_VERSION')));
+  if (made === major) return;
+  throw new CommandError(
+    `The data in ${data} is PostgreSQL ${made}'s, and only PostgreSQL ${major} is here. ` +
+      'Install that version, set DATABASE_URL, or remove the folder to begin anew.',
+  );
+}
+
+function keep({ home, user, binaries, mode, remove, port }) {
+  const server = [path.join(binaries.bin, 'postgres'), '-D', path.join(home, 'data'), '-p', String(port)];
+  const settings = [`listen_addresses=${host}`, 'unix_socket_directories=', 'max_connections=200'];
+  const args = [...server, ...settings.flatMap((setting) => ['-c', setting]), ...mode.server];
+  const keeper = spawn(
+    '/bin/sh',
+    ['-c', keeperScript, KEEPER, remove ? home : '', path.join(home, 'log'), mode.stop, ...args],
+    // A session of its own: Ctrl-C in our terminal is not for it.
+    { ...user, cwd: '/', env: environment, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+  );
+  keeper.stdin.on('error', () => {});
+  return keeper;
+}
+
+/** The server notes in postmaster.pid how far it is (so does pg_ctl learn it). */
+async function becomesReady(data, keeper) {
+  const home = path.dirname(data);
+  for (const end = Date.now() + 120_000; Date.now() < end; await sleep(20)) {
+    if (keeper.exitCode !== null || keeper.signalCode !== null) return false;
+    const server = findServer(home);
+    if (server?.ready && processInfo(server.pid)?.ppid === keeper.pid) return true;
+  }
+  keeper.stdin.end();
+  return false;
+}
+
+function urlOf(home, port) {
+  return `postgres://postgres:${read(path.join(home, 'password')).trim()}@${host}:${port}/postgres`;
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { databaseUser } from './database-user.mjs';
+import { beforeExit } from './lifecycle.mjs';
+import { withLock } from './lock.mjs';
+import { findPostgres } from './postgres-binaries.mjs';
+import { findLastingHome, findTemporaryHomes, makeLastingHome, makeTemporaryHome } from './postgres-homes.mjs';
+import { endServer, findServer, modes, startServer } from './postgres-server.mjs';
+import { dataFolder } from './project.mjs';
+
+/*
+ * A real PostgreSQL without any set-up: real programs out of an npm package (or the system's), a folder, a free port.
+ * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not.
+ */
+
+/** A server for one run. Its data disappears with it. */
+export async function startTemporaryPostgres() {
+  const user = databaseUser();
+  const binaries = await findPostgres(user);
+  await sweep(user);
+  const home = makeTemporaryHome(user);
+  beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
+  return stoppable(home, await startServer({ home, user, binaries, mode: modes.temporary, remove: true }));
+}
+
+/** The project's lasting server: started, or shared (`shared: true`) with another command that has started it. */
+export async function startLastingPostgres() {
+  return withLock(path.join(dataFolder, 'postgres.lock'), async () => {
+    const home = findLastingHome() ?? makeLastingHome();
+    const user = databaseUser(home);
+    for (let server = findServer(home); server; server = findServer(home)) {
+      if (server.kept && server.ready)
+        return { url: server.url, shared: true, stop() {}, ended: new Promise(() => {}) };
+      // Without its keeper nobody would ever stop it. With one it is stopping now.
+      if (server.kept) await sleep(50);
+      else await endServer(home);
+    }
+    const binaries = await findPostgres(user);
+    return stoppable(home, await startServer({ home, user, binaries, mode: modes.lasting }));
+  });
+}
+
+function stoppable(home, { url, keeper, ended }) {
+  const stop = async () => {
+    keeper.stdin.end();
+    await Promise.race([ended, sleep(20_000, undefined, { ref: false })]);
+    await endServer(home);
+  };
+  beforeExit(stop);
+  return { url, ended, stop };
+}
+
+/** Ends and removes temporary servers that a kill -9 of everything around them has left behind. */
+async function sweep(user) {
+  for (const home of findTemporaryHomes(user)) {
+    const server = findServer(home);
+    if (server?.kept) continue;
+    // One without a server may be starting just now.
+    const age = Date.now() - (fs.statSync(home, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (!server && age < 600_000) continue;
+    await endServer(home);
+    fs.rmSync(home, { recursive: true, force: true });
+  }
+}
