@@ -1,1 +1,38 @@
-export const hello: string = 'hi';
+export type { AnswerHold, ApiOperation, ApiRequest } from './api/request-log.js';
+export type { Redirect } from './callbacks/redirect.js';
+export { signatureOf } from './callbacks/signature.js';
+export type { Clock } from './common/clock.js';
+export type { Duration } from './common/duration.js';
+export { SandboxError } from './common/errors.js';
+export {
+  type BillView,
+  type PayInput,
+  type PayResult,
+  PaymentSandbox,
+  type ReplayInput,
+} from './console/payment-sandbox.js';
+export type {
+  Amount,
+  Bill,
+  Callback,
+  CallbackTry,
+  Currency,
+  Instant,
+  Payment,
+  PaymentStatus,
+  PlannedStatus,
+  Shop,
+  ShopSettings,
+} from './model/entities.js';
+export type {
+  FaultDocument,
+  FaultSettings,
+  PostbackFault,
+  PostbackFaultSettings,
+  RequestFault,
+  RequestFaultSettings,
+} from './model/fault-document.js';
+export type { PaymentSandboxOptions, ShopInput } from './model/options.js';
+export { PaymentSandboxModule } from './payment-sandbox.module.js';
+export { TEST_CARDS, type TestCard } from './payments/test-cards.js';
+export { type RunningSandbox, startPaymentSandbox, type StartOptions } from './start-payment-sandbox.js';

@@ -1,0 +1,77 @@
+import { serviceTime } from '../common/clock.js';
+import { JsonNumber, jsonText } from '../common/json-text.js';
+import type { Bill, Payment } from '../model/entities.js';
+
+/** An answer of the API; its body is JSON, but where a fault spoils it. */
+export interface ApiAnswer {
+  status: number;
+  body: string;
+  /** Default `application/json`. */
+  type?: string;
+}
+
+/** A refusal of the API. The rows of section 7 carry the documented status and message; the shape of the body is assumed. */
+export class ApiRefusal extends Error {
+  private constructor(
+    readonly status: number,
+    message: string,
+    private readonly more: Record<string, unknown> = {},
+  ) {
+    super(message);
+  }
+
+  static readonly unauthenticated = (): ApiRefusal => new ApiRefusal(401, 'Unauthenticated');
+  static readonly merchantNotFound = (): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_not_found');
+  static readonly merchantBanned = (): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_banned');
+  static readonly billNotFound = (): ApiRefusal => new ApiRefusal(403, 'api:error.bill_not_found');
+  static readonly tooManyPayments = (): ApiRefusal => new ApiRefusal(400, 'api:error.too_many_payments');
+
+  /** Not shown; assumed. */
+  static invalid(field: string, message: string): ApiRefusal {
+    return new ApiRefusal(400, message, { errors: { [field]: [message] } });
+  }
+
+  /** Not shown; assumed. */
+  static other(status: number, message: string): ApiRefusal {
+    return new ApiRefusal(status, message);
+  }
+
+  get answer(): ApiAnswer {
+    return { status: this.status, body: jsonText({ message: this.message, success: false, ...this.more }) };
+  }
+}
+
+/** 2.2: in this answer `success` is a text. */
+export function createdAnswer(bill: Bill, payUrl: string): ApiAnswer {
+  return {
+    status: 200,
+    body: jsonText({
+      success: 'true',
+      link_url: `${payUrl}/link/${bill.id}`,
+      link_page_url: `${payUrl}/transfer/${bill.id}`,
+      bill_id: bill.id,
+    }),
+  };
+}
+
+/** 4.2: here `success` is a boolean. The order, oldest first, is assumed. */
+export function paymentsAnswer(payments: readonly Payment[]): ApiAnswer {
+  return { status: 200, body: jsonText({ data: payments.map(paymentFields), success: true }) };
+}
+
+/** 2.3; `commission` and the `account_…` fields are assumed, typed clients read them. */
+function paymentFields(payment: Payment): Record<string, unknown> {
+  return {
+    id: payment.id,
+    bill_id: payment.billId,
+    status: payment.status,
+    amount: new JsonNumber(payment.amount),
+    amount_received: new JsonNumber(payment.amountReceived),
+    commission: new JsonNumber(payment.commission),
+    account_amount: new JsonNumber(payment.amountReceived),
+    account_currency_code: payment.currency,
+    from_card: payment.fromCard,
+    currency_in: payment.currency,
+    created_at: serviceTime(payment.createdAt),
+  };
+}

@@ -1,0 +1,76 @@
+import busboy from 'busboy';
+import { Readable } from 'node:stream';
+import { SandboxError } from '../common/errors.js';
+import { readBytes, type SandboxRequest } from '../common/http.js';
+import { isFields } from '../common/input.js';
+import { jsonText, parseJsonWithNumbersAsText } from '../common/json-text.js';
+
+/** The parameters of an API call, each once, as text. What is null or absent is not there. */
+export type Parameters = Map<string, string>;
+
+/**
+ * Reads the parameters wherever a client may put them: the query string, and a multipart, form or JSON body of any
+ * method. The last of several values counts, and the body before the query (assumed; documented is multipart).
+ */
+export async function readParameters(request: SandboxRequest): Promise<Parameters> {
+  const url = request.originalUrl ?? request.url ?? '';
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  return new Map([...new URLSearchParams(query), ...(await readBody(request))]);
+}
+
+type Pairs = Iterable<readonly [string, string]>;
+
+async function readBody(request: SandboxRequest): Promise<Pairs> {
+  if (request.body !== undefined && !request.rawBody) return fromParsed(request.body);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return [];
+  const type = (request.headers['content-type'] ?? '').toLowerCase();
+  if (type.startsWith('multipart/')) return fromMultipart(bytes, request.headers['content-type'] ?? '');
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  const looksLikeJson = /^\s*\{/.test(text);
+  return type.includes('json') || (looksLikeJson && !type.includes('form'))
+    ? fromJson(text)
+    : new URLSearchParams(text);
+}
+
+function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(new SandboxError(400, 'The multipart body cannot be read'));
+    const pairs: [string, string][] = [];
+    try {
+      const parser = busboy({ headers: { 'content-type': type }, defParamCharset: 'utf8' });
+      parser.on('field', (name, value) => pairs.push([name, value]));
+      parser.on('file', (_name, file) => file.resume());
+      parser.on('close', () => resolve(pairs));
+      parser.on('error', refuse);
+      Readable.from([bytes]).pipe(parser);
+    } catch {
+      refuse();
+    }
+  });
+}
+
+/** Numbers keep the text they were sent as; a `custom` that is an object becomes JSON text. */
+function fromJson(text: string): Pairs {
+  if (text.trim() === '') return [];
+  let exact: unknown;
+  let plain: unknown;
+  try {
+    exact = parseJsonWithNumbersAsText(text);
+    plain = JSON.parse(text);
+  } catch {
+    throw new SandboxError(400, 'The body is not valid JSON');
+  }
+  if (!isFields(exact) || !isFields(plain)) return [];
+  const compound = Object.entries(plain).filter(([, value]) => typeof value === 'object');
+  return fromParsed({ ...exact, ...Object.fromEntries(compound) });
+}
+
+/** A body that a host's parser has read before us: the best that can be had of it. */
+function fromParsed(body: unknown): Pairs {
+  if (!isFields(body)) return [];
+  return Object.entries(body).flatMap(([name, value]): [string, string][] => {
+    if (value === null || value === undefined) return [];
+    return [[name, typeof value === 'object' ? jsonText(value) : String(value as string | number | boolean)]];
+  });
+}

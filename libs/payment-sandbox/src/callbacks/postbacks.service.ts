@@ -1,0 +1,203 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { durationMs } from '../common/duration.js';
+import { SandboxError } from '../common/errors.js';
+import { randomId } from '../common/ids.js';
+import { FaultDice } from '../faults/fault-dice.js';
+import type { Bill, Callback, Payment, Shop } from '../model/entities.js';
+import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { SandboxStore } from '../storage/store.js';
+import { post } from './post.js';
+import { postbackBody, postbackFields, resigned } from './postback.js';
+
+const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
+const MOST_IN_FLIGHT = 32;
+
+/** Makes postbacks, and delivers each until it is answered with HTTP 200 exactly or no try is left. */
+@Injectable()
+export class PostbacksService {
+  private readonly inFlight = new Map<string, Promise<void>>();
+  private readonly closed = new AbortController();
+  private readonly retryDelaysMs: number[];
+  private readonly timeoutMs: number;
+
+  constructor(
+    private readonly store: SandboxStore,
+    private readonly clock: SandboxClock,
+    private readonly dice: FaultDice,
+    @Inject(SANDBOX_OPTIONS) options: PaymentSandboxOptions,
+  ) {
+    const delays = options.postbackRetryDelays ?? DEFAULT_RETRY_DELAYS;
+    this.retryDelaysMs = delays.map((delay) => durationMs(delay, 'postbackRetryDelays'));
+    this.timeoutMs = durationMs(options.postbackTimeout ?? '10s', 'postbackTimeout');
+  }
+
+  /** The postbacks that a payment's result causes, faults included; to be committed together with that result. */
+  prepare(shop: Shop, bill: Bill, payment: Payment): Callback[] {
+    if (shop.resultUrl === null) return [];
+    const faults = this.dice.forPostback(payment.status);
+    const genuine = postbackFields(shop, bill, payment);
+    const change = faults.get('change');
+    const changed = { ...genuine, ...change?.set };
+    const callback = this.make(bill.id, payment.id, 'postback', change?.resign ? resigned(changed, shop) : changed);
+    const delay = faults.get('delay');
+    if (delay) callback.nextTryAt = this.clock.instant(durationMs(delay.by ?? '1m', 'by'));
+    const reorder = faults.get('reorder');
+    if (reorder && !this.waiting().some((waiting) => waiting.held)) {
+      callback.held = true;
+      callback.nextTryAt = this.clock.instant(durationMs(reorder.within ?? '1m', 'within'));
+    }
+    if (faults.has('drop')) Object.assign(callback, { state: 'dropped', nextTryAt: null, held: false });
+    const duplicate = faults.get('duplicate');
+    const copies = Array.from({ length: duplicate ? (duplicate.copies ?? 1) : 0 }, () => ({
+      ...callback,
+      id: randomId(),
+      kind: 'duplicate' as const,
+    }));
+    const forge = faults.get('forge');
+    const forged = forge ? [this.makeForged(shop, bill, payment, forge.set)] : [];
+    return [...forged, callback, ...copies];
+  }
+
+  /** Sends the fields of a callback again as a callback of its own, with those of `set` in place of the old ones. */
+  replay(id: string, set: Record<string, string> = {}, resign = false): Callback {
+    const original = this.store.callbacks.get(id);
+    if (!original) throw new SandboxError(404, `There is no callback ${id}`);
+    const shop = this.shopOf(original.billId);
+    const fields = { ...original.fields, ...set };
+    const callback = this.make(original.billId, original.paymentId, 'replay', resign ? resigned(fields, shop) : fields);
+    this.store.commit({ callback });
+    return callback;
+  }
+
+  /** Sends a postback that the service never issued: SUCCESS over the billed amount, unless `set` says otherwise. */
+  forge(bill: Bill, set?: Record<string, string>): Callback {
+    const callback = this.makeForged(this.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
+    this.store.commit({ callback });
+    return callback;
+  }
+
+  /** The instant of the next try that can be started; undefined where there is none, or too many are under way. */
+  nextDueAt(): number | undefined {
+    if (this.inFlight.size >= MOST_IN_FLIGHT) return undefined;
+    let next: number | undefined;
+    for (const callback of this.waiting()) {
+      const due = Date.parse(callback.nextTryAt ?? '');
+      if (next === undefined || due < next) next = due;
+    }
+    return next;
+  }
+
+  /** Starts every try that is due, as far as not too many are under way. */
+  startDue(): void {
+    const now = this.clock.now();
+    for (const callback of this.waiting()) {
+      if (this.inFlight.size >= MOST_IN_FLIGHT || this.closed.signal.aborted) return;
+      if (Date.parse(callback.nextTryAt ?? '') > now) continue;
+      const ended = this.tryOnce(callback.id).finally(() => this.inFlight.delete(callback.id));
+      this.inFlight.set(callback.id, ended);
+    }
+  }
+
+  /** The tries that are under way. None of them rejects. */
+  underWay(): Promise<void>[] {
+    return [...this.inFlight.values()];
+  }
+
+  /** Ends the tries under way without counting them: after a restart they are made again. */
+  async close(): Promise<void> {
+    this.closed.abort();
+    await Promise.all(this.underWay());
+  }
+
+  private waiting(): Callback[] {
+    return [...this.store.pending].flatMap((id) => (this.inFlight.has(id) ? [] : (this.store.callbacks.get(id) ?? [])));
+  }
+
+  private async tryOnce(id: string): Promise<void> {
+    const callback = this.store.callbacks.get(id);
+    if (!callback) return;
+    // The address of now, not of then: a shop that moved gets the redeliveries at its new place.
+    const { resultUrl, postbackFormat } = this.shopOf(callback.billId);
+    const at = this.clock.instant();
+    const started = performance.now();
+    const answer =
+      resultUrl === null
+        ? { status: null, body: '', error: 'the shop has no Result URL' }
+        : await this.send(resultUrl, callback, postbackFormat);
+    if (this.closed.signal.aborted) return;
+    const durationMs = Math.round(performance.now() - started);
+    this.record({ ...callback, tries: [...callback.tries, { at, url: resultUrl ?? '', ...answer, durationMs }] });
+  }
+
+  private async send(url: string, callback: Callback, format: Shop['postbackFormat']) {
+    try {
+      await this.store.durable(); // nothing is told that a kill could make untrue
+    } catch (error) {
+      return { status: null, body: '', error: String(error) };
+    }
+    const { type, text } = postbackBody(callback.fields, format);
+    return post(url, type, text, this.timeoutMs, this.closed.signal);
+  }
+
+  private record(callback: Callback): void {
+    const delivered = callback.tries.at(-1)?.status === 200;
+    const delay = this.retryDelaysMs[callback.tries.length - 1];
+    const next: Callback = { ...callback, held: false };
+    if (delivered || delay === undefined) {
+      next.state = delivered ? 'delivered' : 'givenUp';
+      next.nextTryAt = null;
+    } else {
+      next.nextTryAt = this.clock.instant(delay);
+    }
+    this.store.commit({ callback: next }, ...this.overtaken(callback));
+  }
+
+  /** The callbacks that were held back for a later one to go first: that has now happened. */
+  private overtaken(by: Callback): { callback: Callback }[] {
+    return this.waiting()
+      .filter((held) => held.held && by.kind === 'postback' && held.id !== by.id && held.createdAt <= by.createdAt)
+      .map((held) => ({ callback: { ...held, held: false, nextTryAt: this.clock.instant() } }));
+  }
+
+  private make(
+    billId: string,
+    paymentId: string | null,
+    kind: Callback['kind'],
+    fields: Record<string, string>,
+  ): Callback {
+    const now = this.clock.instant();
+    return {
+      id: randomId(),
+      billId,
+      paymentId,
+      kind,
+      fields,
+      state: 'pending',
+      createdAt: now,
+      nextTryAt: now,
+      held: false,
+      tries: [],
+    };
+  }
+
+  /** As a payer could make it: with the digest that its browser carries in a redirect, which does not cover Status. */
+  private makeForged(shop: Shop, bill: Bill, payment: Payment | undefined, set?: Record<string, string>): Callback {
+    const fields = {
+      Status: 'SUCCESS',
+      InvId: bill.orderId,
+      Commission: '0.00',
+      CurrencyIn: payment?.currency ?? bill.currency,
+      OutSum: payment?.amount ?? bill.amount,
+      TrsId: bill.id,
+      ...(bill.custom === null ? {} : { custom: bill.custom }),
+    };
+    return this.make(bill.id, payment?.id ?? null, 'forged', { ...resigned(fields, shop), ...set });
+  }
+
+  private shopOf(billId: string): Shop {
+    const shop = this.store.shops.get(this.store.bills.get(billId)?.shopId ?? '');
+    if (!shop) throw new Error(`Bill ${billId} has no shop`);
+    return shop;
+  }
+}

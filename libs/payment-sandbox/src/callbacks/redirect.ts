@@ -1,0 +1,28 @@
+import type { Bill, Payment, Shop } from '../model/entities.js';
+import { signatureOf } from './signature.js';
+
+/** Where the payer's browser goes after a payment, and the form fields that it posts there (2.4, 4.3). */
+export interface Redirect {
+  url: string;
+  fields: Record<string, string>;
+}
+
+/**
+ * The redirect after a payment that has a result; null before that, and where the shop has set no address for it.
+ * The reference shapes also carry an Authorization header, which a browser's form cannot send.
+ */
+export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect | null {
+  const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';
+  const url = payment.status === 'SUCCESS' ? shop.successUrl : shop.failUrl;
+  if (!final || url === null) return null;
+  return {
+    url,
+    fields: {
+      InvId: bill.orderId,
+      OutSum: payment.amount,
+      CurrencyIn: payment.currency,
+      ...(bill.custom === null ? {} : { custom: bill.custom }),
+      SignatureValue: signatureOf(payment.amount, bill.orderId, shop.apiToken),
+    },
+  };
+}

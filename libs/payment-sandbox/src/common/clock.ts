@@ -1,0 +1,18 @@
+/** Where the sandbox takes the time from. */
+export interface Clock {
+  /** Milliseconds since 1970-01-01T00:00:00Z. */
+  now(): number;
+}
+
+/** The clock of the machine. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** `2026-11-21T06:15:00.000Z`: texts of this one form sort as the instants do. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** `2026-11-21 06:15:00`: `Y-m-d H:i:s` of the specification (2.3); that it is UTC is assumed. */
+export function serviceTime(iso: string): string {
+  return iso.slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,50 @@
+/**
+ * Exact decimals. Amounts travel as text with two decimals (`"100.05"`) and are computed as whole minor units
+ * (`10005n`); no amount ever becomes a `number`.
+ */
+const PATTERN = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+/** A decimal: `unscaled / 10 ** scale`. */
+export interface Decimal {
+  unscaled: bigint;
+  scale: number;
+}
+
+/** Reads `100`, `100.05`, `.5`, `1e+06`, `1.0005E+02`; `undefined` for what is not a decimal of reasonable length. */
+export function parseDecimal(text: string): Decimal | undefined {
+  const match = PATTERN.exec(text.trim());
+  if (!match || text.length > 64) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  if (whole === '' && fraction === '') return undefined;
+  const magnitude = BigInt(whole + fraction);
+  const unscaled = sign === '-' ? -magnitude : magnitude;
+  const scale = fraction.length - Number(exponent);
+  return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
+}
+
+/** Minor units of an amount with at most two decimals that are not zero; `undefined` where more would be lost. */
+export function parseMinor(text: string): bigint | undefined {
+  const decimal = parseDecimal(text);
+  if (!decimal) return undefined;
+  if (decimal.scale <= 2) return decimal.unscaled * 10n ** BigInt(2 - decimal.scale);
+  const surplus = 10n ** BigInt(decimal.scale - 2);
+  return decimal.unscaled % surplus === 0n ? decimal.unscaled / surplus : undefined;
+}
+
+/** `10005n` → `"100.05"`. */
+export function formatMinor(minor: bigint): string {
+  const digits = (minor < 0n ? -minor : minor).toString().padStart(3, '0');
+  return `${minor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** Minor units of an amount that this sandbox itself wrote. */
+export function minorOf(amount: string): bigint {
+  const minor = parseMinor(amount);
+  if (minor === undefined) throw new TypeError(`Not an amount: ${amount}`);
+  return minor;
+}
+
+/** `numerator / denominator`, half up, for values that are not negative. */
+export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
+  return (2n * numerator + denominator) / (2n * denominator);
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import { SandboxError } from './errors.js';
+
+/** What the sandbox reads of a request. A host's own body parser may have been there first. */
+export interface SandboxRequest extends IncomingMessage {
+  body?: unknown;
+  rawBody?: Buffer;
+  originalUrl?: string;
+}
+
+const LARGEST_BODY = 1024 * 1024;
+
+/** The bytes of the body, of at most 1 MiB. */
+export async function readBytes(request: SandboxRequest): Promise<Buffer> {
+  if (request.rawBody) return request.rawBody;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // The rest is still read, and thrown away: a client that is writing sees the refusal instead of a broken pipe.
+    if (size <= LARGEST_BODY) chunks.push(chunk);
+  }
+  if (size > LARGEST_BODY) throw new SandboxError(400, 'The body is larger than 1 MiB');
+  return Buffer.concat(chunks);
+}
+
+/** The body of a control call: JSON whatever its Content-Type says; `undefined` where there is none. */
+export async function readJson(request: SandboxRequest): Promise<unknown> {
+  if (request.body !== undefined && !request.rawBody) return request.body;
+  const text = (await readBytes(request)).toString('utf8');
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new SandboxError(400, 'The body is not valid JSON');
+  }
+}

@@ -1,0 +1,21 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** An unguessable identifier of 16 letters and digits: it stands in addresses that payers open. */
+export function randomId(): string {
+  let id = '';
+  while (id.length < 16) {
+    for (const byte of randomBytes(24)) {
+      // 248 is the largest multiple of 62 within a byte; beyond it some letters would come up more often.
+      if (byte < 248 && id.length < 16) id += ALPHABET.charAt(byte % 62);
+    }
+  }
+  return id;
+}
+
+/** Compares two secrets in a time that depends on neither. */
+export function equalSecrets(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

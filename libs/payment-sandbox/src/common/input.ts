@@ -1,0 +1,61 @@
+import { SandboxError } from './errors.js';
+
+export type Fields = Record<string, unknown>;
+
+/** A JSON object that holds none but the `allowed` fields. `undefined` and `null` read as an empty one. */
+export function readFields(value: unknown, what: string, allowed: readonly string[]): Fields {
+  const fields = value ?? {};
+  if (!isFields(fields)) throw new SandboxError(400, `${what} must be a JSON object`);
+  for (const name of Object.keys(fields)) {
+    if (!allowed.includes(name)) {
+      throw new SandboxError(400, `${what}: unknown field ${quote(name)}; known are ${allowed.join(', ')}`);
+    }
+  }
+  return fields;
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The named field as one of `values`, or `undefined` where it is absent. */
+export function readChoice<T extends string>(fields: Fields, name: string, values: readonly T[]): T | undefined {
+  const value = fields[name];
+  if (value === undefined) return undefined;
+  const choice = values.find((candidate) => candidate === value);
+  if (choice === undefined) throw new SandboxError(400, `${name} must be one of ${values.map(quote).join(', ')}`);
+  return choice;
+}
+
+/** The named field as true or false, or `undefined` where it is absent. */
+export function readFlag(fields: Fields, name: string): boolean | undefined {
+  const value = fields[name];
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw new SandboxError(400, `${name} must be true or false`);
+}
+
+/** The named field as a whole number within the bounds, or `undefined` where it is absent. */
+export function readWhole(fields: Fields, name: string, least: number, most: number): number | undefined {
+  const value = fields[name];
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw new SandboxError(400, `${name} must be a whole number from ${least} to ${most}`);
+}
+
+/** The named field as an object of texts (a callback's fields to set), or `undefined` where it is absent. */
+export function readTexts(fields: Fields, name: string): Record<string, string> | undefined {
+  const value = fields[name];
+  if (value === undefined) return undefined;
+  if (!isFields(value)) throw new SandboxError(400, `${name} must be an object of fields and their text values`);
+  const texts: Record<string, string> = {};
+  for (const [key, text] of Object.entries(value)) {
+    if (typeof text !== 'string')
+      throw new SandboxError(400, `${name}.${key} must be text: all values of a callback are`);
+    texts[key] = text;
+  }
+  return texts;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,117 @@
+import {
+  Catch,
+  Controller,
+  Delete,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Req,
+  UseFilters,
+} from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { SandboxError } from '../common/errors.js';
+import { readJson, type SandboxRequest } from '../common/http.js';
+import { readFields } from '../common/input.js';
+import type { FaultDocument } from '../model/fault-document.js';
+import type { ShopInput } from '../model/options.js';
+import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandbox.js';
+
+/** Answers what the sandbox refuses with its status and message. */
+@Catch(SandboxError)
+class RefusalFilter implements ExceptionFilter<SandboxError> {
+  catch(refusal: SandboxError, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<ServerResponse>();
+    response.writeHead(refusal.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ message: refusal.message, success: false }));
+  }
+}
+
+/**
+ * The control interface. It hands bodies over unread: {@link PaymentSandbox} checks every field of its inputs, whatever
+ * their declared types.
+ */
+@Controller('sandbox')
+@UseFilters(RefusalFilter)
+export class ConsoleController {
+  constructor(private readonly sandbox: PaymentSandbox) {}
+
+  @Get('shops')
+  shops() {
+    return this.sandbox.shops();
+  }
+
+  @Get('shops/:id')
+  shop(@Param('id') id: string) {
+    return this.sandbox.shop(id);
+  }
+
+  @Put('shops/:id')
+  async putShop(@Param('id') id: string, @Req() request: SandboxRequest) {
+    return this.sandbox.putShop(id, (await readJson(request)) as Partial<ShopInput>);
+  }
+
+  @Get('bills')
+  bills() {
+    return this.sandbox.bills();
+  }
+
+  @Get('bills/:id')
+  bill(@Param('id') id: string) {
+    return this.sandbox.bill(id);
+  }
+
+  @Post('bills/:id/pay')
+  @HttpCode(200)
+  async pay(@Param('id') id: string, @Req() request: SandboxRequest) {
+    return this.sandbox.pay(id, (await readJson(request)) as PayInput);
+  }
+
+  @Post('bills/:id/forge')
+  @HttpCode(200)
+  async forge(@Param('id') id: string, @Req() request: SandboxRequest) {
+    return this.sandbox.forge(id, (await readJson(request)) as { set?: Record<string, string> });
+  }
+
+  @Post('payments/:id/complete')
+  @HttpCode(200)
+  async complete(@Param('id') id: string, @Req() request: SandboxRequest) {
+    return this.sandbox.complete(id, (await readJson(request)) as { outcome: 'success' | 'fail' });
+  }
+
+  @Post('callbacks/:id/replay')
+  @HttpCode(200)
+  async replay(@Param('id') id: string, @Req() request: SandboxRequest) {
+    return this.sandbox.replay(id, (await readJson(request)) as ReplayInput);
+  }
+
+  @Get('faults')
+  faults() {
+    return this.sandbox.faults();
+  }
+
+  @Put('faults')
+  async putFaults(@Req() request: SandboxRequest) {
+    return this.sandbox.setFaults((await readJson(request)) as FaultDocument);
+  }
+
+  @Delete('faults')
+  clearFaults() {
+    return this.sandbox.clearFaults();
+  }
+
+  @Get('clock')
+  clock() {
+    return { now: this.sandbox.now() };
+  }
+
+  @Post('clock')
+  @HttpCode(200)
+  async advanceClock(@Req() request: SandboxRequest) {
+    const { advance } = readFields(await readJson(request), 'The clock', ['advance']);
+    return { now: await this.sandbox.advanceClock(advance as '0s') };
+  }
+}

@@ -1,0 +1,237 @@
+import { Injectable } from '@nestjs/common';
+import { type AnswerHold, type ApiOperation, type ApiRequest, RequestLog } from '../api/request-log.js';
+import { PostbacksService } from '../callbacks/postbacks.service.js';
+import { type Redirect, redirectOf } from '../callbacks/redirect.js';
+import { formatMinor, parseMinor } from '../common/decimal.js';
+import { type Duration, durationMs } from '../common/duration.js';
+import { SandboxError } from '../common/errors.js';
+import { type Fields, readChoice, readFields, readFlag, readTexts } from '../common/input.js';
+import { FaultDice } from '../faults/fault-dice.js';
+import {
+  type Bill,
+  type Callback,
+  CURRENCIES,
+  type Currency,
+  type Instant,
+  type Payment,
+  type Shop,
+} from '../model/entities.js';
+import { type FaultDocument, readFaultDocument } from '../model/fault-document.js';
+import type { ShopInput } from '../model/options.js';
+import { mergeShopSettings } from '../model/shop-settings.js';
+import { LARGEST_MINOR } from '../payments/amounts.js';
+import { PaymentsService } from '../payments/payments.service.js';
+import { cardDigits } from '../payments/test-cards.js';
+import { Timetable } from '../payments/timetable.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { SandboxStore } from '../storage/store.js';
+
+/** A bill with its payments, oldest first, and every postback made for it, with its tries and their answers. */
+export interface BillView extends Bill {
+  /** Whether a payment succeeded. */
+  paid: boolean;
+  payments: Payment[];
+  callbacks: Callback[];
+}
+
+/** How to pay: what is left out follows the card and the bill. */
+export interface PayInput {
+  /** A card number, with or without spaces. Default `4111 1111 1111 1111`, which succeeds. */
+  card?: string;
+  /** The result, whatever the card says. */
+  outcome?: 'success' | 'fail';
+  /** What the payer pays in all, as exact text. Default: what is due. */
+  amount?: string;
+  /** Default: the bill's. */
+  currency?: Currency;
+}
+
+export interface PayResult {
+  payment: Payment;
+  /** Where the payer's browser goes now; null while there is no result, or where the shop set no address for it. */
+  redirect: Redirect | null;
+}
+
+export interface ReplayInput {
+  /** Fields to set before it is sent. */
+  set?: Record<string, string>;
+  /** Sign the fields again by section 5, as only the service could. Default false. */
+  resign?: boolean;
+}
+
+const DEFAULT_CARD = '4111 1111 1111 1111';
+
+/**
+ * The sandbox, to be set up, driven and looked at: what the control interface does under `/sandbox`, as typed methods.
+ * Every input is checked at run time too; what is refused is a {@link SandboxError}. What was changed is durable when
+ * the promise resolves.
+ */
+@Injectable()
+export class PaymentSandbox {
+  constructor(
+    private readonly store: SandboxStore,
+    private readonly clock: SandboxClock,
+    private readonly dice: FaultDice,
+    private readonly postbacks: PostbacksService,
+    private readonly payments: PaymentsService,
+    private readonly timetable: Timetable,
+    private readonly log: RequestLog,
+  ) {}
+
+  /** The last 10,000 requests to the API, oldest first. */
+  get requests(): readonly ApiRequest[] {
+    return this.log.requests;
+  }
+
+  shops(): Shop[] {
+    return [...this.store.shops.values()];
+  }
+
+  shop(id: string): Shop {
+    return found(this.store.shops.get(id), `There is no shop ${id}`);
+  }
+
+  /** Makes a shop, or changes the settings that are given. */
+  async putShop(id: string, settings: Partial<ShopInput>): Promise<Shop> {
+    if (!/^[\w.~-]{1,100}$/.test(id)) {
+      throw new SandboxError(400, 'A shop id is 1 to 100 letters, digits and the characters . _ ~ -');
+    }
+    const shop: Shop = { id, ...mergeShopSettings(settings, this.store.shops.get(id)) };
+    const rival = this.shops().find((other) => other.apiToken === shop.apiToken && other.id !== id);
+    if (rival) throw new SandboxError(400, `The apiToken is that of the shop ${rival.id}: a token names one shop`);
+    this.store.commit({ shop });
+    await this.store.durable();
+    return shop;
+  }
+
+  /** Every bill, oldest first. */
+  bills(): (Bill & { paid: boolean })[] {
+    return [...this.store.bills.values()].map((bill) => ({ ...bill, paid: this.payments.isPaid(bill.id) }));
+  }
+
+  bill(id: string): BillView {
+    return {
+      ...this.billOf(id),
+      paid: this.payments.isPaid(id),
+      payments: this.store.paymentsOf(id),
+      callbacks: this.store.callbacksOf(id),
+    };
+  }
+
+  /** Pays as the payer's page does, also a bill that is paid already. The postback goes out. */
+  async pay(billId: string, input: PayInput = {}): Promise<PayResult> {
+    const bill = this.billOf(billId);
+    const fields = readFields(input, 'A payment', ['card', 'outcome', 'amount', 'currency']);
+    const payment = this.payments.pay(bill, {
+      card: readCard(fields),
+      outcome: readChoice(fields, 'outcome', ['success', 'fail']),
+      amount: readAmount(fields),
+      currency: readChoice(fields, 'currency', CURRENCIES),
+    });
+    return this.result(payment);
+  }
+
+  /**
+   * Gives a payment its result now: one that is still NEW or PROCESS, or a late success after a failure. A payment that
+   * succeeded becomes FAIL only with `force`: the specification has no such change.
+   */
+  async complete(paymentId: string, input: { outcome: 'success' | 'fail'; force?: boolean }): Promise<PayResult> {
+    const fields = readFields(input, 'A completion', ['outcome', 'force']);
+    const outcome = readChoice(fields, 'outcome', ['success', 'fail']);
+    if (!outcome) throw new SandboxError(400, 'outcome must be "success" or "fail"');
+    return this.result(this.payments.complete(paymentId, outcome, readFlag(fields, 'force') ?? false));
+  }
+
+  /** Sends a postback again, optionally changed, as a callback of its own. */
+  async replay(callbackId: string, input: ReplayInput = {}): Promise<Callback> {
+    const fields = readFields(input, 'A replay', ['set', 'resign']);
+    const callback = this.postbacks.replay(callbackId, readTexts(fields, 'set'), readFlag(fields, 'resign'));
+    await this.store.durable();
+    return callback;
+  }
+
+  /** Sends a postback that the service never issued: Status SUCCESS for the bill, unless `set` says otherwise. */
+  async forge(billId: string, input: { set?: Record<string, string> } = {}): Promise<Callback> {
+    const fields = readFields(input, 'A forgery', ['set']);
+    const callback = this.postbacks.forge(this.billOf(billId), readTexts(fields, 'set'));
+    await this.store.durable();
+    return callback;
+  }
+
+  /** The faults in force. */
+  faults(): FaultDocument {
+    return this.store.faults;
+  }
+
+  /** Puts these faults in force, in place of those before; their dice start from the seed. */
+  async setFaults(faults: FaultDocument): Promise<FaultDocument> {
+    this.dice.put(readFaultDocument(faults));
+    await this.store.durable();
+    return this.store.faults;
+  }
+
+  clearFaults(): Promise<FaultDocument> {
+    return this.setFaults({});
+  }
+
+  /** The instant by the sandbox's clock. */
+  now(): Instant {
+    return this.clock.instant();
+  }
+
+  /**
+   * Moves the sandbox's clock on, through everything that is due on the way: planned results, and redeliveries with
+   * their answers awaited. Resolves with the instant it then is.
+   */
+  async advanceClock(by: Duration): Promise<Instant> {
+    await this.timetable.advance(durationMs(by, 'advance'));
+    await this.store.durable();
+    return this.now();
+  }
+
+  /** Resolves when every postback that is due by the sandbox's clock has gone out and been answered. */
+  async settled(): Promise<void> {
+    await this.timetable.settled();
+    await this.store.durable();
+  }
+
+  /**
+   * Holds up the API's answers (of one operation, or both) until released. The requests are served meanwhile: a held
+   * answer tells what was true when it was made.
+   */
+  holdAnswers(operation?: ApiOperation): AnswerHold {
+    return this.log.hold(operation);
+  }
+
+  private billOf(id: string): Bill {
+    return found(this.store.bills.get(id), `There is no bill ${id}`);
+  }
+
+  private async result(payment: Payment): Promise<PayResult> {
+    await this.store.durable();
+    const bill = this.billOf(payment.billId);
+    return { payment, redirect: redirectOf(this.shop(bill.shopId), bill, payment) };
+  }
+}
+
+function found<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw new SandboxError(404, message);
+  return value;
+}
+
+function readCard(fields: Fields): string {
+  const card = fields['card'] ?? DEFAULT_CARD;
+  const digits = typeof card === 'string' ? cardDigits(card) : undefined;
+  if (!digits) throw new SandboxError(400, 'card must be the text of a valid card number');
+  return digits;
+}
+
+function readAmount(fields: Fields): string | undefined {
+  const amount = fields['amount'];
+  if (amount === undefined) return undefined;
+  const minor = typeof amount === 'string' || typeof amount === 'number' ? parseMinor(String(amount)) : undefined;
+  if (minor === undefined || minor < 1n || minor > LARGEST_MINOR) {
+    throw new SandboxError(400, 'amount must be from 0.01 to 99999999.99 with at most two decimals, such as "100.05"');
+  }
+  return formatMinor(minor);
+}

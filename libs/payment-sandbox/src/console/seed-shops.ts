@@ -1,0 +1,26 @@
+import { mergeShopSettings } from '../model/shop-settings.js';
+import type { ShopInput } from '../model/options.js';
+import type { ShopSettings } from '../model/entities.js';
+import type { SandboxStore } from '../storage/store.js';
+
+/**
+ * Makes the shops that the options name. In a shop that is there already, a setting follows its seed as long as it is
+ * what the last seed made it; one that was changed through the control interface stays.
+ */
+export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
+  for (const [id, input] of Object.entries(shops)) {
+    const seed = mergeShopSettings(input, undefined);
+    const present = store.shops.get(id);
+    const before = store.seeded.get(id) ?? {};
+    const kept = present ? changedSince(before, present) : {};
+    store.commit({ shop: { id, ...seed, ...kept } }, { seeded: { shopId: id, settings: seed } });
+  }
+}
+
+function changedSince(
+  seed: Partial<ShopSettings>,
+  { id: _id, ...present }: ShopSettings & { id: string },
+): Partial<ShopSettings> {
+  const changed = Object.entries(present).filter(([name, value]) => value !== seed[name as keyof ShopSettings]);
+  return Object.fromEntries(changed);
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type FaultDocument,
+  type FaultSettings,
+  POSTBACK_FAULTS,
+  type PostbackFault,
+  type PostbackFaultSettings,
+  REQUEST_FAULTS,
+  type RequestFault,
+  type RequestFaultSettings,
+} from '../model/fault-document.js';
+import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import { SandboxStore } from '../storage/store.js';
+
+/**
+ * Decides which faults happen. Every fault has a sequence of its own, made from the seed, so the n-th chance of one
+ * fault comes out the same whatever the others do. The sequences start over when faults are put, and at a restart.
+ */
+@Injectable()
+export class FaultDice {
+  private chances = new Map<string, number>();
+  private happened = new Map<string, number>();
+
+  constructor(
+    private readonly store: SandboxStore,
+    @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
+  ) {}
+
+  /** Puts a new document in force, in place of the one before. */
+  put(document: FaultDocument): void {
+    this.chances = new Map();
+    this.happened = new Map();
+    this.store.commit({ faults: document });
+  }
+
+  /** The faults that this request meets, with their settings. */
+  forRequest(operation: 'create' | 'payments'): Map<RequestFault, RequestFaultSettings> {
+    return this.throwAll(
+      REQUEST_FAULTS,
+      'requests',
+      this.store.faults.requests,
+      (fault, settings: RequestFaultSettings) => {
+        const listOnly = fault === 'billNotFound' || fault === 'tooManyPayments';
+        return [operation, undefined].includes(settings.operation ?? (listOnly ? 'payments' : undefined));
+      },
+    );
+  }
+
+  /** The faults that this postback meets, with their settings. */
+  forPostback(status: string): Map<PostbackFault, PostbackFaultSettings> {
+    return this.throwAll(
+      POSTBACK_FAULTS,
+      'postbacks',
+      this.store.faults.postbacks,
+      (_fault, settings: PostbackFaultSettings) => settings.status === undefined || settings.status === status,
+    );
+  }
+
+  private throwAll<N extends string, S extends FaultSettings>(
+    faults: readonly N[],
+    group: string,
+    inForce: Partial<Record<N, number | S>> | undefined,
+    concerns: (fault: N, settings: S) => boolean,
+  ): Map<N, S> {
+    const met = new Map<N, S>();
+    for (const fault of faults) {
+      const value = inForce?.[fault];
+      if (value === undefined) continue;
+      const settings = (typeof value === 'number' ? { p: value } : value) as S;
+      if (concerns(fault, settings) && this.happens(`${group}.${fault}`, settings)) met.set(fault, settings);
+    }
+    return met;
+  }
+
+  private happens(name: string, { p = 1, times = Infinity }: FaultSettings): boolean {
+    const chance = this.chances.get(name) ?? 0;
+    const happened = this.happened.get(name) ?? 0;
+    this.chances.set(name, chance + 1);
+    const seed = this.store.faults.seed ?? this.options.seed ?? 1;
+    const digest = createHash('sha256').update(`${seed}:${name}:${chance}`).digest();
+    if (happened >= times || digest.readUIntBE(0, 6) / 2 ** 48 >= p) return false;
+    this.happened.set(name, happened + 1);
+    return true;
+  }
+}

@@ -1,0 +1,120 @@
+import type { FaultDocument } from './fault-document.js';
+
+/** Currencies of the redirect field `CurrencyIn` (2.4). That a bill takes the same three is assumed: `RUB` occurs. */
+export const CURRENCIES = ['RUB', 'USD', 'EUR'] as const;
+export type Currency = (typeof CURRENCIES)[number];
+
+/** Payment statuses (2.3). */
+export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL';
+
+/** An amount as exact text with two decimals: `"100.05"`. */
+export type Amount = string;
+
+/** An instant, `2026-11-21T06:15:00.000Z`, on the sandbox's clock. */
+export type Instant = string;
+
+/** What a shop can set. The specification speaks of shop settings without listing them, so their names are our own. */
+export interface ShopSettings {
+  /** Bearer token of the API, and key of the redirect signature (section 5). */
+  apiToken: string;
+  /** Where the payer is sent after a successful payment (4.3). Default: none, then the payer stays on the result page. */
+  successUrl: string | null;
+  /** Where the payer is sent after an unsuccessful payment (4.3). Default: none. */
+  failUrl: string | null;
+  /** Where postbacks go (4.4). Default: none, then no postback is made. */
+  resultUrl: string | null;
+  /** Documented: `json` (default). Assumed: `form`, which many deployed handlers read. */
+  postbackFormat: 'json' | 'form';
+  /** The postback's formula is not documented. `redirect-formula` (default, assumed) is that of section 5; `none` sends no SignatureValue. */
+  postbackSignature: 'redirect-formula' | 'none';
+  /** Percent of the amount, with at most four decimals. Default 0. */
+  commissionPercent: number;
+  /** A banned shop gets 403 `api:error.merchant_banned`, and its bills cannot be paid. Default false. */
+  banned: boolean;
+  /** A list of more payments than this is refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not shown). */
+  maxPayments: number;
+}
+
+export interface Shop extends ShopSettings {
+  id: string;
+}
+
+export interface Bill {
+  id: string;
+  shopId: string;
+  /** Comes back as `InvId`; empty where none was given. */
+  orderId: string;
+  amount: Amount;
+  currency: Currency;
+  description: string;
+  name: string;
+  type: string;
+  /** Comes back as `custom`; null where none was given. */
+  custom: string | null;
+  payerPaysCommission: boolean;
+  createdAt: Instant;
+}
+
+export interface Payment {
+  id: string;
+  billId: string;
+  status: PaymentStatus;
+  /** What the payer pays in all. */
+  amount: Amount;
+  /** What the shop receives; `0.00` until the payment succeeds (assumed). */
+  amountReceived: Amount;
+  commission: Amount;
+  currency: Currency;
+  /** First six digits, six asterisks, last four digits. */
+  fromCard: string;
+  createdAt: Instant;
+  /** Statuses still to come, in order. */
+  plan: PlannedStatus[];
+}
+
+export interface PlannedStatus {
+  status: PaymentStatus;
+  at: Instant;
+}
+
+/** One postback, genuine or not, with every try to deliver it. */
+export interface Callback {
+  id: string;
+  billId: string;
+  /** The payment it tells of; null for one that was forged for a bill without a payment. */
+  paymentId: string | null;
+  /** `postback` is what the service sends by itself; the others come from faults and the control interface. */
+  kind: 'postback' | 'duplicate' | 'replay' | 'forged';
+  /** The fields of 2.5, exactly as sent. */
+  fields: Record<string, string>;
+  /** `dropped`: a fault lost it. `givenUp`: no try is left. */
+  state: 'pending' | 'delivered' | 'givenUp' | 'dropped';
+  createdAt: Instant;
+  /** When the next try is due; null when there is none. */
+  nextTryAt: Instant | null;
+  /** Held back by the fault `reorder`, until a later postback has gone out. */
+  held: boolean;
+  tries: CallbackTry[];
+}
+
+export interface CallbackTry {
+  at: Instant;
+  url: string;
+  /** The HTTP status of the answer; null where none came. */
+  status: number | null;
+  /** The first bytes of the answer's body. */
+  body: string;
+  /** Why there is no answer; null where one came. */
+  error: string | null;
+  durationMs: number;
+}
+
+/** One thing that becomes true, as the store takes it and the journal keeps it. */
+export type Change =
+  | { shop: Shop }
+  | { bill: Bill }
+  | { payment: Payment }
+  | { callback: Callback }
+  | { clockOffsetMs: number }
+  | { faults: FaultDocument }
+  | { seeded: { shopId: string; settings: Partial<ShopSettings> } };

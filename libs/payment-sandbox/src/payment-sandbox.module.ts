@@ -1,0 +1,50 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ApiController } from './api/api.controller.js';
+import { ApiGateway } from './api/api-gateway.js';
+import { BillsService } from './api/bills.service.js';
+import { RequestLog } from './api/request-log.js';
+import { PostbacksService } from './callbacks/postbacks.service.js';
+import { ConsoleController } from './console/console.controller.js';
+import { PaymentSandbox } from './console/payment-sandbox.js';
+import { seedShops } from './console/seed-shops.js';
+import { FaultDice } from './faults/fault-dice.js';
+import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from './model/options.js';
+import { PaymentsService } from './payments/payments.service.js';
+import { Timetable } from './payments/timetable.js';
+import { SandboxClock } from './storage/sandbox-clock.js';
+import { SandboxStore } from './storage/store.js';
+
+/**
+ * The sandbox as a Nest module for the Express platform: its controllers stand at the root of the host's addresses
+ * (`/api`, `/link`, `/transfer`, `/sandbox`), and {@link PaymentSandbox} can be injected.
+ */
+@Module({})
+export class PaymentSandboxModule {
+  static forRoot(options: PaymentSandboxOptions = {}): DynamicModule {
+    return {
+      module: PaymentSandboxModule,
+      controllers: [ApiController, ConsoleController],
+      providers: [
+        { provide: SANDBOX_OPTIONS, useValue: options },
+        { provide: SandboxStore, useFactory: () => openStore(options) },
+        SandboxClock,
+        FaultDice,
+        PostbacksService,
+        PaymentsService,
+        Timetable,
+        RequestLog,
+        BillsService,
+        ApiGateway,
+        PaymentSandbox,
+      ],
+      exports: [PaymentSandbox],
+    };
+  }
+}
+
+async function openStore({ dataDir, shops = {} }: PaymentSandboxOptions): Promise<SandboxStore> {
+  const store = dataDir === undefined ? SandboxStore.inMemory() : await SandboxStore.open(dataDir);
+  seedShops(store, shops);
+  await store.durable();
+  return store;
+}

@@ -1,0 +1,149 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { isoTime } from '../common/clock.js';
+import { formatMinor, minorOf } from '../common/decimal.js';
+import { durationMs } from '../common/duration.js';
+import { SandboxError } from '../common/errors.js';
+import { randomId } from '../common/ids.js';
+import { PostbacksService } from '../callbacks/postbacks.service.js';
+import type { Amount, Bill, Change, Currency, Payment, PaymentStatus, PlannedStatus, Shop } from '../model/entities.js';
+import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { SandboxStore } from '../storage/store.js';
+import { amountDue, amountPaid, LARGEST_MINOR, splitPaid } from './amounts.js';
+import { behaviourOf, maskCard, type TestCard } from './test-cards.js';
+
+/** How one payment is made; what is left out follows the card and the bill. */
+export interface PaymentInput {
+  /** The digits of the card, checked. */
+  card: string;
+  outcome?: 'success' | 'fail';
+  amount?: Amount;
+  currency?: Currency;
+}
+
+/** Takes payments and carries them through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
+@Injectable()
+export class PaymentsService {
+  private readonly processingMs: number;
+
+  constructor(
+    private readonly store: SandboxStore,
+    private readonly clock: SandboxClock,
+    private readonly postbacks: PostbacksService,
+    @Inject(SANDBOX_OPTIONS) options: PaymentSandboxOptions,
+  ) {
+    this.processingMs = durationMs(options.processingTime ?? '0s', 'processingTime');
+  }
+
+  /** Whether a payment of the bill succeeded. */
+  isPaid(billId: string): boolean {
+    return this.store.paymentsOf(billId).some((payment) => payment.status === 'SUCCESS');
+  }
+
+  pay(bill: Bill, input: PaymentInput): Payment {
+    const shop = this.shopOf(bill);
+    if (shop.banned) throw new SandboxError(409, `The shop ${shop.id} is banned: its bills cannot be paid`);
+    const card = behaviourOf(input.card);
+    const amount = input.amount ?? formatMinor(amountPaid(amountDue(bill, shop.commissionPercent), card.pays));
+    if (minorOf(amount) > LARGEST_MINOR) throw new SandboxError(400, `The amount ${amount} is above 99999999.99`);
+    const payment: Payment = {
+      id: randomId(),
+      billId: bill.id,
+      status: 'NEW',
+      amount,
+      amountReceived: '0.00',
+      commission: '0.00',
+      currency: input.currency ?? bill.currency,
+      fromCard: maskCard(input.card),
+      createdAt: this.clock.instant(),
+      plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps),
+    };
+    return this.carryOn(payment);
+  }
+
+  /** Gives a payment its result now: late, instead of the planned one, or after a FAIL. */
+  complete(id: string, outcome: 'success' | 'fail', force: boolean): Payment {
+    const payment = this.store.payments.get(id);
+    if (!payment) throw new SandboxError(404, `There is no payment ${id}`);
+    const status = outcome === 'success' ? 'SUCCESS' : 'FAIL';
+    if (payment.status === status) throw new SandboxError(409, `The payment ${id} is ${status} already`);
+    if (payment.status === 'SUCCESS' && !force) {
+      throw new SandboxError(
+        409,
+        `The payment ${id} succeeded; a service does not take that back, unless force is true`,
+      );
+    }
+    return this.carryOn({ ...payment, plan: [{ status, at: this.clock.instant() }] });
+  }
+
+  /** The instant at which the next payment changes by its plan; undefined where none will. */
+  nextDueAt(): number | undefined {
+    let next: number | undefined;
+    for (const { plan } of this.planned()) {
+      const due = Date.parse(plan[0]?.at ?? '');
+      if (next === undefined || due < next) next = due;
+    }
+    return next;
+  }
+
+  /** Makes every change of status that is due. */
+  carryOnDue(): void {
+    const now = this.clock.now();
+    for (const payment of this.planned()) if (isDue(payment.plan[0], now)) this.carryOn(payment);
+  }
+
+  private planned(): Payment[] {
+    return [...this.store.planned].flatMap((id) => this.store.payments.get(id) ?? []);
+  }
+
+  private plan(steps: TestCard['steps']): PlannedStatus[] {
+    let at = this.clock.now();
+    return steps.map(({ status, after }) => {
+      at += after === undefined ? this.processingMs : durationMs(after, 'after');
+      return { status, at: isoTime(at) };
+    });
+  }
+
+  private carryOn(payment: Payment): Payment {
+    const bill = this.store.bills.get(payment.billId);
+    if (!bill) throw new Error(`Payment ${payment.id} has no bill`);
+    const shop = this.shopOf(bill);
+    const now = this.clock.now();
+    const callbacks: Change[] = [];
+    let current = payment;
+    for (let [step, ...plan] = current.plan; isDue(step, now); [step, ...plan] = current.plan) {
+      current = { ...current, ...amountsAt(step.status, current.amount, bill, shop), status: step.status, plan };
+      if (step.status === 'SUCCESS' || step.status === 'FAIL') {
+        callbacks.push(...this.postbacks.prepare(shop, bill, current).map((callback) => ({ callback })));
+      }
+    }
+    this.store.commit({ payment: current }, ...callbacks);
+    return current;
+  }
+
+  private shopOf(bill: Bill): Shop {
+    const shop = this.store.shops.get(bill.shopId);
+    if (!shop) throw new Error(`Bill ${bill.id} has no shop`);
+    return shop;
+  }
+}
+
+function stepsTo(outcome: 'success' | 'fail'): TestCard['steps'] {
+  return [{ status: 'PROCESS' }, { status: outcome === 'success' ? 'SUCCESS' : 'FAIL' }];
+}
+
+function isDue(step: PlannedStatus | undefined, now: number): step is PlannedStatus {
+  return step !== undefined && Date.parse(step.at) <= now;
+}
+
+/** Nothing is received, and no commission charged, but for a payment that succeeded. */
+function amountsAt(
+  status: PaymentStatus,
+  amount: Amount,
+  bill: Bill,
+  shop: Shop,
+): Pick<Payment, 'amountReceived' | 'commission'> {
+  return status === 'SUCCESS'
+    ? splitPaid(amount, bill.payerPaysCommission, shop.commissionPercent)
+    : { amountReceived: '0.00', commission: '0.00' };
+}

@@ -1,0 +1,94 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { PostbacksService } from '../callbacks/postbacks.service.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { SandboxStore } from '../storage/store.js';
+import { PaymentsService } from './payments.service.js';
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Makes what is due happen: planned statuses of payments, and tries of postbacks. What is due follows from the stored
+ * state alone, so a restart goes on where a kill left off.
+ */
+@Injectable()
+export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  private closed = false;
+  private rearming: NodeJS.Immediate | undefined;
+  private advancing: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly store: SandboxStore,
+    private readonly clock: SandboxClock,
+    private readonly payments: PaymentsService,
+    private readonly postbacks: PostbacksService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.store.onCommit(() => {
+      // Once per turn of the event loop, however much was committed in it.
+      this.rearming ??= setImmediate(() => this.arm()).unref();
+    });
+    this.arm();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.timer);
+    await this.postbacks.close();
+    await this.store.close();
+  }
+
+  /** Resolves when nothing that is due by the sandbox's clock is left to do, and every try has its answer. */
+  async settled(): Promise<void> {
+    while (!this.closed) {
+      this.runDue();
+      const underWay = this.postbacks.underWay();
+      if (underWay.length === 0) return;
+      await Promise.all(underWay);
+    }
+  }
+
+  /**
+   * Moves the sandbox's clock on, stopping at every instant at which something is due until that is done: after
+   * three days by this clock all has happened that would have happened in three days.
+   */
+  advance(ms: number): Promise<void> {
+    const advanced = this.advancing.then(() => this.advanceTo(this.clock.now() + ms));
+    this.advancing = advanced.catch(() => undefined);
+    return advanced;
+  }
+
+  private async advanceTo(target: number): Promise<void> {
+    await this.settled();
+    for (let next = this.nextDueAt(); next !== undefined && next <= target && !this.closed; next = this.nextDueAt()) {
+      this.clock.moveTo(next);
+      await this.settled();
+    }
+    this.clock.moveTo(target);
+    await this.settled();
+  }
+
+  private runDue(): void {
+    this.payments.carryOnDue();
+    this.postbacks.startDue();
+  }
+
+  private nextDueAt(): number | undefined {
+    const dues = [this.payments.nextDueAt(), this.postbacks.nextDueAt()].filter((due) => due !== undefined);
+    return dues.length === 0 ? undefined : Math.min(...dues);
+  }
+
+  private arm(): void {
+    this.rearming = undefined;
+    clearTimeout(this.timer);
+    const next = this.nextDueAt();
+    if (next === undefined || this.closed) return;
+    const wait = Math.min(Math.max(next - this.clock.now(), 0), LONGEST_TIMER_MS);
+    // The timer alone does not keep a process alive.
+    this.timer = setTimeout(() => {
+      this.runDue();
+      this.arm();
+    }, wait).unref();
+  }
+}

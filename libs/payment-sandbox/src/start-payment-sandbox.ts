@@ -1,0 +1,47 @@
+import type { LogLevel } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PaymentSandbox } from './console/payment-sandbox.js';
+import type { PaymentSandboxOptions } from './model/options.js';
+import { PaymentSandboxModule } from './payment-sandbox.module.js';
+
+export interface StartOptions extends PaymentSandboxOptions {
+  /** Port on 127.0.0.1. Default 0: any free one. */
+  port?: number;
+  /** What Nest logs. Default: warnings and errors. */
+  logger?: LogLevel[] | false;
+}
+
+/** A sandbox that runs and listens. */
+export interface RunningSandbox {
+  /** Its address, without a slash at the end: the service's `{base_url}` and `{pay_url}`. */
+  url: string;
+  sandbox: PaymentSandbox;
+  /** Stops listening and sending; what is under way is cut off. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a sandbox within this process, by default in memory and on a free port of 127.0.0.1: for tests.
+ *
+ * @example
+ * const { url, sandbox, close } = await startPaymentSandbox({ shops: { main: { apiToken: 'token', resultUrl } } });
+ */
+export async function startPaymentSandbox(options: StartOptions = {}): Promise<RunningSandbox> {
+  const { port = 0, logger = ['warn', 'error', 'fatal'], ...settings } = options;
+  const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), {
+    bodyParser: false,
+    forceCloseConnections: true,
+    abortOnError: false,
+    logger,
+  });
+  try {
+    await app.listen(port, '127.0.0.1');
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const address = (app.getHttpServer() as Server).address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}`, sandbox: app.get(PaymentSandbox), close: () => app.close() };
+}

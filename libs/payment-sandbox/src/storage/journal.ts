@@ -1,0 +1,113 @@
+import {
+  closeSync,
+  existsSync,
+  fsync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Change } from '../model/entities.js';
+
+const writeAsync = promisify(write<Buffer>);
+const fsyncAsync = promisify(fsync);
+
+/** Keeps every change. One commit is one line, so a commit is there whole or not at all. */
+export interface Journal {
+  append(changes: readonly Change[]): void;
+  /** Resolves when all that was appended before the call is on the disk; rejects for ever once a write has failed. */
+  durable(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keeps nothing: the state lives in memory. */
+export const noJournal: Journal = {
+  append: () => undefined,
+  durable: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/**
+ * An append-only file of JSON lines. Lines that come while one write is on its way to the disk go out together in the
+ * next, with one fsync. A failed write leaves the end of the file unknown: nothing is written after it.
+ */
+export class FileJournal implements Journal {
+  private waiting: string[] = [];
+  /** The last write that was asked for: it takes all that waits when it starts. Once one fails, so do all after it. */
+  private tail: Promise<void> = Promise.resolve();
+
+  private constructor(private readonly fd: number) {}
+
+  /** The commits of the file, in order. A last line that was torn by a kill was never answered: it is dropped. */
+  static read(path: string): Change[][] {
+    if (!existsSync(path)) return [];
+    const bytes = readFileSync(path);
+    const end = bytes.lastIndexOf(0x0a) + 1;
+    if (end < bytes.length) truncateSync(path, end);
+    return bytes
+      .subarray(0, end)
+      .toString('utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line, index) => parseLine(path, line, index + 1));
+  }
+
+  /** Replaces the file by one that holds just `changes`, in one step, and opens it for more. */
+  static openCompacted(folder: string, path: string, changes: readonly Change[]): FileJournal {
+    const fresh = join(folder, 'journal.new');
+    const fd = openSync(fresh, 'w', 0o600);
+    for (const change of changes) writeSync(fd, lineOf([change]));
+    fsyncSync(fd);
+    renameSync(fresh, path);
+    const folderFd = openSync(folder, 'r');
+    fsyncSync(folderFd);
+    closeSync(folderFd);
+    return new FileJournal(fd);
+  }
+
+  append(changes: readonly Change[]): void {
+    this.waiting.push(lineOf(changes));
+    if (this.waiting.length > 1) return;
+    this.tail = this.tail.then(() => this.write(Buffer.from(this.waiting.splice(0).join(''))));
+    this.tail.catch(() => undefined); // whoever awaits durable() sees it
+  }
+
+  durable(): Promise<void> {
+    return this.tail;
+  }
+
+  async close(): Promise<void> {
+    await this.tail.catch(() => undefined);
+    closeSync(this.fd);
+  }
+
+  private async write(data: Buffer): Promise<void> {
+    try {
+      for (let offset = 0; offset < data.length;) {
+        offset += (await writeAsync(this.fd, data, offset, data.length - offset)).bytesWritten;
+      }
+      await fsyncAsync(this.fd);
+    } catch (error) {
+      throw new Error('The journal of the sandbox cannot be written; restart it', { cause: error });
+    }
+  }
+}
+
+function lineOf(changes: readonly Change[]): string {
+  return `${JSON.stringify(changes)}\n`;
+}
+
+function parseLine(path: string, line: string, number: number): Change[] {
+  try {
+    return JSON.parse(line) as Change[];
+  } catch {
+    throw new Error(
+      `${path}, line ${number}, is not valid JSON. Repair the line, or move the file away to start empty.`,
+    );
+  }
+}
