@@ -1,0 +1,1 @@
+export function checkImports(base: string): string[];

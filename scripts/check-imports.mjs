@@ -1,0 +1,142 @@
+// Checks that imports run downwards, so that a part can be read, tested and replaced without those above it.
+import './lib/node-version.mjs';
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import ts from 'typescript';
+import { root } from './lib/project.mjs';
+
+/**
+ * The floors of each library, from the top. A folder imports from lower floors; it may skip some, never climb, and
+ * leaves its neighbours alone, but for the `neighbours` named here. '.' is the files beside index.ts.
+ */
+const libraries = {
+  'libs/payment-acceptance': {
+    floors: [
+      ['.'],
+      ['callbacks', 'settlement', 'operations'],
+      ['bills'],
+      ['events', 'client', 'config'],
+      ['storage'],
+      ['common'],
+    ],
+    neighbours: ['events → config', 'client → config'],
+  },
+  'libs/payment-sandbox': {
+    floors: [
+      ['.'],
+      ['api', 'payer-pages', 'console'],
+      ['payments'],
+      ['callbacks'],
+      ['faults'],
+      ['storage'],
+      ['model'],
+      ['common'],
+    ],
+    neighbours: [],
+  },
+};
+
+/** Every import that breaks a rule, as a line of text. */
+export function checkImports(base) {
+  const problems = [];
+  for (const [library, rules] of Object.entries(libraries)) {
+    const folder = path.join(base, library);
+    if (!fs.existsSync(path.join(folder, 'src'))) continue;
+    const imports = importsBelow(folder);
+    for (const { file, specifier, target } of imports) {
+      const reason = target ? wrongFloor(folder, file, target, rules) : wrongPackage(folder, file, specifier);
+      if (reason) problems.push(`${path.relative(base, file)}: '${specifier}': ${reason}`);
+    }
+    for (const cycle of cycles(imports)) {
+      problems.push(`a circle of imports: ${cycle.map((file) => path.relative(base, file)).join(' → ')}`);
+    }
+  }
+  for (const app of workspaces(base, 'apps')) problems.push(...leavingImports(base, app));
+  return problems;
+}
+
+function wrongFloor(folder, file, target, { floors, neighbours }) {
+  const source = path.join(folder, 'src');
+  if (leaves(source, target)) {
+    return isSpec(file) && target.includes(`${path.sep}test${path.sep}support${path.sep}`)
+      ? undefined
+      : `outside ${path.basename(folder)}`;
+  }
+  if (isSpec(file)) return undefined;
+  if (target === path.join(source, 'index.ts')) return 'index.ts is for users of the library';
+
+  const [from, to] = [file, target].map((each) => path.relative(source, path.dirname(each)).split(path.sep)[0] || '.');
+  if (from === to || neighbours.includes(`${from} → ${to}`)) return undefined;
+  const [fromFloor, toFloor] = [from, to].map((name) => floors.findIndex((floor) => floor.includes(name)));
+  if (fromFloor < 0 || toFloor < 0) return `${fromFloor < 0 ? from : to}/ has no floor in scripts/check-imports.mjs`;
+  if (fromFloor < toFloor) return undefined;
+  return fromFloor === toFloor ? `${from}/ and ${to}/ are on the same floor` : `${to}/ is above ${from}/`;
+}
+
+/** A package that only this repository happens to have installed is missing where the library is used. */
+function wrongPackage(folder, file, specifier) {
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  if (name.startsWith('nestjs-payment-')) return 'each library stands alone';
+  if (isSpec(file) || specifier.startsWith('node:')) return undefined;
+  const { dependencies, peerDependencies } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return name in { ...dependencies, ...peerDependencies } ? undefined : "not in the library's package.json";
+}
+
+/** An app uses the libraries as a stranger would: by their names. */
+function leavingImports(base, app) {
+  return importsBelow(app)
+    .filter(({ file, target }) => target && leaves(app, target) && !isSpec(file))
+    .map(({ file, specifier }) => `${path.relative(base, file)}: '${specifier}': outside ${path.relative(base, app)}`);
+}
+
+/** `{ file, specifier, target }` for every import, export … from and import(); `target` is undefined for a package. */
+function importsBelow(folder) {
+  return fs
+    .readdirSync(path.join(folder, 'src'), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.join(folder, 'src', name))
+    .flatMap((file) =>
+      ts.preProcessFile(fs.readFileSync(file, 'utf8')).importedFiles.map(({ fileName: specifier }) => ({
+        file,
+        specifier,
+        target: specifier.startsWith('.')
+          ? path.resolve(path.dirname(file), specifier.replace(/\.js$/, '.ts'))
+          : undefined,
+      })),
+    );
+}
+
+function* cycles(imports) {
+  const next = new Map();
+  for (const { file, target } of imports) {
+    if (target) next.set(file, [...(next.get(file) ?? []), target]);
+  }
+  const done = new Set();
+  function* visit(file, trail) {
+    if (trail.includes(file)) return yield [...trail.slice(trail.indexOf(file)), file];
+    if (done.has(file)) return;
+    for (const target of next.get(file) ?? []) yield* visit(target, [...trail, file]);
+    done.add(file);
+  }
+  for (const file of next.keys()) yield* visit(file, []);
+}
+
+function leaves(folder, target) {
+  return path.relative(folder, target).startsWith('..');
+}
+
+function isSpec(file) {
+  return file.endsWith('.spec.ts');
+}
+
+function workspaces(base, folder) {
+  const all = path.join(base, folder);
+  return fs.existsSync(all) ? fs.readdirSync(all).map((name) => path.join(all, name)) : [];
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const problems = checkImports(root);
+  for (const problem of problems) console.error(problem);
+  if (problems.length > 0) process.exitCode = 1;
+}

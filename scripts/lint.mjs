@@ -1,0 +1,23 @@
+// npm run lint: ESLint, the type check of everything with its tests, the import directions, the format. Runs all four,
+// whichever fails, and fails if one did.
+import './lib/node-version.mjs';
+import { run } from './lib/children.mjs';
+import { ensureInstalled } from './lib/install.mjs';
+import { command } from './lib/lifecycle.mjs';
+
+const checks = {
+  eslint: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],
+  types: ['node_modules/typescript/lib/tsc.js', '-p', 'tsconfig.json'],
+  imports: ['scripts/check-imports.mjs'],
+  format: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
+};
+
+await command(async () => {
+  await ensureInstalled();
+  const failed = [];
+  for (const [name, args] of Object.entries(checks)) {
+    if ((await run(process.execPath, args)) !== 0) failed.push(name);
+  }
+  console.log(failed.length > 0 ? `Lint failed: ${failed.join(', ')}.` : 'Lint passed.');
+  return failed.length > 0 ? 1 : 0;
+});

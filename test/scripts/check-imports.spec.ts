@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { checkImports } from '../../scripts/check-imports.mjs';
+
+const src = 'libs/payment-acceptance/src';
+let base: string;
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'imports-'));
+  write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "axios": "1" } }');
+});
+
+afterEach(() => {
+  rmSync(base, { recursive: true });
+});
+
+describe('the import check', () => {
+  it('accepts imports that run downwards, also past a floor, and what a spec needs', () => {
+    write(`${src}/index.ts`, `export * from './callbacks/controller.js';`);
+    write(`${src}/callbacks/controller.ts`, `import { money } from '../common/money.js'; import axios from 'axios';`);
+    write(`${src}/common/money.ts`, `import { randomUUID } from 'node:crypto';`);
+    write(`${src}/common/money.spec.ts`, `import { x } from '../../../../test/support/x.js'; import pg from 'pg';`);
+    expect(checkImports(base)).toEqual([]);
+  });
+
+  it.each([
+    ['a climb', 'storage/a.ts', `import { b } from '../bills/b.js';`, 'bills/ is above storage/'],
+    ['a climb to the module', 'bills/a.ts', `import { M } from '../module.js';`, './ is above bills/'],
+    ['a type', 'common/a.ts', `import type { B } from '../storage/b.js';`, 'storage/ is above common/'],
+    ['a neighbour', 'client/a.ts', `export { b } from '../events/b.js';`, 'client/ and events/ are on the same floor'],
+    ['a late import', 'storage/a.ts', `export const b = () => import('../events/b.js');`, 'events/ is above storage/'],
+    ['a folder without a floor', 'extras/a.ts', `import { b } from '../common/b.js';`, 'extras/ has no floor'],
+    ['index.ts', 'bills/a.ts', `import { B } from '../index.js';`, 'index.ts is for users'],
+    ['an app', 'bills/a.ts', `import { b } from '../../../../apps/shop/src/b.js';`, 'outside payment-acceptance'],
+    ['a package of the repository only', 'bills/a.ts', `import pg from 'pg';`, "not in the library's package.json"],
+    ['the other library', 'a.spec.ts', `import { b } from 'nestjs-payment-sandbox';`, 'each library stands alone'],
+    ['itself', 'common/a.ts', `import { a } from './a.js';`, 'a circle of imports'],
+  ])('reports %s', (_what, file, text, reason) => {
+    write(`${src}/${file}`, text);
+    const problems = checkImports(base);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`${src}/${file}`);
+    expect(problems[0]).toContain(reason);
+  });
+
+  it('reports a circle over several files once', () => {
+    write(`${src}/common/a.ts`, `import './b.js';`);
+    write(`${src}/common/b.ts`, `import './c.js';`);
+    write(`${src}/common/c.ts`, `import './a.js';`);
+    expect(checkImports(base)).toEqual([expect.stringMatching(/circle.*a\.ts → .*b\.ts → .*c\.ts → .*a\.ts$/)]);
+  });
+
+  it('keeps an app from reaching into a library', () => {
+    write('apps/shop/src/main.ts', `import { x } from '../../../libs/payment-acceptance/src/bills/x.js';`);
+    expect(checkImports(base)).toEqual([expect.stringContaining('outside apps/shop')]);
+  });
+});
+
+function write(name: string, text: string): void {
+  const file = join(base, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
