@@ -29,6 +29,10 @@ export function exit(code) {
   return exiting;
 }
 
+export function isExiting() {
+  return exiting !== undefined;
+}
+
 /**
  * Runs a command. `main` returns its exit code, or nothing where it has started servers that should go on.
  * `signalCode`: the exit code after a signal; a server that is asked to stop and does has not failed.
@@ -53,6 +57,7 @@ export async function command(main, { signalCode } = {}) {
 }
 
 function fail(error) {
+  if (exiting) return exiting; // what fails while everything stops fails because of that
   console.error(error instanceof CommandError ? error.message : error);
   return exit(error instanceof CommandError ? error.exitCode : 1);
 }

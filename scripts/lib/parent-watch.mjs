@@ -7,5 +7,5 @@ const timer = setInterval(() => {
   if (process.ppid === started) return;
   clearInterval(timer);
   process.kill(process.pid, 'SIGTERM');
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 5_000).unref();
-}, 250).unref();
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 1_500).unref();
+}, 100).unref();

@@ -1,4 +1,5 @@
 import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from './lifecycle.mjs';
 
 export const host = '127.0.0.1';
@@ -16,12 +17,25 @@ export async function portFrom(variable, defaultPort) {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535) throw new CommandError(`${variable}=${text} is not a port.`);
   try {
-    const server = await listen(port);
-    await new Promise((resolve) => server.close(resolve));
+    await becomesFree(port);
     return port;
   } catch (error) {
     const reason = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code})`;
     throw new CommandError(`Port ${port} ${reason}: set ${variable} to another one, or stop what uses it.`);
+  }
+}
+
+/** Waits a little, because the servers of a command that was killed take a moment to notice and end. */
+async function becomesFree(port) {
+  for (let tries = 20; ; tries--) {
+    try {
+      const server = await listen(port);
+      await new Promise((resolve) => server.close(resolve));
+      return;
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE' || tries === 0) throw error;
+      await sleep(100);
+    }
   }
 }
 

@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { startNode, waitUntilAnswers } from './children.mjs';
+import { exit, isExiting } from './lifecycle.mjs';
+import { startLastingPostgres } from './postgres.mjs';
+import { host, portFrom } from './ports.mjs';
+import { dataFolder } from './project.mjs';
+
+export const shopPort = () => portFrom('SHOP_PORT', 3000);
+export const sandboxPort = () => portFrom('SANDBOX_PORT', 4010);
+/** The port of a server that another command runs: read, not tried. */
+export const otherPort = (variable, defaultPort) => Number(process.env[variable] || defaultPort);
+
+export const address = (port) => `http://${host}:${port}`;
+
+export async function startSandbox({
+  port,
+  shopPort,
+  data = process.env.SANDBOX_DATA || path.join(dataFolder, 'sandbox'),
+}) {
+  const env = { SANDBOX_PORT: String(port), SHOP_PORT: String(shopPort), SANDBOX_DATA: data };
+  const sandbox = startNode('sandbox', ['dist/apps/sandbox/main.js'], { env });
+  await waitUntilAnswers(sandbox, address(port));
+  return sandbox;
+}
+
+export async function startShop({ port, sandboxPort, databaseUrl }) {
+  const env = {
+    SHOP_PORT: String(port),
+    SANDBOX_PORT: String(sandboxPort),
+    SANDBOX_URL: process.env.SANDBOX_URL || address(sandboxPort),
+    DATABASE_URL: databaseUrl,
+  };
+  const shop = startNode('shop', ['dist/apps/shop/main.js'], { env });
+  await waitUntilAnswers(shop, address(port));
+  return shop;
+}
+
+/** The shop's database: the one that DATABASE_URL names, else the project's own. */
+export async function shopDatabase() {
+  if (process.env.DATABASE_URL)
+    return { name: 'database', url: process.env.DATABASE_URL, ended: new Promise(() => {}) };
+  const { url, ended, shared } = await startLastingPostgres();
+  if (shared) console.log('Database: shared with the command that has started it, and gone when that ends');
+  return { name: 'database', url, ended };
+}
+
+/** One of several that has ended takes the others, and its exit code, with it. */
+export function endTogether(servers) {
+  for (const { name, ended } of servers) {
+    void ended.then((code) => {
+      if (isExiting()) return;
+      console.error(`The ${name} ended with code ${code}; stopping the rest.`);
+      void exit(code || 1);
+    });
+  }
+}

@@ -1,0 +1,18 @@
+// npm start: the database, the sandbox and the sample shop.
+import './lib/node-version.mjs';
+import { command } from './lib/lifecycle.mjs';
+import { prepare } from './lib/prepare.mjs';
+import { address, endTogether, sandboxPort, shopDatabase, shopPort, startSandbox, startShop } from './lib/servers.mjs';
+
+await command(
+  async () => {
+    const [shopAt, sandboxAt] = [await shopPort(), await sandboxPort()];
+    await prepare();
+    const database = await shopDatabase();
+    const sandbox = await startSandbox({ port: sandboxAt, shopPort: shopAt });
+    const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url });
+    endTogether([database, sandbox, shop]);
+    console.log(`Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)}\nReady. Ctrl-C stops everything.`);
+  },
+  { signalCode: 0 },
+);
