@@ -1,19 +1,19 @@
 import 'reflect-metadata';
+import { ConsoleLogger, Logger } from '@nestjs/common';
 import { resolve } from 'node:path';
 import { startPaymentSandbox } from 'nestjs-payment-sandbox';
 import { demoShops } from './demo-shops.js';
-import { readPort } from './environment.js';
+import { readPort, requireFreePort } from './port.js';
 
 /** Runs the sandbox as a server of its own, with its state in a folder. */
 async function main(): Promise<void> {
   const port = readPort('SANDBOX_PORT', 4010);
+  const shops = demoShops(readPort('SHOP_PORT', 3000));
   const dataDir = resolve(process.env['SANDBOX_DATA'] || '.data/sandbox');
-  const { url, close } = await startPaymentSandbox({
-    port,
-    dataDir,
-    shops: demoShops(readPort('SHOP_PORT', 3000)),
-    processingTime: '500ms',
-  });
+  await requireFreePort('SANDBOX_PORT', port);
+  // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.
+  const { url, close } = await startPaymentSandbox({ port, dataDir, shops, processingTime: '500ms', logger: false });
+  Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
   process.stdout.write(`Sandbox: ${url}\n`);
 
   let stopping = false;
@@ -21,16 +21,14 @@ async function main(): Promise<void> {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      void close().then(() => process.exit(0));
+      void close().then(() => process.exit(0), fail);
     });
   }
 }
 
-main().catch((error: NodeJS.ErrnoException) => {
-  const message =
-    error.code === 'EADDRINUSE'
-      ? `Port ${process.env['SANDBOX_PORT'] ?? 4010} is in use: set SANDBOX_PORT to a free one`
-      : error.message;
-  process.stderr.write(`${message}\n`);
+function fail(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
-});
+}
+
+main().catch(fail);

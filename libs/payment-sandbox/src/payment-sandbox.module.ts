@@ -9,6 +9,7 @@ import { PaymentSandbox } from './console/payment-sandbox.js';
 import { seedShops } from './console/seed-shops.js';
 import { FaultDice } from './faults/fault-dice.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from './model/options.js';
+import { PayerPagesController } from './payer-pages/payer-pages.controller.js';
 import { PaymentsService } from './payments/payments.service.js';
 import { Timetable } from './payments/timetable.js';
 import { SandboxClock } from './storage/sandbox-clock.js';
@@ -23,7 +24,7 @@ export class PaymentSandboxModule {
   static forRoot(options: PaymentSandboxOptions = {}): DynamicModule {
     return {
       module: PaymentSandboxModule,
-      controllers: [ApiController, ConsoleController],
+      controllers: [ApiController, PayerPagesController, ConsoleController],
       providers: [
         { provide: SANDBOX_OPTIONS, useValue: options },
         { provide: SandboxStore, useFactory: () => openStore(options) },

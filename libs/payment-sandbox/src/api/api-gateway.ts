@@ -58,7 +58,6 @@ export class ApiGateway {
       answer = this.answer(entry, request, parameters, faults);
       await this.store.durable();
     } catch (error) {
-      if (request.socket.destroyed) return; // the client went away while it was sending
       answer = refusalOf(error).answer;
     }
     await this.log.passHolds(operation);

@@ -15,10 +15,14 @@ export async function readBytes(request: SandboxRequest): Promise<Buffer> {
   if (request.rawBody) return request.rawBody;
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    // The rest is still read, and thrown away: a client that is writing sees the refusal instead of a broken pipe.
-    if (size <= LARGEST_BODY) chunks.push(chunk);
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      // The rest is still read, and thrown away: a client that is writing sees the refusal instead of a broken pipe.
+      if (size <= LARGEST_BODY) chunks.push(chunk);
+    }
+  } catch {
+    throw new SandboxError(400, 'The body did not arrive whole');
   }
   if (size > LARGEST_BODY) throw new SandboxError(400, 'The body is larger than 1 MiB');
   return Buffer.concat(chunks);

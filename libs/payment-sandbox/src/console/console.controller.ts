@@ -1,34 +1,14 @@
-import {
-  Catch,
-  Controller,
-  Delete,
-  type ArgumentsHost,
-  type ExceptionFilter,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Put,
-  Req,
-  UseFilters,
-} from '@nestjs/common';
+import { Controller, Delete, Get, Headers, HttpCode, Param, Post, Put, Req, Res, UseFilters } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { SandboxError } from '../common/errors.js';
 import { readJson, type SandboxRequest } from '../common/http.js';
 import { readFields } from '../common/input.js';
+import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
+import { sendPage } from '../payer-pages/layout.js';
+import { TEST_CARDS } from '../payments/test-cards.js';
+import { BEHAVIOURS, behavioursPage } from './behaviours.js';
 import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandbox.js';
-
-/** Answers what the sandbox refuses with its status and message. */
-@Catch(SandboxError)
-class RefusalFilter implements ExceptionFilter<SandboxError> {
-  catch(refusal: SandboxError, host: ArgumentsHost): void {
-    const response = host.switchToHttp().getResponse<ServerResponse>();
-    response.writeHead(refusal.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ message: refusal.message, success: false }));
-  }
-}
 
 /**
  * The control interface. It hands bodies over unread: {@link PaymentSandbox} checks every field of its inputs, whatever
@@ -38,6 +18,14 @@ class RefusalFilter implements ExceptionFilter<SandboxError> {
 @UseFilters(RefusalFilter)
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
+
+  /** What the sandbox does, documented or assumed: a page for a browser, JSON for anything else. */
+  @Get()
+  behaviours(@Headers('accept') accept: string | undefined, @Res() response: ServerResponse): void {
+    if (accept?.includes('text/html')) return sendPage(response, behavioursPage());
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ behaviours: BEHAVIOURS, testCards: TEST_CARDS }));
+  }
 
   @Get('shops')
   shops() {

@@ -25,7 +25,10 @@ export interface PaymentSandboxOptions {
   postbackRetryDelays?: Duration[];
   /** How long one try of a postback may take in all. Default "10s" (assumed). */
   postbackTimeout?: Duration;
-  /** How long a payment stays in NEW, and again in PROCESS, before its result. Default "0s": it has its result at once. */
+  /**
+   * How long a payment made on the payer's page stays in NEW, and again in PROCESS. Default "0s": it has its result at
+   * once, as one made through the control interface always does.
+   */
   processingTime?: Duration;
   /**
    * Address of the payer's pages, `{pay_url}` of the specification. Default: the address that the API call was sent to.

@@ -19,6 +19,8 @@ export interface PaymentInput {
   outcome?: 'success' | 'fail';
   amount?: Amount;
   currency?: Currency;
+  /** Stays in NEW and PROCESS for the option `processingTime` each, as a payment on the payer's page does. */
+  takesTime?: boolean;
 }
 
 /** Takes payments and carries them through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
@@ -56,7 +58,7 @@ export class PaymentsService {
       currency: input.currency ?? bill.currency,
       fromCard: maskCard(input.card),
       createdAt: this.clock.instant(),
-      plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps),
+      plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps, input.takesTime ? this.processingMs : 0),
     };
     return this.carryOn(payment);
   }
@@ -96,10 +98,10 @@ export class PaymentsService {
     return [...this.store.planned].flatMap((id) => this.store.payments.get(id) ?? []);
   }
 
-  private plan(steps: TestCard['steps']): PlannedStatus[] {
+  private plan(steps: TestCard['steps'], processingMs: number): PlannedStatus[] {
     let at = this.clock.now();
     return steps.map(({ status, after }) => {
-      at += after === undefined ? this.processingMs : durationMs(after, 'after');
+      at += after === undefined ? processingMs : durationMs(after, 'after');
       return { status, at: isoTime(at) };
     });
   }

@@ -6,7 +6,7 @@ export interface TestCard {
   number: string;
   /** In words, for the payer's page and the documentation. */
   does: string;
-  /** The statuses after NEW, each with its wait after the one before; without a wait, the sandbox's `processingTime`. */
+  /** The statuses after NEW, each with its wait after the one before; by default as soon as processing goes. */
   steps: { status: PaymentStatus; after?: Duration }[];
   /** Pays another amount than is due. */
   pays?: 'half' | 'oneMore';

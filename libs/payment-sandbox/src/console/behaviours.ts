@@ -1,0 +1,144 @@
+import { html } from '../payer-pages/html.js';
+import type { Page } from '../payer-pages/layout.js';
+import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
+
+/** One thing that the sandbox does, and what it rests on. */
+export interface Behaviour {
+  does: string;
+  /** `documented`: the interface specification says so. `assumed`: it is silent, and this is our choice. */
+  basis: 'documented' | 'assumed';
+  /** The section that says so, or that is silent. */
+  section: string;
+}
+
+const documented = (section: string, does: string): Behaviour => ({ does, basis: 'documented', section });
+const assumed = (section: string, does: string): Behaviour => ({ does, basis: 'assumed', section });
+
+export const BEHAVIOURS: readonly Behaviour[] = [
+  documented('2.1', 'POST /api/v1/bill/create takes the nine fields as a multipart form.'),
+  assumed(
+    '2.1',
+    'It also takes them as a form, as JSON, and in the query string; of several values the last counts, and the body before the query.',
+  ),
+  assumed('2.1', 'Only amount is required. An absent or null field is not set; unknown fields are ignored.'),
+  assumed(
+    '2.1',
+    'An amount is a decimal, also in exponent notation, from 0.01 to 99999999.99 with at most two decimals.',
+  ),
+  assumed('2.1', 'currency_in is RUB, USD or EUR; RUB where absent. type is kept as it comes.'),
+  assumed(
+    '2.1',
+    'payer_pays_commission is 1, 0, true, false or empty. A custom that is a JSON object is kept as JSON text.',
+  ),
+  documented('2.2', 'The answer to a creation: success as the text "true", link_url, link_page_url, bill_id.'),
+  documented(
+    '2.3',
+    'A payment: id, bill_id, status, amount, amount_received, from_card (six digits, six asterisks, four digits), currency_in, created_at (Y-m-d H:i:s).',
+  ),
+  assumed('2.3', 'Amounts are JSON numbers with two decimals. created_at is UTC. from_card is never null.'),
+  assumed(
+    '2.3',
+    'A payment also has commission, account_amount (what the shop receives) and account_currency_code (its currency).',
+  ),
+  assumed(
+    '2.3',
+    'Payer pays the commission: amount is the billed amount and the commission, amount_received the billed amount. Otherwise: amount is the billed amount, amount_received is less by the commission. Rounded half up.',
+  ),
+  assumed('2.3', 'amount_received and commission are 0.00 until the payment succeeds.'),
+  documented(
+    '2.4',
+    'The payer is sent to the Success URL or Fail URL with InvId, OutSum, CurrencyIn, custom and SignatureValue, by a form-encoded POST.',
+  ),
+  assumed(
+    '2.4',
+    'OutSum is the payment amount with two decimals. custom is left out where the bill has none; InvId is empty where the bill has no order_id.',
+  ),
+  assumed('4.3', 'The redirect carries no Authorization header: a form in a browser cannot send one.'),
+  documented(
+    '2.5',
+    'A postback: Status, InvId, Commission, CurrencyIn, OutSum, TrsId (the bill_id), custom, SignatureValue; JSON by POST to the Result URL.',
+  ),
+  assumed('2.5', 'All its values are texts. A shop can set it to come as a form.'),
+  documented('3', 'Payment statuses are NEW, PROCESS, SUCCESS, FAIL; a postback says SUCCESS or FAIL.'),
+  assumed('3', 'NEW → PROCESS → SUCCESS or FAIL. A FAIL may become SUCCESS late. A bill may have several payments.'),
+  assumed(
+    '3',
+    'The payer cannot pay a bill that is paid, nor while a payment is under way; the control interface can.',
+  ),
+  documented('4.2', 'GET /api/v1/bill/payments?id= lists the payments of a bill: data, and success as a boolean.'),
+  assumed('4.2', 'The id is also read from a body of the GET. Payments come oldest first, all at once.'),
+  documented('5', 'Authorization: Bearer <API_TOKEN>. An invalid token gets 401 Unauthenticated.'),
+  documented('5', 'The redirect’s SignatureValue is the upper-case hexadecimal MD5 of OutSum:InvId:token.'),
+  assumed('5', 'The postback’s SignatureValue has the same formula, or is left out, as the shop is set.'),
+  documented('6', 'A postback goes out when a payment has its final result.'),
+  assumed(
+    '6',
+    'It goes out again until it is answered with 200, no other status: five more tries after 10, 100, 1000, 10000 and 100000 seconds. A try ends after 10 seconds. Redirects are not followed.',
+  ),
+  assumed('6', 'No postback is made while the shop has no Result URL. A redelivery goes to the address set by then.'),
+  documented(
+    '7',
+    '400 api:error.too_many_payments, 401 Unauthenticated, 403 api:error.merchant_not_found, 403 api:error.merchant_banned, 403 api:error.bill_not_found.',
+  ),
+  assumed('7', 'Errors are JSON: message, success (false), and for a wrong field errors. A wrong field gets 400.'),
+  assumed(
+    '7',
+    'merchant_not_found: shop_id is not the shop of the token. merchant_banned and merchant_not_found come from both operations. bill_not_found: also for a bill of another shop.',
+  ),
+  documented('8', 'Amounts are decimal(10,2). A list of too many payments is refused.'),
+  assumed(
+    '8',
+    'Too many are more than the shop’s maxPayments, 100. A request body has at most 1 MiB. There is no rate limit.',
+  ),
+];
+
+/** The list as a page. */
+export function behavioursPage(): Page {
+  return {
+    status: 200,
+    title: 'Payment acceptance sandbox',
+    wide: true,
+    content: html`<h1>Payment acceptance sandbox</h1>
+      <p>What it does, and whether the interface specification says so (documented) or is silent (assumed).</p>
+      <table>
+        <thead>
+          <tr>
+            <th>Section</th>
+            <th>Basis</th>
+            <th>Behaviour</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${BEHAVIOURS.map(
+            ({ section, basis, does }) =>
+              html`<tr>
+                <td>${section}</td>
+                <td>${basis}</td>
+                <td>${does}</td>
+              </tr> `,
+          )}
+        </tbody>
+      </table>
+      <table>
+        <thead>
+          <tr>
+            <th>Test card</th>
+            <th>The payment</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${TEST_CARDS.map(
+            ({ number, does }) =>
+              html`<tr>
+                <td><code>${spacedCard(number)}</code></td>
+                <td>${does}</td>
+              </tr> `,
+          )}
+        </tbody>
+      </table>
+      <p>
+        The control interface is JSON under <code>/sandbox</code>: <a href="/sandbox/shops">shops</a>,
+        <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>.
+      </p>`,
+  };
+}

@@ -1,0 +1,30 @@
+import { cardDigits } from '../payments/test-cards.js';
+
+/** What the payer typed. */
+export interface CardForm {
+  card: string;
+  expiry: string;
+  cvc: string;
+}
+
+/** What is wrong, field by field. */
+export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
+
+export function readCardForm(body: URLSearchParams): CardForm {
+  const field = (name: keyof CardForm): string => (body.get(name) ?? '').trim().slice(0, 40);
+  return { card: field('card'), expiry: field('expiry'), cvc: field('cvc') };
+}
+
+/** Looks only at what the payer may have mistyped; `now` is in milliseconds. */
+export function checkCardForm(form: CardForm, now: number): CardFormErrors {
+  const errors: CardFormErrors = {};
+  if (form.card === '') errors.card = 'Enter the card number.';
+  else if (!cardDigits(form.card)) errors.card = 'This is not a card number: check its digits.';
+  const expiry = /^(\d{1,2}) ?\/? ?(?:20)?(\d{2})$/.exec(form.expiry);
+  const month = Number(expiry?.[1]);
+  if (!expiry || month < 1 || month > 12) errors.expiry = 'Enter month and year, such as 12/30.';
+  // A card is good until its month has ended everywhere: twelve hours after it has in UTC.
+  else if (Date.UTC(2000 + Number(expiry[2]), month, 1, 12) <= now) errors.expiry = 'This card has expired.';
+  if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = 'Enter the three or four digits from the card.';
+  return errors;
+}
