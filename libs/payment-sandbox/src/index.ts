@@ -1,4 +1,4 @@
-export type { AnswerHold, ApiOperation, ApiRequest } from './api/request-log.js';
+export type { AnswerHold, ApiOperation, ApiRequest } from './storage/request-log.js';
 export type { Redirect } from './callbacks/redirect.js';
 export { signatureOf } from './callbacks/signature.js';
 export type { Clock } from './common/clock.js';

@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiController } from './api/api.controller.js';
 import { ApiGateway } from './api/api-gateway.js';
 import { BillsService } from './api/bills.service.js';
-import { RequestLog } from './api/request-log.js';
+import { RequestLog } from './storage/request-log.js';
 import { PostbacksService } from './callbacks/postbacks.service.js';
 import { ConsoleController } from './console/console.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';

@@ -19,7 +19,7 @@ export interface RunningSandbox {
   url: string;
   sandbox: PaymentSandbox;
   /** Stops listening and sending; what is under way is cut off. */
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /**
@@ -30,12 +30,8 @@ export interface RunningSandbox {
  */
 export async function startPaymentSandbox(options: StartOptions = {}): Promise<RunningSandbox> {
   const { port = 0, logger = ['warn', 'error', 'fatal'], ...settings } = options;
-  const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), {
-    bodyParser: false,
-    forceCloseConnections: true,
-    abortOnError: false,
-    logger,
-  });
+  const nestOptions = { bodyParser: false, forceCloseConnections: true, abortOnError: false, logger };
+  const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), nestOptions);
   try {
     await app.listen(port, '127.0.0.1');
   } catch (error) {

@@ -12,7 +12,7 @@ import { SandboxStore } from '../storage/store.js';
 import { type ApiAnswer, ApiRefusal, createdAnswer, paymentsAnswer } from './answers.js';
 import { BillsService } from './bills.service.js';
 import { type Parameters, readParameters } from './parameters.js';
-import { type ApiOperation, type ApiRequest, RequestLog } from './request-log.js';
+import { type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
 
 type Faults = Map<RequestFault, RequestFaultSettings>;
 

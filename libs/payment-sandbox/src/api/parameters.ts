@@ -71,6 +71,6 @@ function fromParsed(body: unknown): Pairs {
   if (!isFields(body)) return [];
   return Object.entries(body).flatMap(([name, value]): [string, string][] => {
     if (value === null || value === undefined) return [];
-    return [[name, typeof value === 'object' ? jsonText(value) : String(value as string | number | boolean)]];
+    return [[name, typeof value === 'string' ? value : jsonText(value)]];
   });
 }

@@ -1,5 +1,5 @@
-import { html } from '../payer-pages/html.js';
-import type { Page } from '../payer-pages/layout.js';
+import { html } from '../common/html.js';
+import type { Page } from '../common/page.js';
 import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 
 /** One thing that the sandbox does, and what it rests on. */

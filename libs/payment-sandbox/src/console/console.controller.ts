@@ -5,7 +5,7 @@ import { readFields } from '../common/input.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
-import { sendPage } from '../payer-pages/layout.js';
+import { sendPage } from '../common/page.js';
 import { TEST_CARDS } from '../payments/test-cards.js';
 import { BEHAVIOURS, behavioursPage } from './behaviours.js';
 import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandbox.js';

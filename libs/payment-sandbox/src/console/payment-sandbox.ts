@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type AnswerHold, type ApiOperation, type ApiRequest, RequestLog } from '../api/request-log.js';
+import { type AnswerHold, type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
 import { PostbacksService } from '../callbacks/postbacks.service.js';
 import { type Redirect, redirectOf } from '../callbacks/redirect.js';
 import { formatMinor, parseMinor } from '../common/decimal.js';

@@ -2,8 +2,8 @@ import type { Redirect } from '../callbacks/redirect.js';
 import type { Bill, Payment } from '../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import type { CardForm, CardFormErrors } from './card-form.js';
-import { type Html, html } from './html.js';
-import type { Page } from './layout.js';
+import { type Html, html } from '../common/html.js';
+import type { Page } from '../common/page.js';
 
 /** What a page says of a bill: the bill, and what the payer pays in all. */
 export interface BillToPay {

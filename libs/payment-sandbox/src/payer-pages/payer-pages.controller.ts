@@ -14,7 +14,7 @@ import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { RETURN_SCRIPT, STYLE } from './assets.js';
 import { checkCardForm, readCardForm } from './card-form.js';
-import { type Page, sendPage } from './layout.js';
+import { type Page, sendPage } from '../common/page.js';
 import { type BillToPay, cardPage, linkPage, messagePage, paidPage, processingPage, resultPage } from './pages.js';
 
 interface Opened extends BillToPay {
