@@ -1,1 +1,47 @@
-export const hello: string = 'hi';
+export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
+export { PaymentAcceptanceService } from './payment-acceptance.service.js';
+export { PaymentShop } from './payment-shop.js';
+
+export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
+export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
+export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
+export type * from './config/options.js';
+export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
+
+export type { CreateBillRequest } from './bills/bill-request.js';
+export type { CreateBillOptions, PaymentBill } from './bills/bill.service.js';
+export * from './bills/bill.errors.js';
+export type { BillRecord, BillState } from './storage/bill.store.js';
+
+export * from './client/service.errors.js';
+export type { RequestControl } from './client/payment-service.client.js';
+
+export * from './events/payment-events.js';
+export {
+  OnBillExpired,
+  OnPaymentEvent,
+  OnPaymentFailed,
+  OnPaymentReview,
+  OnPaymentSucceeded,
+  type PaymentHandlerOptions,
+} from './events/handler.decorators.js';
+export type { PaymentEventContext } from './events/consumer.js';
+export { PaymentHandlerError } from './events/consumer.errors.js';
+export { DeliveryWorker } from './events/delivery.worker.js';
+
+export { Confirmer } from './settlement/confirmer.js';
+export { defaultJudge, judgePayment } from './settlement/judge.js';
+export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './common/payment.js';
+
+export { redirectSignature } from './callbacks/signature.js';
+export { PostbackDto, RedirectDto } from './callbacks/callback.dto.js';
+
+export { PaymentOperations } from './operations/payment-operations.service.js';
+export type * from './storage/ledger.store.js';
+export { migratePaymentAcceptance } from './storage/migrate.js';
+export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';
+
+export { ManualPaymentClock, PaymentClock } from './common/clock.js';
+export { PaymentRandom } from './common/random.js';
+export { PaymentAcceptanceError } from './common/errors.js';
+export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './common/money.js';

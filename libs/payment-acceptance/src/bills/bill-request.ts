@@ -1,0 +1,62 @@
+import { parseAmount, type DecimalAmount } from '../common/money.js';
+import type { BillFields } from '../client/payment-service.client.js';
+import type { Shop } from '../config/resolved-options.js';
+import { InvalidBillRequestError } from './bill.errors.js';
+
+/** What a shop asks to be paid: section 2.1 of the specification. Bounds of lengths are assumed. */
+export interface CreateBillRequest {
+  /** The shop's order identifier, 1 to 255 characters; comes back as `InvId`. */
+  orderId: string;
+  /** Exact decimal above 0, such as `100.05`: decimal(10,2). Never a `number`. */
+  amount: DecimalAmount;
+  /** Description of the link, up to 1000 characters. */
+  description?: string;
+  /** Name of the payment, up to 255 characters. */
+  name?: string;
+  /** Kind of bill. Default `normal`, the one that occurs. */
+  type?: string;
+  /** Three capital letters. Default: the shop's currency. */
+  currency?: string;
+  /**
+   * Arbitrary data of the shop, up to 2000 characters; comes back as `custom`. Line ends are stored and sent as CRLF,
+   * since multipart forms carry no others. Default: the random id of the intent, by which redirects are recognised.
+   */
+  custom?: string;
+  /** Whether the payer pays the commission. Default: the shop's option. */
+  payerPaysCommission?: boolean;
+}
+
+/**
+ * Checks a request and fills in the defaults.
+ * @throws InvalidBillRequestError naming every unusable field.
+ */
+export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: string): BillFields {
+  const problems: string[] = [];
+  const amount = typeof request.amount === 'string' ? parseAmount(request.amount) : null;
+  if (amount === null || /^-|^0\.00$/.test(amount)) {
+    problems.push('amount must be a decimal string above 0 with at most 8 digits before the point and 2 after it.');
+  }
+  const text = (name: 'orderId' | 'description' | 'name' | 'type' | 'custom', limit: number): string | undefined => {
+    const value: unknown = request[name];
+    if (value === undefined) return undefined;
+    if (typeof value !== 'string' || value.length > limit || value.includes('\0') || !value.isWellFormed()) {
+      problems.push(`${name} must be a string of at most ${limit} characters without a NUL.`);
+      return undefined;
+    }
+    return value.replace(/\r\n|\r|\n/g, '\r\n');
+  };
+  const orderId = text('orderId', 255);
+  if (!orderId || /[\r\n]/.test(orderId)) problems.push('orderId must not be empty and must be one line.');
+  const description = text('description', 1000);
+  const name = text('name', 255);
+  const type = text('type', 64) ?? 'normal';
+  const custom = text('custom', 2000) ?? intentId;
+  const currency = request.currency ?? shop.currency;
+  if (!/^[A-Z]{3}$/.test(currency)) problems.push('currency must be three capital letters.');
+  const payerPaysCommission: unknown = request.payerPaysCommission ?? shop.payerPaysCommission;
+  if (typeof payerPaysCommission !== 'boolean') problems.push('payerPaysCommission must be true or false.');
+  if (problems.length > 0 || amount === null || !orderId || typeof payerPaysCommission !== 'boolean') {
+    throw new InvalidBillRequestError(shop.name, String(request.orderId).slice(0, 255), problems);
+  }
+  return { amount, orderId, description, type, currency, custom, payerPaysCommission, name };
+}

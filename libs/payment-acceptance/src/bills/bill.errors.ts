@@ -1,0 +1,111 @@
+import { PaymentAcceptanceError } from '../common/errors.js';
+import type { PaymentServiceError } from '../client/service.errors.js';
+
+/** Base of the errors of `createBill` that are about the order and its bills. */
+export abstract class BillError extends PaymentAcceptanceError {
+  constructor(
+    readonly shop: string,
+    readonly orderId: string,
+    sentence: string,
+    options?: { cause?: PaymentAcceptanceError },
+  ) {
+    super(`Bill of order "${orderId}" of shop "${shop}": ${sentence}`, options);
+  }
+}
+
+/** A field of the request cannot be sent. Nothing was stored or sent. */
+export class InvalidBillRequestError extends BillError {
+  readonly code = 'invalid-bill-request';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** A sentence for each unusable field. */
+    readonly problems: readonly string[],
+  ) {
+    super(shop, orderId, `the request cannot be sent: ${problems.join(' ')}`);
+  }
+}
+
+/** Another call is creating this bill right now and did not end within the option `creation.waitMs`. */
+export class CreationInProgressError extends BillError {
+  readonly code = 'creation-in-progress';
+  constructor(shop: string, orderId: string) {
+    super(
+      shop,
+      orderId,
+      'another call is creating it right now. Call again in a few seconds; it returns the same bill.',
+    );
+  }
+}
+
+/** The order is paid: another bill would charge the payer twice. */
+export class OrderAlreadyPaidError extends BillError {
+  readonly code = 'order-already-paid';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** The payment that paid the order first. */
+    readonly paymentId: string | null,
+  ) {
+    super(shop, orderId, 'the order is paid already. Show the payer the order instead.');
+  }
+}
+
+/** The order has an open bill for another amount or currency. */
+export class BillMismatchError extends BillError {
+  readonly code = 'bill-mismatch';
+  constructor(
+    shop: string,
+    orderId: string,
+    readonly open: { readonly amount: string; readonly currency: string },
+    readonly asked: { readonly amount: string; readonly currency: string },
+  ) {
+    super(
+      shop,
+      orderId,
+      `an open bill asks for ${open.amount} ${open.currency}, not ${asked.amount} ${asked.currency}. ` +
+        'Pass { newAttempt: true } to make another bill; the open one can still be paid.',
+    );
+  }
+}
+
+/**
+ * Nobody knows whether the service made a bill: the request may have reached it, and no answer was understood.
+ * The intent is kept as `UNKNOWN`; calling `createBill` again makes a new attempt.
+ */
+export class UnknownOutcomeError extends BillError {
+  readonly code = 'unknown-outcome';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** Id of the stored intent; it went out as `custom` where the shop gave none. */
+    readonly intentId: string,
+    cause: PaymentServiceError,
+  ) {
+    super(
+      shop,
+      orderId,
+      `whether it was created is unknown (intent ${intentId}). Look for it at the service before the payer is asked again, ` +
+        'or call createBill again for a new attempt.',
+      { cause },
+    );
+  }
+}
+
+/** The bill exists and is followed, but the service gave no address the payer could be sent to. */
+export class BillAddressError extends BillError {
+  readonly code = 'bill-address';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** The service's id of the bill. */
+    readonly billId: string,
+  ) {
+    super(
+      shop,
+      orderId,
+      `the service created bill ${billId}, but gave no http or https address of its payment page. ` +
+        'Look the bill up at the service, or pass { newAttempt: true } to make another one.',
+    );
+  }
+}

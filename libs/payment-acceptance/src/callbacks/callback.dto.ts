@@ -1,0 +1,107 @@
+import { Transform } from 'class-transformer';
+import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
+
+/** Currencies of a redirect (section 2.4, documented). */
+export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
+
+const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
+const NOT_DECIMAL = '$property must be a decimal such as 100.05';
+
+/**
+ * All values are text (assumed). A sender that writes a JSON number is read as its text; an absent value may be `null`
+ * or empty.
+ */
+const Text = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => {
+    if (typeof value === 'number') return String(value);
+    return value === null || value === '' ? undefined : value;
+  });
+
+/** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
+export class RedirectDto {
+  /** The `order_id` given when the bill was created. */
+  @Text()
+  @IsString()
+  @Length(1, 255)
+  readonly InvId!: string;
+
+  /** Payment amount, as text: the digest is computed over exactly this. */
+  @Text()
+  @IsString()
+  @Matches(DECIMAL, { message: NOT_DECIMAL })
+  readonly OutSum!: string;
+
+  /** Currency in which the bill was paid. */
+  @Text()
+  @IsIn(REDIRECT_CURRENCIES)
+  readonly CurrencyIn!: string;
+
+  /** The `custom` given when the bill was created. */
+  @Text()
+  @IsOptional()
+  @IsString()
+  @MaxLength(4000)
+  readonly custom?: string;
+
+  /** Checked when present (section 5.5). */
+  @Text()
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  readonly SignatureValue?: string;
+}
+
+/**
+ * The service's postback to the Result URL: section 2.5 of the specification. Which fields are required is not shown;
+ * assumed: those that say which bill, which order, how much, and what happened. An unknown `Status` is no error.
+ */
+export class PostbackDto {
+  /** `SUCCESS` or `FAIL`; others are stored and read as neither. */
+  @Text()
+  @IsString()
+  @Length(1, 64)
+  readonly Status!: string;
+
+  /** The `order_id` given when the bill was created: corroboration only. */
+  @Text()
+  @IsString()
+  @Length(1, 255)
+  readonly InvId!: string;
+
+  @Text()
+  @IsOptional()
+  @IsString()
+  @Matches(DECIMAL, { message: NOT_DECIMAL })
+  readonly Commission?: string;
+
+  @Text()
+  @IsOptional()
+  @IsString()
+  @Length(1, 16)
+  readonly CurrencyIn?: string;
+
+  /** Payment amount, as text. */
+  @Text()
+  @IsString()
+  @Matches(DECIMAL, { message: NOT_DECIMAL })
+  readonly OutSum!: string;
+
+  /** The bill identifier, equal to `bill_id`. */
+  @Text()
+  @IsString()
+  @Length(1, 128)
+  readonly TrsId!: string;
+
+  @Text()
+  @IsOptional()
+  @IsString()
+  @MaxLength(4000)
+  readonly custom?: string;
+
+  /** The formula is not documented: recorded as matching the redirect's, not matching, or absent. */
+  @Text()
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  readonly SignatureValue?: string;
+}

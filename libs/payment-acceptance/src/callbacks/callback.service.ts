@@ -1,0 +1,165 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { PaymentClock } from '../common/clock.js';
+import { describeError } from '../common/errors.js';
+import { parseAmount } from '../common/money.js';
+import { PaymentRandom } from '../common/random.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import type { PaymentResult } from '../config/result-page.types.js';
+import { BillStore, type BillRecord } from '../storage/bill.store.js';
+import { CallbackStore, type NewCallback } from '../storage/callback.store.js';
+import { ResultStore } from '../storage/result.store.js';
+import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { parseBody, type FieldError } from './parse-body.js';
+import { maskCards, redactFields } from './redact.js';
+import { issueTicket, readTicket } from './result-ticket.js';
+import { checkSignature } from './signature.js';
+
+/** What to answer a postback. */
+export type PostbackAnswer =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'malformed'; readonly errors: readonly FieldError[] }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'not-stored' };
+
+/** What to answer the payer's redirect. */
+export type RedirectAnswer =
+  | { readonly kind: 'result'; readonly ticket: string }
+  | { readonly kind: 'neutral'; readonly orderId: string }
+  | { readonly kind: 'malformed'; readonly errors: readonly FieldError[] }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'not-stored' };
+
+/**
+ * Receives redirects and postbacks. A callback is only a hint: it becomes a row that asks for a check of its bill, and
+ * changes no payment, no bill and no order.
+ */
+@Injectable()
+export class CallbackService {
+  private readonly logger = new Logger('PaymentCallbacks');
+  /** Called after a hint was stored, so that its check need not wait for a poll. */
+  onHint: (() => void) | undefined;
+
+  constructor(
+    private readonly callbacks: CallbackStore,
+    private readonly bills: BillStore,
+    private readonly results: ResultStore,
+    private readonly clock: PaymentClock,
+    private readonly random: PaymentRandom,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {}
+
+  /** Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides. */
+  async postback(shop: Shop, body: unknown): Promise<PostbackAnswer> {
+    const parsed = parseBody(PostbackDto, body);
+    if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
+    const postback = parsed.value;
+    const digest = checkSignature(shop, postback.OutSum, postback.InvId, postback.SignatureValue);
+    if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
+      this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`);
+      return { kind: 'refused' };
+    }
+    return this.store({
+      id: this.random.uuid(),
+      kind: 'postback',
+      shop: shop.name,
+      billId: null,
+      serviceBillId: cleanId(postback.TrsId),
+      orderId: maskCards(cleanId(postback.InvId)),
+      status: cleanId(postback.Status),
+      digest,
+      ...told(postback),
+      fields: redactFields(body as object),
+    });
+  }
+
+  /**
+   * Takes the payer's redirect (section 4.3). It carries no bill id: with a valid digest the bill is the one whose
+   * intent's random id came back in `custom`, else the latest of the order. Without a digest nothing is looked up.
+   */
+  async redirect(shop: Shop, kind: 'redirect-success' | 'redirect-fail', body: unknown): Promise<RedirectAnswer> {
+    const parsed = parseBody(RedirectDto, body);
+    if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
+    const redirect = parsed.value;
+    const digest = checkSignature(shop, redirect.OutSum, redirect.InvId, redirect.SignatureValue);
+    if (digest === 'absent') return { kind: 'neutral', orderId: redirect.InvId };
+    if (digest === 'mismatch') return { kind: 'refused' };
+    try {
+      const bill = await this.billOf(shop, redirect);
+      if (!bill) return { kind: 'neutral', orderId: redirect.InvId };
+      const stored = await this.store({
+        id: this.random.uuid(),
+        kind,
+        shop: shop.name,
+        billId: bill.id,
+        serviceBillId: null,
+        orderId: bill.orderId,
+        status: null,
+        digest,
+        ...told(redirect),
+        fields: redactFields(body as object),
+      });
+      if (stored.kind !== 'stored') return stored;
+      const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
+      return { kind: 'result', ticket: issueTicket(shop, bill.id, expiresAt) };
+    } catch (error) {
+      this.logger.error(`A redirect for shop "${shop.name}" could not be stored. ${describeError(error)}`);
+      return { kind: 'not-stored' };
+    }
+  }
+
+  /** What the payer of that ticket is told: stored state only. `undefined` for a ticket that is no good. */
+  async result(ticket: string): Promise<PaymentResult | undefined> {
+    for (const shop of this.options.shops.values()) {
+      const id = readTicket(shop, ticket, this.clock.now());
+      const bill = id === undefined ? undefined : await this.bills.byId(id);
+      if (!bill || bill.shop !== shop.name) continue;
+      return {
+        shop: shop.name,
+        orderId: bill.orderId,
+        result: await this.results.ofBill(bill.id),
+        amount: bill.amount,
+        currency: bill.currency,
+      };
+    }
+    return undefined;
+  }
+
+  private async store(callback: NewCallback): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
+    try {
+      const recorded = await this.callbacks.record(callback, this.options.callbacks.maxUnmatched);
+      if (recorded === 'full') {
+        this.logger.error(`Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`);
+        return { kind: 'not-stored' };
+      }
+      if (recorded === 'matched') this.onHint?.();
+      return { kind: 'stored' };
+    } catch (error) {
+      this.logger.error(`A callback for shop "${callback.shop}" could not be stored. ${describeError(error)}`);
+      return { kind: 'not-stored' };
+    }
+  }
+
+  private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<BillRecord | undefined> {
+    if (custom !== undefined && UUID.test(custom)) {
+      const own = await this.bills.byId(custom);
+      if (own?.shop === shop.name && own.orderId === InvId) return own;
+    }
+    return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What a callback claims, to be held against our bill. */
+function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
+  return {
+    amount: parseAmount(callback.OutSum),
+    currency: callback.CurrencyIn === undefined ? null : cleanId(callback.CurrencyIn),
+    custom: callback.custom === undefined ? null : cleanId(callback.custom),
+  };
+}
+
+/** A database text holds neither NUL nor half a surrogate pair; no id of ours has either. */
+function cleanId(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

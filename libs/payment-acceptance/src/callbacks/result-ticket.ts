@@ -1,0 +1,38 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Secret } from '../common/secret.js';
+import type { Shop } from '../config/resolved-options.js';
+
+const MAC_BYTES = 18;
+const PURPOSE = 'nestjs-payment-acceptance/result-ticket/1';
+
+/**
+ * The unguessable part of the result page's address: our bill's id and an expiry under a MAC keyed by the shop's token.
+ * It needs no storage, and any instance can read it.
+ */
+export function issueTicket(shop: Shop, billId: string, expiresAt: Date): string {
+  const content = Buffer.alloc(20);
+  content.write(billId.replaceAll('-', ''), 0, 'hex');
+  content.writeUInt32BE(Math.floor(expiresAt.getTime() / 1000), 16);
+  return Buffer.concat([content, mac(shop.token, shop.name, content)]).toString('base64url');
+}
+
+/** The id of our bill, or `undefined` for a ticket that is not ours, altered, or expired. */
+export function readTicket(shop: Shop, ticket: string, now: Date): string | undefined {
+  const bytes = Buffer.from(ticket, 'base64url');
+  if (bytes.length !== 20 + MAC_BYTES || bytes.toString('base64url') !== ticket) return undefined;
+  const content = bytes.subarray(0, 20);
+  const given = bytes.subarray(20);
+  const valid = [shop.token, ...shop.previousTokens].some((token) =>
+    timingSafeEqual(given, mac(token, shop.name, content)),
+  );
+  if (!valid || content.readUInt32BE(16) * 1000 < now.getTime()) return undefined;
+  return content.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function mac(token: Secret, shop: string, content: Buffer): Buffer {
+  return createHmac('sha256', token.reveal())
+    .update(`${PURPOSE}\0${shop}\0`, 'utf8')
+    .update(content)
+    .digest()
+    .subarray(0, MAC_BYTES);
+}

@@ -1,0 +1,126 @@
+import { parse } from 'lossless-json';
+import { parseAmount, type DecimalAmount } from '../common/money.js';
+import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
+import { zoneOffsetMs } from '../config/time-zone.js';
+
+/** The answer to bill creation (section 2.2). Addresses are `null` where missing or not http(s). */
+export interface CreatedBill {
+  readonly billId: string;
+  readonly linkUrl: string | null;
+  readonly linkPageUrl: string | null;
+}
+
+/** Says what is wrong with an answer; the caller makes a typed error of it. */
+export class AnswerFlaw {
+  constructor(readonly sentence: string) {}
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Numbers stay the text they were sent as, so that `100.00` and `12345678.90` keep every digit. */
+export function parseAnswer(text: string): Fields | undefined {
+  try {
+    const value: unknown = parse(text.replace(/^\uFEFF/, ''), undefined, { parseNumber: (digits) => digits });
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `success` is a boolean in one answer and the string `true` in the other (section 2.2, documented). */
+export function isSuccess(fields: Fields): boolean {
+  return fields.success === true || (typeof fields.success === 'string' && /^(true|1)$/i.test(fields.success));
+}
+
+export function readCreatedBill(fields: Fields): CreatedBill {
+  const billId = readId(fields.bill_id);
+  if (billId === null) throw new AnswerFlaw('bill_id is missing');
+  return { billId, linkUrl: readAddress(fields.link_url), linkPageUrl: readAddress(fields.link_page_url) };
+}
+
+export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
+  if (!Array.isArray(fields.data)) throw new AnswerFlaw('data is not a list');
+  return fields.data.map((item: unknown, index) => {
+    if (!isFields(item)) throw new AnswerFlaw(`data[${index}] is not an object`);
+    const paymentId = readId(item.id);
+    if (paymentId === null) throw new AnswerFlaw(`data[${index}].id is missing`);
+    if (typeof item.status !== 'string') throw new AnswerFlaw(`data[${index}].status is missing`);
+    const createdAtText = readText(item.created_at);
+    return {
+      paymentId,
+      billId: readId(item.bill_id),
+      status: readStatus(item.status),
+      amount: readAmount(item.amount),
+      amountReceived: readAmount(item.amount_received),
+      commission: readAmount(item.commission),
+      currency: readText(item.currency_in)?.slice(0, 16) ?? null,
+      fromCard: readCard(item.from_card),
+      createdAtText,
+      createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),
+    };
+  });
+}
+
+/** The message out of any shape of error body: `message`, `error`, `errors`, plain text, HTML, nothing. */
+export function readMessage(text: string): string | undefined {
+  const json = parseAnswer(text);
+  const message = json ? firstText([json.message, json.error, json.errors]) : text.replace(/<[^>]*>/g, ' ');
+  const line = message?.replace(/\s+/g, ' ').trim();
+  return line ? line.slice(0, 200) : undefined;
+}
+
+function firstText(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value !== 'object' || value === null || depth > 4) return undefined;
+  for (const item of Object.values(value)) {
+    const text = firstText(item, depth + 1);
+    if (text) return text;
+  }
+  return undefined;
+}
+
+function readStatus(status: string): PaymentStatus {
+  return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
+}
+
+function readAmount(value: unknown): DecimalAmount | null {
+  return typeof value === 'string' ? parseAmount(value.trim()) : null;
+}
+
+function readId(value: unknown): string | null {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null;
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value.replaceAll('\0', '').slice(0, 64) : null;
+}
+
+/** A card that is not masked is masked here, before anything can keep it. */
+function readCard(value: unknown): string | null {
+  const text = readText(value);
+  if (text === null) return null;
+  return text.replace(/\d[\d -]{10,21}\d/g, (number) => {
+    const digits = number.replace(/\D/g, '');
+    return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
+  });
+}
+
+function readAddress(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > 2048 || !URL.canParse(value)) return null;
+  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+}
+
+/** `Y-m-d H:i:s` (section 2.3, documented) on the wall clock of the zone (an option, assumed UTC). */
+function readInstant(text: string, timeZone: string): Date | null {
+  const match = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/.exec(text);
+  if (!match) return null;
+  const wall = Date.parse(text.replace(' ', 'T') + 'Z');
+  if (Number.isNaN(wall)) return null;
+  // The offset depends on the instant that is looked for; a second look corrects the hours around a clock change.
+  const guess = wall - zoneOffsetMs(timeZone, new Date(wall));
+  return new Date(wall - zoneOffsetMs(timeZone, new Date(guess)));
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

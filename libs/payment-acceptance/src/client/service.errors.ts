@@ -1,0 +1,130 @@
+import { PaymentAcceptanceError } from '../common/errors.js';
+
+/** The two operations of section 4 of the specification. */
+export type ServiceOperation = 'createBill' | 'listPayments';
+
+export interface ServiceErrorDetails {
+  readonly shop: string;
+  readonly operation: ServiceOperation;
+  /** HTTP status of the answer; absent where there was none. */
+  readonly status?: number;
+  /** The service's message, for example `api:error.bill_not_found`; absent where none could be read. */
+  readonly messageKey?: string;
+}
+
+/** A request to the payment acceptance service did not end well. Carries no token and no error of the HTTP library. */
+export abstract class PaymentServiceError extends PaymentAcceptanceError implements ServiceErrorDetails {
+  readonly shop: string;
+  readonly operation: ServiceOperation;
+  readonly status?: number;
+  readonly messageKey?: string;
+  /** What the developer or the operator can do about it. */
+  readonly advice: string;
+
+  constructor(what: string, advice: string, details: ServiceErrorDetails) {
+    const answer = [details.status, details.messageKey].filter((part) => part !== undefined).join(' ');
+    super(`${details.operation} of shop "${details.shop}": ${what}${answer && ` (${answer})`}. ${advice}`);
+    this.shop = details.shop;
+    this.operation = details.operation;
+    if (details.status !== undefined) this.status = details.status;
+    if (details.messageKey !== undefined) this.messageKey = details.messageKey;
+    this.advice = advice;
+  }
+}
+
+/** 401 `Unauthenticated` (section 7, documented): the API token is invalid. */
+export class UnauthenticatedError extends PaymentServiceError {
+  readonly code = 'unauthenticated';
+  constructor(details: ServiceErrorDetails) {
+    super('the service does not accept the API token', "Check the shop's option apiToken.", details);
+  }
+}
+
+/** 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than one list holds. */
+export class TooManyPaymentsError extends PaymentServiceError {
+  readonly code = 'too-many-payments';
+  constructor(details: ServiceErrorDetails) {
+    super('the bill has too many payments to list', 'Look the bill up at the service and decide by hand.', details);
+  }
+}
+
+/** 403 `api:error.merchant_not_found` (section 7, documented). */
+export class MerchantNotFoundError extends PaymentServiceError {
+  readonly code = 'merchant-not-found';
+  constructor(details: ServiceErrorDetails) {
+    super('the service does not know the merchant', "Check the shop's options shopId and apiToken.", details);
+  }
+}
+
+/** 403 `api:error.merchant_banned` (section 7, documented). */
+export class MerchantBannedError extends PaymentServiceError {
+  readonly code = 'merchant-banned';
+  constructor(details: ServiceErrorDetails) {
+    super('the service has blocked the merchant', 'Ask the service why; nothing can be sold until then.', details);
+  }
+}
+
+/** 403 `api:error.bill_not_found` (section 7, documented). */
+export class BillNotFoundError extends PaymentServiceError {
+  readonly code = 'bill-not-found';
+  constructor(details: ServiceErrorDetails) {
+    super('the service does not find the bill', 'Check the bill id, and that the bill belongs to this shop.', details);
+  }
+}
+
+/** Any other refusal: a 4xx, or an answer whose `success` is false (assumed: section 7 lists no errors of creation). */
+export class RequestRefusedError extends PaymentServiceError {
+  readonly code = 'request-refused';
+  constructor(details: ServiceErrorDetails) {
+    super('the service refused the request', 'Correct what its message names; the same request fails again.', details);
+  }
+}
+
+/** 408, 425, 429 or 5xx: the service could not answer now (assumed). */
+export class ServiceUnavailableError extends PaymentServiceError {
+  readonly code = 'service-unavailable';
+  constructor(
+    details: ServiceErrorDetails,
+    /** `Retry-After` of the answer, in milliseconds, where it was sent. */
+    readonly retryAfterMs?: number,
+  ) {
+    super('the service cannot answer now', 'Try again later.', details);
+  }
+}
+
+/** An answer came that is none of those the specification shows. */
+export class AnswerNotUnderstoodError extends PaymentServiceError {
+  readonly code = 'answer-not-understood';
+  constructor(details: ServiceErrorDetails, flaw: string) {
+    super(`the answer is not understood: ${flaw}`, 'Check that apiBaseUrl is the address of the service.', details);
+  }
+}
+
+/** No answer came: name look-up, connection, time limit, or the answer broke off. */
+export class ServiceNetworkError extends PaymentServiceError {
+  readonly code = 'network';
+  constructor(
+    details: ServiceErrorDetails,
+    /** Short reason, for example `ECONNREFUSED` or `timeout`. */
+    readonly reason: string,
+    /** `false` only where no secure connection came up, so that the service provably saw nothing of the request. */
+    readonly mayHaveLeft: boolean,
+  ) {
+    super(
+      `no answer (${reason}); the request ${mayHaveLeft ? 'may have reached the service' : 'never left this machine'}`,
+      'Check apiBaseUrl and the network; reads can be repeated at any time.',
+      details,
+    );
+  }
+}
+
+/** The caller's AbortSignal ended the request. */
+export class RequestAbortedError extends PaymentServiceError {
+  readonly code = 'aborted';
+  constructor(
+    details: ServiceErrorDetails,
+    readonly mayHaveLeft: boolean,
+  ) {
+    super('the caller aborted the request', 'Call again when the result is wanted.', details);
+  }
+}

@@ -1,0 +1,122 @@
+import type { AxiosInstance, AxiosRequestConfig } from 'axios';
+import { isAxiosError } from 'axios';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly token: string;
+  readonly form?: FormData;
+  readonly signal?: AbortSignal;
+}
+
+export interface TransportAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: string | undefined;
+}
+
+/** Why no answer came. `left` is false only where no (secure) connection came up. */
+export class TransportFailure {
+  constructor(
+    readonly reason: string,
+    readonly left: boolean,
+    readonly aborted: boolean,
+  ) {}
+}
+
+export interface TransportLimits {
+  readonly connectTimeoutMs: number;
+  readonly totalTimeoutMs: number;
+  readonly maxAnswerBytes: number;
+}
+
+/**
+ * One HTTP exchange over axios. Follows no redirect, uses no proxy, bounds time and size, and knows whether the request
+ * can have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
+ */
+export class Transport {
+  /** Reads reuse connections. A creation never does: a stale one would make its outcome unknown. */
+  private readonly kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
+  private readonly fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
+
+  constructor(
+    private readonly axios: AxiosInstance,
+    private readonly limits: TransportLimits,
+  ) {}
+
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const progress = { left: false };
+    const deadline = AbortSignal.timeout(this.limits.totalTimeoutMs);
+    const agents = request.method === 'GET' ? this.kept : this.fresh;
+    const config: AxiosRequestConfig = {
+      method: request.method,
+      url: request.url,
+      data: request.form,
+      headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}` },
+      signal: request.signal ? AbortSignal.any([request.signal, deadline]) : deadline,
+      httpAgent: agents.http,
+      httpsAgent: agents.https,
+      proxy: false,
+      maxRedirects: 0,
+      maxContentLength: this.limits.maxAnswerBytes,
+      responseType: 'text',
+      transformResponse: [(body: unknown) => body],
+      validateStatus: () => true,
+      transport: this.watched(progress),
+    };
+    try {
+      const answer = await this.axios.request<unknown>(config);
+      const retryAfter: unknown = answer.headers['retry-after'];
+      return {
+        status: answer.status,
+        text: typeof answer.data === 'string' ? answer.data : '',
+        retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+      };
+    } catch (error) {
+      throw new TransportFailure(
+        deadline.aborted ? 'timeout' : reasonOf(error),
+        progress.left,
+        request.signal?.aborted === true,
+      );
+    }
+  }
+
+  close(): void {
+    this.kept.http.destroy();
+    this.kept.https.destroy();
+  }
+
+  /** Node's own `request`, watched for the moment from which the other side may have seen something. */
+  private watched(progress: { left: boolean }): object {
+    return {
+      request: (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void): ClientRequest => {
+        const secure = options.protocol === 'https:';
+        const request = (secure ? https : http).request(options, onAnswer);
+        request.once('socket', (socket) => {
+          if (request.reusedSocket || !socket.connecting) {
+            progress.left = true;
+            return;
+          }
+          const timer = setTimeout(() => {
+            request.destroy(Object.assign(new Error('connect timeout'), { code: 'CONNECT_TIMEOUT' }));
+          }, this.limits.connectTimeoutMs);
+          socket.once(secure ? 'secureConnect' : 'connect', () => {
+            progress.left = true;
+            clearTimeout(timer);
+          });
+          socket.once('close', () => {
+            clearTimeout(timer);
+          });
+        });
+        return request;
+      },
+    };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = isAxiosError(error) ? error.code : undefined;
+  return code ?? 'unknown failure';
+}

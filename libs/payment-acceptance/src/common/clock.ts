@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+
+/**
+ * The one source of time. Leases and schedules are compared on the database's clock; `offsetMs` moves that clock
+ * too, so that a test can let days pass without sleeping. Replace it with `overrideProvider(PaymentClock)`.
+ */
+@Injectable()
+export class PaymentClock {
+  /** How far this clock runs ahead of the machine's and the database's, in milliseconds. Always 0 in production. */
+  get offsetMs(): number {
+    return 0;
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.offsetMs);
+  }
+}
+
+/** A clock for tests that moves only ahead of the real one, by hand. */
+export class ManualPaymentClock extends PaymentClock {
+  private ahead = 0;
+
+  override get offsetMs(): number {
+    return this.ahead;
+  }
+
+  /** Moves the clock forward by whole milliseconds. */
+  advance(ms: number): void {
+    this.ahead += ms;
+  }
+}

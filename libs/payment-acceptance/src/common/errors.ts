@@ -1,0 +1,20 @@
+/**
+ * Base of every error this module throws on purpose. Messages say what happened and what to do next;
+ * no error carries a token, a digest or a full card number, and none has a foreign error as its `cause`.
+ */
+export abstract class PaymentAcceptanceError extends Error {
+  /** Stable, machine-readable name of the error, for example `bill-amount-mismatch`. */
+  abstract readonly code: string;
+
+  constructor(message: string, options?: { cause?: PaymentAcceptanceError }) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** The message of anything that was thrown, on one line and bounded, fit for a log line or a column. */
+export function describeError(error: unknown, limit = 500): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}

@@ -1,0 +1,105 @@
+import type { Logger } from '@nestjs/common';
+import { describeError } from './errors.js';
+
+/** Work that is claimed from a table under a lease, then done item by item. */
+export interface LeasedWork<T> {
+  /** Leases at most `limit` items to this instance and commits, before any of them starts. */
+  claim(limit: number): Promise<T[]>;
+  /** Does one item. Records its own failures; what it throws is unexpected. */
+  process(item: T, stopping: AbortSignal): Promise<void>;
+}
+
+export interface LeasedWorkerOptions {
+  /** How many items run at once; never more are claimed, so that no lease runs while its item waits. */
+  concurrency: number;
+  /** How long to wait, in milliseconds, before looking again when there was nothing to do. */
+  pollMs: number;
+}
+
+/** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
+export class LeasedWorker<T> {
+  private readonly inFlight = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+  private loop: Promise<void> | undefined;
+  private signalled = false;
+  private signal: (() => void) | undefined;
+
+  constructor(
+    private readonly work: LeasedWork<T>,
+    private readonly options: LeasedWorkerOptions,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Claims one batch and does it. Resolves with the number of items when all have ended. */
+  async runOnce(): Promise<number> {
+    const items = await this.work.claim(this.options.concurrency);
+    const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+    return items.length;
+  }
+
+  start(): void {
+    this.loop ??= this.run();
+  }
+
+  /** Looks for work now instead of at the next poll. */
+  wake(): void {
+    this.signalled = true;
+    this.signal?.();
+  }
+
+  /** Claims nothing more, tells running items to stop, and resolves when they have ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.wake();
+    await this.loop;
+    await Promise.allSettled(this.inFlight);
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      this.signalled = false;
+      const free = this.options.concurrency - this.inFlight.size;
+      const claimed = free > 0 ? await this.claim(free) : 0;
+      if (claimed === free && free > 0) continue;
+      await this.pause();
+    }
+  }
+
+  private async claim(limit: number): Promise<number> {
+    try {
+      const items = await this.work.claim(limit);
+      for (const item of items) this.begin(item);
+      return items.length;
+    } catch (error) {
+      this.logger.error(`Could not look for work; trying again in ${this.options.pollMs} ms. ${describeError(error)}`);
+      return 0;
+    }
+  }
+
+  private begin(item: T): void {
+    const running = this.work
+      .process(item, this.stopping.signal)
+      .catch((error: unknown) => {
+        this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`);
+      })
+      .then(() => {
+        this.inFlight.delete(running);
+        this.wake();
+      });
+    this.inFlight.add(running);
+  }
+
+  private async pause(): Promise<void> {
+    if (this.signalled) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.options.pollMs);
+      this.signal = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.signal = undefined;
+  }
+}

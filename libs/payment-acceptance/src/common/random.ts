@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, randomUUID } from 'node:crypto';
+
+/** The one source of randomness: intent ids, lease tokens, jitter. Replace it with `overrideProvider(PaymentRandom)`. */
+@Injectable()
+export class PaymentRandom {
+  /** A random (version 4) UUID from a cryptographic source. */
+  uuid(): string {
+    return randomUUID();
+  }
+
+  /** A number from 0 up to, not including, 1: for jitter only, never for a secret. */
+  fraction(): number {
+    return Math.random();
+  }
+}
+
+/** The same name always gives the same (version 8, SHA-256) UUID: how an event's id follows from its key. */
+export function uuidFromName(name: string): string {
+  const bytes = createHash('sha256').update(`nestjs-payment-acceptance:${name}`, 'utf8').digest();
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,43 @@
+import type { ResolvedOptions } from './resolved-options.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Defaults of every group of options; their meaning stands beside the option. */
+export const DEFAULTS: Pick<
+  ResolvedOptions,
+  'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'
+> = {
+  http: {
+    connectTimeoutMs: 5 * SECOND,
+    totalTimeoutMs: 15 * SECOND,
+    maxAnswerBytes: 2 * 1024 * 1024,
+    attempts: 3,
+    retryBaseMs: 200,
+    retryCapMs: 3 * SECOND,
+  },
+  schedule: {
+    openMs: [MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE],
+    lifetimeMs: 3 * DAY,
+    paidEveryMs: 6 * HOUR,
+    paidForMs: 7 * DAY,
+    expiredEveryMs: DAY,
+    expiredForMs: 30 * DAY,
+    minGapMs: 2 * SECOND,
+    retryBaseMs: 5 * SECOND,
+    retryCapMs: 10 * MINUTE,
+  },
+  confirmer: { concurrency: 8, pollMs: SECOND, leaseMs: MINUTE },
+  deliveries: {
+    concurrency: 4,
+    pollMs: SECOND,
+    timeLimitMs: 30 * SECOND,
+    maxAttempts: 12,
+    retryBaseMs: SECOND,
+    retryCapMs: 10 * MINUTE,
+  },
+  callbacks: { replyBody: 'OK', maxUnmatched: 10_000, requirePostbackDigest: false, resultTicketMs: HOUR },
+  creation: { waitMs: 5 * SECOND, leaseMs: 2 * MINUTE },
+};

@@ -1,0 +1,64 @@
+import { registerAs } from '@nestjs/config';
+import { PaymentConfigurationError } from './configuration.error.js';
+import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+
+const PREFIX = 'PAYMENT_ACCEPTANCE_';
+
+/**
+ * Reads the options from environment variables.
+ *
+ * One shop, named `main`: `PAYMENT_ACCEPTANCE_API_BASE_URL`, `PAYMENT_ACCEPTANCE_API_TOKEN`, `PAYMENT_ACCEPTANCE_SHOP_ID`.
+ * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`); what a
+ * shop does not set comes from the variable without the name, tokens excepted. Also read: `CURRENCY`, `TIME_ZONE`,
+ * `PAYER_PAYS_COMMISSION` (`true`, `false`, `1`, `0`), `PREVIOUS_API_TOKENS` (comma-separated) of each shop, and
+ * `PAYMENT_ACCEPTANCE_DEFAULT_SHOP`.
+ *
+ * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
+ */
+export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process.env): PaymentAcceptanceOptions {
+  const problems: string[] = [];
+  const list = (text: string | undefined): string[] =>
+    (text ?? '')
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean);
+  const names = list(env[`${PREFIX}SHOPS`]);
+  const several = names.length > 0;
+  if (env[`${PREFIX}SHOPS`] !== undefined && !several) problems.push(`${PREFIX}SHOPS: names no shop. Write main,eu.`);
+  const twins = names.filter((name, index) => names.findIndex((other) => variable(other) === variable(name)) < index);
+  if (twins.length > 0) problems.push(`${PREFIX}SHOPS: ${twins.join(', ')} would read the variables of another shop.`);
+
+  const shops: Record<string, PaymentShopOptions> = {};
+  for (const name of several ? names : ['main']) {
+    const own = several ? `${PREFIX}${variable(name)}_` : PREFIX;
+    const read = (option: string, secret = false): string | undefined =>
+      env[own + option] || (secret ? undefined : env[PREFIX + option]) || undefined;
+    const required = (option: string, secret = false): string => {
+      const value = read(option, secret);
+      if (value === undefined) problems.push(`${own}${option} (shop "${name}"): is not set.`);
+      return value ?? '';
+    };
+    const flag = read('PAYER_PAYS_COMMISSION');
+    if (flag !== undefined && !/^(true|false|1|0)$/.test(flag)) {
+      problems.push(`${own}PAYER_PAYS_COMMISSION (shop "${name}"): must be true, false, 1 or 0.`);
+    }
+    shops[name] = {
+      apiBaseUrl: required('API_BASE_URL'),
+      apiToken: required('API_TOKEN', true),
+      shopId: required('SHOP_ID'),
+      currency: read('CURRENCY'),
+      timeZone: read('TIME_ZONE'),
+      payerPaysCommission: flag === undefined ? undefined : /^(true|1)$/.test(flag),
+      previousApiTokens: list(read('PREVIOUS_API_TOKENS', true)),
+    };
+  }
+  if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  return { shops, defaultShop: env[`${PREFIX}DEFAULT_SHOP`] || undefined };
+}
+
+function variable(shop: string): string {
+  return shop.toUpperCase().replaceAll('-', '_');
+}
+
+/** For `ConfigModule.forRoot({ load: [paymentAcceptanceConfig] })`; inject it with `paymentAcceptanceConfig.KEY`. */
+export const paymentAcceptanceConfig = registerAs('paymentAcceptance', () => paymentAcceptanceOptionsFromEnv());

@@ -1,0 +1,154 @@
+import type { ModuleMetadata } from '@nestjs/common';
+import type { Judge } from '../common/payment.js';
+import type { PaymentResultRenderer } from './result-page.types.js';
+
+/** One shop (merchant) of the payment acceptance service. */
+export interface PaymentShopOptions {
+  /** `shop_id` of bill creation (section 2.1, documented). */
+  shopId: string;
+  /** The shop's API token: bearer of the API and key of the redirect's digest (section 5, documented). */
+  apiToken: string;
+  /**
+   * Tokens that were valid before. Redirects signed with one of them are still accepted; requests never use them.
+   * Default: none.
+   */
+  previousApiTokens?: string[];
+  /** `{base_url}` of the service, for example `https://api.example`; a path is kept. https in production. */
+  apiBaseUrl: string;
+  /** Currency of bills that name none, and of the shop. Default `RUB` (section 2.1, documented as occurring). */
+  currency?: string;
+  /** Whether the payer pays the commission of bills that do not say (section 2.1). Default `false`. */
+  payerPaysCommission?: boolean;
+  /**
+   * Time zone of the service's `created_at`, which carries none: an IANA name or an offset such as `+03:00`.
+   * Default `UTC` (assumed).
+   */
+  timeZone?: string;
+}
+
+/** Limits of one HTTP request to the service (assumed; the specification is silent). */
+export interface ServiceHttpOptions {
+  /** Until a secure connection is up, in milliseconds. Default 5000. */
+  connectTimeoutMs?: number;
+  /** The whole request, slow bodies included, in milliseconds. Default 15000. */
+  totalTimeoutMs?: number;
+  /** The largest answer accepted, inflated, in bytes. Default 2 MiB. */
+  maxAnswerBytes?: number;
+  /** Tries of one read, and of a creation that provably never left. Default 3. */
+  attempts?: number;
+  /** First pause between tries, in milliseconds; doubles each time, with full jitter. Default 200. */
+  retryBaseMs?: number;
+  /** Longest pause between tries, in milliseconds; a longer `Retry-After` ends the tries. Default 3000. */
+  retryCapMs?: number;
+}
+
+/** When bills are checked without a hint (assumed). Times in milliseconds. */
+export interface CheckScheduleOptions {
+  /** Pauses between the checks of an open bill; the last one repeats. Default 1 m, 2 m, 5 m, then every 15 m. */
+  openMs?: number[];
+  /** Age at which an unpaid bill without a running payment becomes `EXPIRED`. Default 3 days. */
+  lifetimeMs?: number;
+  /** Pause between checks of a paid bill (a second payment may come), and for how long. Default 6 h for 7 days. */
+  paidEveryMs?: number;
+  paidForMs?: number;
+  /** Pause between checks of an expired bill, and for how long. Default 1 day for 30 days. */
+  expiredEveryMs?: number;
+  expiredForMs?: number;
+  /** Least pause between two checks of one bill, however many hints it gets. Default 2 s. */
+  minGapMs?: number;
+  /** First and longest pause after a check that failed; doubles each time, with jitter. Default 5 s and 10 m. */
+  retryBaseMs?: number;
+  retryCapMs?: number;
+}
+
+/** The worker that asks the service about bills. */
+export interface ConfirmerOptions {
+  /** Requests to the service at once. Default 8. */
+  concurrency?: number;
+  /** How often to look for due bills, in milliseconds. Default 1000. */
+  pollMs?: number;
+  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 60000. */
+  leaseMs?: number;
+}
+
+/** The worker that hands events to consumers. */
+export interface DeliveryOptions {
+  /** Handlers that run at once; must be fewer than the pool's connections. Default 4. */
+  concurrency?: number;
+  /** How often to look for due deliveries, in milliseconds. Default 1000. */
+  pollMs?: number;
+  /** Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. Default 30000. */
+  timeLimitMs?: number;
+  /** Attempts before a delivery becomes a dead letter. Default 12. */
+  maxAttempts?: number;
+  /** First and longest pause between attempts; doubles each time, with jitter. Default 1 s and 10 m. */
+  retryBaseMs?: number;
+  retryCapMs?: number;
+}
+
+/** Receiving the service's postbacks and the payer's redirects. */
+export interface CallbackOptions {
+  /** Body of the 200 that acknowledges a stored postback (not shown in the specification). Default `OK`. */
+  replyBody?: string;
+  /** Most postbacks kept that name no bill of ours; beyond it the answer is 503. Default 10000. */
+  maxUnmatched?: number;
+  /**
+   * Refuse postbacks whose digest is absent or does not match the redirect's formula. The postback's formula is not
+   * documented, so this turns genuine postbacks away if the service uses another one. Default `false`.
+   */
+  requirePostbackDigest?: boolean;
+  /** How long the link to the result page works, in milliseconds. Default 1 hour. */
+  resultTicketMs?: number;
+}
+
+/** Creating bills. */
+export interface CreationOptions {
+  /** How long `createBill` waits for another call that is creating the same bill, in milliseconds. Default 5000. */
+  waitMs?: number;
+  /** After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 120000. */
+  leaseMs?: number;
+}
+
+/** Options of `PaymentAcceptanceModule`, given to `forRoot` or made by the factory of `forRootAsync`. */
+export interface PaymentAcceptanceOptions {
+  /** The shops, by a name of your choosing (letters, digits, `-` and `_`), used in routes, events and injection. */
+  shops: Record<string, PaymentShopOptions>;
+  /** The shop of the unnamed routes and of `PaymentAcceptanceService`. Default: the only one, or the one named `main`. */
+  defaultShop?: string;
+  http?: ServiceHttpOptions;
+  schedule?: CheckScheduleOptions;
+  confirmer?: ConfirmerOptions;
+  deliveries?: DeliveryOptions;
+  callbacks?: CallbackOptions;
+  creation?: CreationOptions;
+  /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
+  judge?: Judge;
+  /** Draws the page that the payer sees after the redirect, or sends the payer on. Default: a plain page of our own. */
+  resultPage?: PaymentResultRenderer;
+  /**
+   * Whether the module brings its tables up to date by itself at start (`run`), or fails when they are behind
+   * (`verify`). Default: `verify` when `NODE_ENV` is `production`, else `run`.
+   */
+  migrations?: 'run' | 'verify';
+}
+
+/** Where the callback routes are, and what the host puts on them. */
+export interface PaymentRoutesOptions {
+  /** Put before `redirect/payment/...` and `postback/payment`. Default: nothing. */
+  path?: string;
+  /** Applied to every callback method, for example `[Public()]` for a host with a global guard. Default: none. */
+  decorators?: MethodDecorator[];
+}
+
+/** What shapes controllers and tokens stands beside the factory: these exist before any factory runs. */
+export interface PaymentAcceptanceExtras {
+  routes?: PaymentRoutesOptions;
+  /** Receive callbacks, run the workers, or both. Default `all`. */
+  role?: 'all' | 'callbacks' | 'workers';
+  /** Name of the TypeORM data source that holds the orders. Default: the default one. */
+  dataSource?: string;
+  /** Makes the module's services injectable everywhere. Default `true`. */
+  isGlobal?: boolean;
+  /** Modules whose providers the `decorators` of the routes need (guards, interceptors). Default: none. */
+  routeImports?: ModuleMetadata['imports'];
+}

@@ -1,0 +1,180 @@
+import { Secret } from '../common/secret.js';
+import { PaymentConfigurationError } from './configuration.error.js';
+import { DEFAULTS } from './defaults.js';
+import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+import type { ResolvedOptions, Shop } from './resolved-options.js';
+import { isTimeZone } from './time-zone.js';
+
+const PLACEHOLDERS = new Set([
+  'undefined', 'null', 'nan', 'none', 'changeme', 'change-me', 'change_me', 'todo', 'token', 'secret', 'password',
+  'test', 'example', 'placeholder', 'your-token', 'your_token', 'your-api-token', 'your_api_token', 'api_token',
+  'api-token', 'apitoken', 'xxx', 'xxxx', '[object object]', '[secret]', 'true', 'false',
+]); // prettier-ignore
+const SHORT_TOKEN = 16;
+const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+const CURRENCY = /^[A-Z]{3}$/;
+
+/**
+ * Checks the options and fills in the defaults.
+ * @throws PaymentConfigurationError naming every unusable option and its shop.
+ */
+export function resolveOptions(options: PaymentAcceptanceOptions, environment: string | undefined): ResolvedOptions {
+  const production = environment === 'production';
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
+  const shops = new Map<string, Shop>();
+  const entries = isRecord(given.shops) ? Object.entries(given.shops) : [];
+  if (entries.length === 0) problems.push('shops: name at least one shop, as in { shops: { main: { … } } }.');
+  for (const [name, shop] of entries) {
+    const resolved = resolveShop(name, shop, production, problems, warnings);
+    if (resolved) shops.set(name, resolved);
+  }
+
+  const groups = {
+    http: fill('http', DEFAULTS.http, given.http, problems),
+    schedule: fill('schedule', DEFAULTS.schedule, given.schedule, problems),
+    confirmer: fill('confirmer', DEFAULTS.confirmer, given.confirmer, problems),
+    deliveries: fill('deliveries', DEFAULTS.deliveries, given.deliveries, problems),
+    callbacks: fill('callbacks', DEFAULTS.callbacks, given.callbacks, problems),
+    creation: fill('creation', DEFAULTS.creation, given.creation, problems),
+  };
+  for (const [group, name] of [
+    ['confirmer', 'leaseMs'],
+    ['creation', 'leaseMs'],
+  ] as const) {
+    const leaseMs = groups[group].leaseMs;
+    const longest = groups.http.totalTimeoutMs * (group === 'creation' ? groups.http.attempts : 1);
+    if (leaseMs <= longest) {
+      problems.push(`${group}.${name}: ${leaseMs} ms is not longer than a request may take (${longest} ms).`);
+    }
+  }
+  for (const name of ['judge', 'resultPage'] as const) {
+    if (given[name] !== undefined && typeof given[name] !== 'function') problems.push(`${name}: must be a function.`);
+  }
+  const migrations = given.migrations ?? (production ? 'verify' : 'run');
+  if (migrations !== 'run' && migrations !== 'verify') problems.push('migrations: must be "run" or "verify".');
+
+  const defaultName = given.defaultShop ?? (entries.length === 1 ? entries[0]?.[0] : 'main');
+  const defaultShop = defaultName === undefined ? undefined : shops.get(defaultName);
+  if (entries.length > 0 && (defaultName === undefined || !entries.some(([name]) => name === defaultName))) {
+    problems.push(
+      given.defaultShop === undefined
+        ? 'defaultShop: with several shops, name the default one (or call one of them "main").'
+        : `defaultShop: there is no shop "${given.defaultShop}" in the option "shops".`,
+    );
+  }
+  if (problems.length > 0 || defaultShop === undefined) throw new PaymentConfigurationError(problems);
+  return { shops, defaultShop, ...groups, judge: given.judge, resultPage: given.resultPage, migrations, warnings };
+}
+
+function resolveShop(
+  name: string,
+  options: PaymentShopOptions,
+  production: boolean,
+  problems: string[],
+  warnings: string[],
+): Shop | undefined {
+  const before = problems.length;
+  const report = (option: keyof PaymentShopOptions, sentence: string): void => {
+    problems.push(`shops.${name}.${option}: ${sentence}`);
+  };
+  if (!SHOP_NAME.test(name)) {
+    problems.push(`shops.${name}: a shop's name has 1 to 40 letters, digits, "-" or "_", as it stands in routes.`);
+  }
+  if (!isRecord(options)) {
+    problems.push(`shops.${name}: must be an object with shopId, apiToken and apiBaseUrl.`);
+    return undefined;
+  }
+  if (typeof options.shopId !== 'string' || options.shopId.trim() === '' || isPlaceholder(options.shopId)) {
+    report('shopId', 'is empty or a placeholder. Set the shop_id that the service gave you.');
+  }
+  const previous = options.previousApiTokens ?? [];
+  const tokens: [keyof PaymentShopOptions, unknown][] = [['apiToken', options.apiToken]];
+  if (!Array.isArray(previous)) report('previousApiTokens', 'must be an array of tokens.');
+  else tokens.push(...previous.map((token): [keyof PaymentShopOptions, unknown] => ['previousApiTokens', token]));
+  for (const [option, token] of tokens) {
+    const flaw = tokenFlaw(token, production);
+    if (flaw) report(option, flaw);
+    else if ((token as string).length < SHORT_TOKEN) {
+      warnings.push(`shops.${name}.${option}: has fewer than ${SHORT_TOKEN} characters; it can be guessed.`);
+    }
+  }
+  const address = addressFlaw(options.apiBaseUrl, production);
+  if (address) report('apiBaseUrl', address);
+  const currency = options.currency ?? 'RUB';
+  if (!CURRENCY.test(currency)) report('currency', 'must be three capital letters, such as RUB.');
+  const payerPaysCommission = options.payerPaysCommission ?? false;
+  if (typeof payerPaysCommission !== 'boolean') report('payerPaysCommission', 'must be true or false.');
+  const timeZone = options.timeZone ?? 'UTC';
+  if (!isTimeZone(timeZone)) report('timeZone', 'must be an IANA name (Europe/Berlin) or an offset (+03:00).');
+  if (problems.length > before) return undefined;
+  return {
+    name,
+    shopId: options.shopId,
+    token: new Secret(options.apiToken),
+    previousTokens: previous.map((token) => new Secret(token)),
+    apiBaseUrl: options.apiBaseUrl.replace(/\/+$/, ''),
+    currency,
+    payerPaysCommission,
+    timeZone,
+  };
+}
+
+function tokenFlaw(token: unknown, production: boolean): string | undefined {
+  if (typeof token !== 'string' || token.trim() === '') return 'is empty. Set the API token that the service gave you.';
+  if (isPlaceholder(token)) return 'is a placeholder, not a token. Set the API token that the service gave you.';
+  if (/[^\x21-\x7e]/.test(token))
+    return 'has white space, control or non-ASCII characters, which no HTTP header carries.';
+  if (production && /^sandbox-/i.test(token)) return 'is a token of the sandbox, and NODE_ENV is production.';
+  return undefined;
+}
+
+function addressFlaw(address: unknown, production: boolean): string | undefined {
+  if (typeof address !== 'string' || address.trim() === '') return 'is empty. Set the base address of the service.';
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) return 'is not an http or https address.';
+  if (url.username || url.password || url.search || url.hash) return 'must have no user name, query or fragment.';
+  if (production && url.protocol !== 'https:') return 'is not https, and NODE_ENV is production.';
+  if (production && /^(localhost|127\.|\[::1\]|0\.0\.0\.0|sandbox\.|.*\.localhost$)/.test(url.hostname)) {
+    return 'is the address of a sandbox or of this machine, and NODE_ENV is production.';
+  }
+  return undefined;
+}
+
+function isPlaceholder(value: string): boolean {
+  const text = value.trim().toLowerCase();
+  return PLACEHOLDERS.has(text) || /^[<{[(].*[>})\]]$/.test(text) || /^(.)\1*$/.test(text);
+}
+
+/** Defaults under what was given, each value of the kind and sign that its default has; unknown names are refused. */
+function fill<T extends object>(group: string, defaults: T, given: unknown, problems: string[]): T {
+  if (given === undefined) return defaults;
+  if (!isRecord(given)) {
+    problems.push(`${group}: must be an object.`);
+    return defaults;
+  }
+  const filled: Record<string, unknown> = Object.fromEntries(Object.entries(defaults));
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(defaults, name)) problems.push(`${group}.${name}: there is no such option.`);
+    else if (!isLike(filled[name], value)) problems.push(`${group}.${name}: ${expectation(filled[name])}`);
+    else filled[name] = value;
+  }
+  return filled as T;
+}
+
+function isLike(model: unknown, value: unknown): boolean {
+  if (Array.isArray(model)) return Array.isArray(value) && value.length > 0 && value.every((item) => isLike(1, item));
+  if (typeof model === 'number') return Number.isSafeInteger(value) && (value as number) > 0;
+  return typeof value === typeof model;
+}
+
+function expectation(model: unknown): string {
+  if (Array.isArray(model)) return 'must be a non-empty array of whole numbers above 0.';
+  return typeof model === 'number' ? 'must be a whole number above 0.' : `must be a ${typeof model}.`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

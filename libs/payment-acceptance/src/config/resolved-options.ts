@@ -1,0 +1,44 @@
+import type { Judge } from '../common/payment.js';
+import type { Secret } from '../common/secret.js';
+import type {
+  CallbackOptions,
+  CheckScheduleOptions,
+  ConfirmerOptions,
+  CreationOptions,
+  DeliveryOptions,
+  ServiceHttpOptions,
+} from './options.js';
+import type { PaymentResultRenderer } from './result-page.types.js';
+
+/** A shop, checked, with every default filled in and its tokens wrapped. */
+export interface Shop {
+  readonly name: string;
+  readonly shopId: string;
+  readonly token: Secret;
+  readonly previousTokens: readonly Secret[];
+  /** Without a trailing slash. */
+  readonly apiBaseUrl: string;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+  readonly timeZone: string;
+}
+
+/** The module's options, checked, with every default filled in. */
+export interface ResolvedOptions {
+  readonly shops: ReadonlyMap<string, Shop>;
+  readonly defaultShop: Shop;
+  readonly http: Readonly<Required<ServiceHttpOptions>>;
+  readonly schedule: Readonly<Required<CheckScheduleOptions>>;
+  readonly confirmer: Readonly<Required<ConfirmerOptions>>;
+  readonly deliveries: Readonly<Required<DeliveryOptions>>;
+  readonly callbacks: Readonly<Required<CallbackOptions>>;
+  readonly creation: Readonly<Required<CreationOptions>>;
+  readonly judge: Judge | undefined;
+  readonly resultPage: PaymentResultRenderer | undefined;
+  readonly migrations: 'run' | 'verify';
+  /** What is allowed but unwise, to be logged once at start. */
+  readonly warnings: readonly string[];
+}
+
+/** Token of the {@link ResolvedOptions}. */
+export const RESOLVED_OPTIONS = Symbol.for('nestjs-payment-acceptance/resolved-options');

@@ -1,0 +1,30 @@
+const OFFSET = /^([+-])(\d{2}):(\d{2})$/;
+
+/** Whether the text is an offset (`+03:00`) or a time zone that this runtime knows (`Europe/Berlin`). */
+export function isTimeZone(timeZone: string): boolean {
+  if (OFFSET.test(timeZone)) return true;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** How far the zone's wall clock is ahead of UTC at that instant, in milliseconds. */
+export function zoneOffsetMs(timeZone: string, at: Date): number {
+  const fixed = OFFSET.exec(timeZone);
+  if (fixed) return (fixed[1] === '-' ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60_000;
+  const parts = new Intl.DateTimeFormat('en', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  }).formatToParts(at);
+  const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value);
+  const wall = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
+  return wall - Math.floor(at.getTime() / 1000) * 1000;
+}

@@ -1,0 +1,11 @@
+import { Inject } from '@nestjs/common';
+
+/** Token of a shop's `PaymentShop`, provided by `PaymentAcceptanceModule.forFeature(name)`. */
+export function getPaymentShopToken(shop: string): symbol {
+  return Symbol.for(`nestjs-payment-acceptance/shop/${shop}`);
+}
+
+/** Injects the `PaymentShop` of that name. */
+export function InjectPaymentShop(shop: string): PropertyDecorator & ParameterDecorator {
+  return Inject(getPaymentShopToken(shop));
+}

@@ -1,0 +1,24 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { PaymentClock } from './common/clock.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
+import { Database } from './storage/database.js';
+import { migratePaymentAcceptance, verifySchema } from './storage/migrate.js';
+
+/** Token of the name of the host's data source. */
+export const DATA_SOURCE_NAME = Symbol.for('nestjs-payment-acceptance/data-source-name');
+
+/** The database, ready: whoever has it injected finds the module's tables in place. */
+export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
+  return {
+    provide: Database,
+    inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS],
+    useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions) => {
+      const database = new Database(dataSource, clock);
+      if (options.migrations === 'run') await migratePaymentAcceptance(dataSource);
+      else await verifySchema(database);
+      return database;
+    },
+  };
+}

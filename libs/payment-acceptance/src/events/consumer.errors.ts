@@ -1,0 +1,10 @@
+import { PaymentAcceptanceError } from '../common/errors.js';
+
+/** A handler or listener of payment events cannot be relied on as it is written. Found at start. */
+export class PaymentHandlerError extends PaymentAcceptanceError {
+  readonly code = 'payment-handler';
+
+  constructor(where: string, sentence: string) {
+    super(`${where}: ${sentence}`);
+  }
+}

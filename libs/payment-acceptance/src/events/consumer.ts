@@ -1,0 +1,30 @@
+import type { EntityManager } from 'typeorm';
+import type { PaymentEventMap, PaymentEventName } from './payment-events.js';
+
+/** What a durable handler gets beside the event. */
+export interface PaymentEventContext {
+  /** Writes through this manager commit together with the delivery's done-mark, or not at all. */
+  readonly manager: EntityManager;
+  /** Aborts when the time limit is reached: the connection behind `manager` is destroyed at that moment. */
+  readonly signal: AbortSignal;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** The same for every attempt: fit as an idempotency key towards other systems. */
+  readonly deliveryId: string;
+}
+
+export type AnyPaymentEvent = PaymentEventMap[PaymentEventName];
+
+/**
+ * One taker of one kind of event. `transaction` consumers run inside the transaction that marks their delivery done;
+ * `lease` consumers run outside of any, and are marked afterwards: at least once.
+ */
+export type EventConsumer = {
+  readonly name: string;
+  readonly event: PaymentEventName;
+  /** `null` for all shops. */
+  readonly shops: readonly string[] | null;
+} & (
+  | { readonly kind: 'transaction'; handle(event: AnyPaymentEvent, context: PaymentEventContext): Promise<void> }
+  | { readonly kind: 'lease'; handle(event: AnyPaymentEvent, signal: AbortSignal): Promise<void> }
+);

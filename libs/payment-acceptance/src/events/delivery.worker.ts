@@ -1,0 +1,127 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { backoff } from '../common/backoff.js';
+import { describeError } from '../common/errors.js';
+import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
+import { PaymentRandom } from '../common/random.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
+import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
+import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
+
+/** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
+const LEASE_MARGIN_MS = 15_000;
+
+/**
+ * Hands events to the consumers this instance hosts. An attempt is counted and leased in a transaction of its own
+ * before it runs; a durable handler then runs in the transaction that marks its delivery done.
+ */
+@Injectable()
+export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
+  private readonly logger = new Logger('PaymentDeliveries');
+  private readonly worker: LeasedWorker<ClaimedDelivery>;
+  private consumers: readonly EventConsumer[] = [];
+
+  constructor(
+    private readonly store: DeliveryStore,
+    private readonly transactions: DestroyableTransaction,
+    private readonly random: PaymentRandom,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.worker = new LeasedWorker(this, options.deliveries, this.logger);
+  }
+
+  /** Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
+  async host(consumers: readonly EventConsumer[]): Promise<void> {
+    await this.store.register(consumers);
+    this.consumers = consumers;
+  }
+
+  /** Hands over what is due now; resolves with the number of attempts when all have ended. */
+  runOnce(): Promise<number> {
+    return this.worker.runOnce();
+  }
+
+  start(): void {
+    this.worker.start();
+  }
+
+  wake(): void {
+    this.worker.wake();
+  }
+
+  /** Begins nothing more; resolves when running handlers have ended, each within its time limit. */
+  stop(): Promise<void> {
+    return this.worker.stop();
+  }
+
+  async claim(limit: number): Promise<ClaimedDelivery[]> {
+    if (this.consumers.length === 0) return [];
+    const { timeLimitMs, maxAttempts } = this.options.deliveries;
+    for (const { id, consumer } of await this.store.buryExhausted(maxAttempts)) {
+      this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`);
+    }
+    return this.store.claim(this.consumers, limit, timeLimitMs + LEASE_MARGIN_MS, this.random.uuid());
+  }
+
+  async process(delivery: ClaimedDelivery): Promise<void> {
+    const consumer = this.consumers.find(
+      ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
+    );
+    if (!consumer)
+      throw new Error(`Delivery ${delivery.id} was claimed for "${delivery.consumer}", which is not hosted.`);
+    const deadline = new AbortController();
+    const { timeLimitMs } = this.options.deliveries;
+    const timer = setTimeout(() => {
+      deadline.abort(new Error(`The handler did not end within ${timeLimitMs} ms.`));
+    }, timeLimitMs);
+    try {
+      await this.attempt(consumer, delivery, deadline.signal);
+    } catch (error) {
+      await this.putOff(delivery, describeError(error));
+    } finally {
+      clearTimeout(timer);
+    }
+    // A later event of the same bill may have waited for this one.
+    this.worker.wake();
+  }
+
+  private async attempt(consumer: EventConsumer, delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
+    const event = revive(delivery.payload);
+    if (consumer.kind === 'lease') {
+      await untilAborted(consumer.handle(event, signal), signal);
+      await this.store.complete(delivery);
+      return;
+    }
+    await this.transactions.run(async (manager) => {
+      if (!(await this.store.relock(manager, delivery))) return;
+      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
+      if (!(await this.store.complete(delivery, manager))) throw new Error('The delivery was taken over meanwhile.');
+    }, signal);
+  }
+
+  private async putOff(delivery: ClaimedDelivery, reason: string): Promise<void> {
+    const { maxAttempts, retryBaseMs, retryCapMs } = this.options.deliveries;
+    const last = delivery.attempt >= maxAttempts;
+    const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
+    const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
+    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
+    else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`);
+    await this.store.fail(delivery, reason, pauseMs);
+  }
+}
+
+function revive(payload: string): AnyPaymentEvent {
+  const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
+  return paymentEvent(name, data);
+}
+
+/** Work outside a transaction cannot be undone: it is only no longer waited for. */
+function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return Promise.race([
+    work,
+    new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    }),
+  ]);
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import {
+  EVENT_LISTENER_METADATA,
+  EventEmitter2,
+  EventEmitterReadinessWatcher,
+  type OnEventMetadata,
+} from '@nestjs/event-emitter';
+import { describeError } from '../common/errors.js';
+import { PaymentHandlerError } from './consumer.errors.js';
+import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
+import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from './payment-events.js';
+
+type Listener = (...parameters: unknown[]) => unknown;
+
+/**
+ * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` is no
+ * proof that they ran: it resolves with none, and rejects while others still run. So the listeners are called one by
+ * one, and all have settled before the verdict.
+ */
+@Injectable()
+export class EventEmitterConsumers {
+  constructor(
+    private readonly explorer: HandlerExplorer,
+    private readonly modules: ModuleRef,
+  ) {}
+
+  /**
+   * Makes plain `@OnEvent` listeners of payment events count: their errors, which `@nestjs/event-emitter` swallows by
+   * default, reach us. Runs before that package reads the same metadata, at bootstrap.
+   * @throws PaymentHandlerError for a listener whose failure could not be seen.
+   */
+  prepareListeners(): void {
+    const emitter = this.find(EventEmitter2);
+    if (!emitter) return;
+    for (const { label, method } of this.explorer.methods()) {
+      const listeners: unknown = Reflect.getMetadata(EVENT_LISTENER_METADATA, method);
+      for (const listener of Array.isArray(listeners) ? (listeners as OnEventMetadata[]) : []) {
+        const exact = PAYMENT_EVENT_NAMES.some((name) => name === textOf(listener.event));
+        if (exact || PAYMENT_EVENT_NAMES.some((name) => matches(emitter, listener.event, name))) {
+          makeCount(label, listener, exact);
+        }
+      }
+    }
+  }
+
+  /** One consumer for each event that has a listener. Listeners added by hand must be there when the hosts' modules are initialised. */
+  consumers(): EventConsumer[] {
+    const emitter = this.find(EventEmitter2);
+    if (!emitter) return [];
+    const marked = this.explorer
+      .methods()
+      .flatMap(
+        ({ method }): unknown => Reflect.getMetadata(EVENT_LISTENER_METADATA, method) ?? [],
+      ) as OnEventMetadata[];
+    return PAYMENT_EVENT_NAMES.filter(
+      (name) => listenersOf(emitter, name).length > 0 || marked.some(({ event }) => matches(emitter, event, name)),
+    ).map((event) => ({
+      kind: 'lease',
+      name: EVENT_EMITTER_CONSUMER,
+      event,
+      shops: null,
+      handle: (payload) => this.emit(emitter, payload),
+    }));
+  }
+
+  private async emit(emitter: EventEmitter2, event: AnyPaymentEvent): Promise<void> {
+    await this.find(EventEmitterReadinessWatcher)?.waitUntilReady();
+    const listeners = listenersOf(emitter, event.name);
+    if (listeners.length === 0) throw new Error(`No listener of ${event.name} is left in this process.`);
+    const ends = await Promise.allSettled(listeners.map(async (listener) => listener.call(emitter, event)));
+    const errors = ends.filter((end) => end.status === 'rejected').map(({ reason }) => describeError(reason));
+    if (errors.length > 0) {
+      throw new Error(
+        `${errors.length} of ${listeners.length} listeners of ${event.name} failed: ${errors.join('; ')}`,
+      );
+    }
+  }
+
+  private find<T>(type: new (...parameters: never[]) => T): T | undefined {
+    try {
+      return this.modules.get<T>(type, { strict: false });
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Exact-name listeners are made to pass their errors on; a wildcard listener hears other events too, so it is asked to. */
+function makeCount(label: string, listener: OnEventMetadata, exact: boolean): void {
+  const options = listener.options;
+  const refuse = (sentence: string): never => {
+    throw new PaymentHandlerError(label, `@OnEvent('${textOf(listener.event)}') ${sentence}`);
+  };
+  if (options?.async)
+    refuse('has async: true, so nobody learns whether it ran. Remove it: the listener may be async itself.');
+  if (options?.nextTick) refuse('has nextTick: true, so nobody learns whether it ran. Remove it.');
+  if (options?.suppressErrors === true) {
+    refuse('has suppressErrors: true, so a failure would be lost. Remove it, or use @OnPaymentEvent.');
+  }
+  if (!exact && options?.suppressErrors !== false) {
+    refuse('also hears payment events and would swallow its errors. Write { suppressErrors: false }.');
+  }
+  listener.options = { ...options, suppressErrors: false };
+}
+
+function listenersOf(emitter: EventEmitter2, name: PaymentEventName): Listener[] {
+  const any = emitter.listenersAny().map(
+    (listener): Listener =>
+      (event) =>
+        (listener as Listener)(name, event),
+  );
+  return [...(emitter.listeners(name) as Listener[]), ...any];
+}
+
+function textOf(event: OnEventMetadata['event']): string {
+  return Array.isArray(event) ? event.map(String).join('.') : String(event);
+}
+
+/** Whether a listener under `event` hears `name`; asked of the emitter's own matching, on an emitter of its kind. */
+function matches(emitter: EventEmitter2, event: OnEventMetadata['event'], name: PaymentEventName): boolean {
+  const { wildcard, delimiter } = emitter as unknown as { wildcard?: boolean; delimiter?: string };
+  const probe = new EventEmitter2({ wildcard: wildcard === true, ...(delimiter !== undefined && { delimiter }) });
+  probe.on(event as string, () => undefined);
+  return probe.listeners(name).length > 0;
+}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { PaymentHandlerError } from './consumer.errors.js';
+import type { EventConsumer } from './consumer.js';
+import { isPaymentEventName, paymentHandlersOf, type PaymentHandlerMetadata } from './handler.decorators.js';
+
+/** A method of one of the host's providers or controllers. */
+export interface HostMethod {
+  /** `OrdersService.markPaid`, for messages. */
+  readonly label: string;
+  readonly instance: object;
+  readonly method: (...parameters: unknown[]) => unknown;
+  readonly singleton: boolean;
+}
+
+/** Event name of the host's own `EventEmitter2` consumer; handlers cannot take it. */
+export const EVENT_EMITTER_CONSUMER = 'event-emitter';
+
+const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** Finds the host's durable handlers. */
+@Injectable()
+export class HandlerExplorer {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+    private readonly shops: ShopRegistry,
+  ) {}
+
+  /** @throws PaymentHandlerError for a handler that could not be relied on. */
+  consumers(): EventConsumer[] {
+    const consumers: EventConsumer[] = [];
+    for (const host of this.methods()) {
+      for (const handler of paymentHandlersOf(host.method)) {
+        this.check(host, handler, consumers);
+        consumers.push({
+          kind: 'transaction',
+          name: handler.consumer,
+          event: handler.event,
+          shops: handler.shops ?? null,
+          async handle(event, context) {
+            await host.method.call(host.instance, event, context);
+          },
+        });
+      }
+    }
+    return consumers;
+  }
+
+  /** Every method of every provider and controller, as `@nestjs/event-emitter` looks at them. */
+  methods(): HostMethod[] {
+    return [...this.discovery.getProviders(), ...this.discovery.getControllers()].flatMap((wrapper) =>
+      this.methodsOf(wrapper),
+    );
+  }
+
+  private methodsOf(wrapper: InstanceWrapper): HostMethod[] {
+    const instance: unknown = wrapper.instance;
+    if (wrapper.isAlias || typeof instance !== 'object' || instance === null) return [];
+    const prototype: unknown = Object.getPrototypeOf(instance);
+    if (typeof prototype !== 'object' || prototype === null) return [];
+    return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
+      const method: unknown = (prototype as Record<string, unknown>)[name];
+      if (typeof method !== 'function') return [];
+      return [
+        {
+          label: `${prototype.constructor.name}.${name}`,
+          instance,
+          method: method as HostMethod['method'],
+          singleton: wrapper.isDependencyTreeStatic(),
+        },
+      ];
+    });
+  }
+
+  private check(host: HostMethod, handler: PaymentHandlerMetadata, earlier: readonly EventConsumer[]): void {
+    const refuse = (sentence: string): never => {
+      throw new PaymentHandlerError(host.label, sentence);
+    };
+    if (!isPaymentEventName(handler.event)) refuse(`there is no event "${String(handler.event)}".`);
+    if (typeof handler.consumer !== 'string' || !CONSUMER_NAME.test(handler.consumer)) {
+      refuse('name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "orders" }.');
+    }
+    if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
+    if (!host.singleton)
+      refuse('a durable handler must be in a singleton, not in a request-scoped or transient provider.');
+    for (const shop of handler.shops ?? []) if (!this.shops.find(shop)) refuse(`there is no shop "${shop}".`);
+    if (earlier.some(({ name, event }) => name === handler.consumer && event === handler.event)) {
+      refuse(
+        `consumer "${handler.consumer}" has another handler of ${handler.event}. ` +
+          'Give this one a consumer name of its own: each gets its own delivery.',
+      );
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { HttpModule } from '@nestjs/axios';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { BillService } from './bills/bill.service.js';
+import { CallbackResponder } from './callbacks/callback.responder.js';
+import { CallbackService } from './callbacks/callback.service.js';
+import { PaymentServiceClient } from './client/payment-service.client.js';
+import { PaymentClock } from './common/clock.js';
+import { PaymentRandom } from './common/random.js';
+import type { PaymentAcceptanceOptions } from './config/options.js';
+import { resolveOptions } from './config/resolve-options.js';
+import { RESOLVED_OPTIONS } from './config/resolved-options.js';
+import { ShopRegistry } from './config/shop-registry.js';
+import { getPaymentShopToken } from './config/tokens.js';
+import { DeliveryWorker } from './events/delivery.worker.js';
+import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
+import { HandlerExplorer } from './events/handler.explorer.js';
+import { PaymentOperations } from './operations/payment-operations.service.js';
+import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
+import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
+import { PaymentAcceptanceService } from './payment-acceptance.service.js';
+import { Confirmer } from './settlement/confirmer.js';
+import { SettlementService } from './settlement/settlement.service.js';
+import { BillStore } from './storage/bill.store.js';
+import { CallbackStore } from './storage/callback.store.js';
+import { DeliveryStore } from './storage/delivery.store.js';
+import { DestroyableTransaction } from './storage/destroyable-transaction.js';
+import { LedgerStore } from './storage/ledger.store.js';
+import { ResultStore } from './storage/result.store.js';
+import { SettlementStore } from './storage/settlement.store.js';
+
+/** What other packages and another loaded build of this one can inject: a class, and its token that survives both. */
+const PUBLIC = [PaymentAcceptanceService, PaymentOperations, Confirmer, DeliveryWorker, PaymentClock, PaymentRandom];
+
+const aliases: Provider[] = PUBLIC.map((service) => ({
+  provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),
+  useExisting: service,
+}));
+
+/**
+ * Takes card payments through the payment acceptance service. Import `forRoot` or `forRootAsync` once, and
+ * `forFeature(shop, …)` in the modules that inject a shop by its name.
+ */
+@Module({
+  imports: [HttpModule.register({}), DiscoveryModule],
+  providers: [
+    ...PUBLIC,
+    ...aliases,
+    {
+      provide: RESOLVED_OPTIONS,
+      inject: [MODULE_OPTIONS_TOKEN],
+      useFactory: (options: PaymentAcceptanceOptions) => resolveOptions(options, process.env.NODE_ENV),
+    },
+    ShopRegistry,
+    PaymentServiceClient,
+    BillStore,
+    CallbackStore,
+    DeliveryStore,
+    DestroyableTransaction,
+    LedgerStore,
+    ResultStore,
+    SettlementStore,
+    BillService,
+    CallbackService,
+    CallbackResponder,
+    SettlementService,
+    HandlerExplorer,
+    EventEmitterConsumers,
+    PaymentAcceptanceRuntime,
+  ],
+  exports: [...PUBLIC, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],
+})
+export class PaymentAcceptanceModule extends ConfigurableModuleClass {
+  /**
+   * Makes the named shops injectable with `@InjectPaymentShop(name)` in the importing module. A name that the options do
+   * not have fails the start.
+   */
+  static forFeature(...shops: string[]): DynamicModule {
+    const providers = shops.map((shop) => ({
+      provide: getPaymentShopToken(shop),
+      inject: [PaymentAcceptanceService],
+      useFactory: (service: PaymentAcceptanceService) => service.shop(shop),
+    }));
+    return { module: PaymentShopsModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+}
+
+/** Holds the shops of a feature module. */
+@Module({})
+class PaymentShopsModule {}

@@ -1,0 +1,73 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { CallbackService } from './callbacks/callback.service.js';
+import { PaymentConfigurationError } from './config/configuration.error.js';
+import type { PaymentAcceptanceExtras } from './config/options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
+import { DeliveryWorker } from './events/delivery.worker.js';
+import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
+import { HandlerExplorer } from './events/handler.explorer.js';
+import { Confirmer } from './settlement/confirmer.js';
+import { Database } from './storage/database.js';
+
+/** Token of the `role` given beside the factory. */
+export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+
+/** What `pg` opens when the host's data source says nothing. */
+const DEFAULT_POOL_SIZE = 10;
+
+/** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
+@Injectable()
+export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('PaymentAcceptance');
+
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
+    private readonly database: Database,
+    private readonly explorer: HandlerExplorer,
+    private readonly emitters: EventEmitterConsumers,
+    private readonly callbacks: CallbackService,
+    private readonly confirmer: Confirmer,
+    private readonly deliveries: DeliveryWorker,
+  ) {}
+
+  onModuleInit(): void {
+    for (const warning of this.options.warnings) this.logger.warn(warning);
+    this.checkPool();
+    this.emitters.prepareListeners();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.role === 'callbacks') return;
+    await this.deliveries.host([...this.explorer.consumers(), ...this.emitters.consumers()]);
+    this.callbacks.onHint = () => this.confirmer.wake();
+    this.confirmer.onEvents = () => this.deliveries.wake();
+    this.confirmer.start();
+    this.deliveries.start();
+  }
+
+  /** While listeners and the database are still there. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.confirmer.stop(), this.deliveries.stop()]);
+  }
+
+  /** Handlers hold a connection each while they run, and what ends one of them needs another. */
+  private checkPool(): void {
+    const { poolSize, extra } = this.database.dataSource.options as { poolSize?: number; extra?: { max?: number } };
+    const size = extra?.max ?? poolSize ?? DEFAULT_POOL_SIZE;
+    const { concurrency } = this.options.deliveries;
+    if (this.role !== 'callbacks' && concurrency >= size) {
+      throw new PaymentConfigurationError([
+        `deliveries.concurrency: ${concurrency} handlers at once need more than the ${size} connections of the data ` +
+          "source's pool. Lower it, or raise the pool's size.",
+      ]);
+    }
+  }
+}

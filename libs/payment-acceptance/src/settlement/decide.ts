@@ -1,0 +1,240 @@
+import { uuidFromName } from '../common/random.js';
+import type { Judge, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from '../common/payment.js';
+import type { EventData, PaymentEventName } from '../events/payment-events.js';
+import { paymentEvent } from '../events/payment-events.js';
+import type { BillState } from '../storage/bill.store.js';
+import type { LedgerPayment, LockedBill, NewEvent, NewReview } from '../storage/settlement.store.js';
+
+/** What a list of payments changes, all of it written in one transaction. */
+export interface Decision {
+  readonly state: BillState;
+  readonly payments: readonly LedgerPayment[];
+  readonly events: readonly NewEvent[];
+  readonly reviews: readonly NewReview[];
+  /** The payment that pays the order for the first time, if any. */
+  readonly firstPaymentId: string | null;
+}
+
+export interface DecisionInput {
+  readonly bill: LockedBill;
+  /** The payment that paid the order before, if any. */
+  readonly firstPaymentId: string | null;
+  readonly known: readonly LedgerPayment[];
+  readonly listed: readonly ReportedPayment[];
+  readonly judge: Judge;
+  /** From this moment on, in epoch milliseconds, an unpaid bill expires. */
+  readonly endOfLife: number;
+}
+
+/** The judge does not keep its contract; the check is repeated, so that nothing is settled on a guess. */
+export class JudgeContractError extends Error {}
+
+const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
+
+/**
+ * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict;
+ * what contradicts a SUCCESS payment opens a review and changes nothing; absence from the list proves nothing.
+ */
+export function decide(input: DecisionInput): Decision {
+  const { bill, known } = input;
+  const rows = new Map(known.map((row) => [row.paymentId, row]));
+  const facts = new Facts(input);
+  for (const [payment, verdict] of judged(input)) {
+    const row = rows.get(payment.paymentId);
+    if (payment.billId !== null && payment.billId !== bill.billId) {
+      // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
+      if (payment.status === 'SUCCESS') facts.review('foreign-bill', payment);
+    } else if (row && row.billId !== bill.id) {
+      facts.review('payment-moved', payment);
+    } else if (row?.status === 'SUCCESS') {
+      if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
+    } else if (!row || RANK[payment.status] > RANK[row.status]) {
+      const next: LedgerPayment = { ...payment, billId: bill.id, verdict: verdict.kind };
+      rows.set(payment.paymentId, next);
+      facts.written.set(payment.paymentId, next);
+      facts.take(payment, verdict);
+    }
+  }
+  return facts.decision([...rows.values()].filter((row) => row.billId === bill.id));
+}
+
+/** The service lists this bill's payments no more (section 8.2): the list is unknown, and a person has to look. */
+export function decideUnlistable(bill: LockedBill): Decision {
+  const facts = new Facts({ bill, firstPaymentId: null, known: [], listed: [], judge: () => [], endOfLife: Infinity });
+  facts.review('too-many-payments', null);
+  return facts.decision([]);
+}
+
+/** Listed payments with their verdicts: failures first, then by age, so that events come in a stable order. */
+function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
+  const payments = [...listed].sort(
+    (a, b) =>
+      RANK[a.status] - RANK[b.status] ||
+      (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
+      (a.paymentId < b.paymentId ? -1 : 1),
+  );
+  const verdicts = judge(bill, payments);
+  return payments.map((payment, index) => {
+    const verdict = verdicts[index];
+    const allowed = payment.status === 'SUCCESS' ? ['succeeded', 'review'] : ['pending', 'failed'];
+    const final = verdict?.kind === 'failed';
+    if (!verdict || verdicts.length !== payments.length || !allowed.includes(verdict.kind)) {
+      throw new JudgeContractError(
+        `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
+      );
+    }
+    if (final !== (payment.status === 'FAIL')) {
+      throw new JudgeContractError(`The judge called ${payment.status} payment ${payment.paymentId} ${verdict.kind}.`);
+    }
+    return [payment, verdict];
+  });
+}
+
+function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
+  return payment.status !== 'SUCCESS' || row.amount !== payment.amount || row.currency !== payment.currency;
+}
+
+function changeOf({ status, amount, currency }: ReportedPayment): string {
+  return `${status}:${amount ?? ''}:${currency ?? ''}`;
+}
+
+/** Collects the consequences of one list. */
+class Facts {
+  readonly written = new Map<string, LedgerPayment>();
+  private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
+  private readonly reviews: NewReview[] = [];
+  private firstPaymentId: string | null = null;
+  private succeeded = false;
+
+  constructor(private readonly input: DecisionInput) {}
+
+  take(payment: ReportedPayment, verdict: Verdict): void {
+    switch (verdict.kind) {
+      case 'pending':
+        return;
+      case 'failed':
+        this.event('payment.failed', payment.paymentId, (state) => ({
+          ...this.outcome('payment.failed', payment, state),
+          orderPaid: (this.input.firstPaymentId ?? this.firstPaymentId) !== null,
+        }));
+        return;
+      case 'review':
+        this.review(verdict.reason, payment);
+        return;
+      case 'succeeded':
+        this.succeed(payment, verdict);
+    }
+  }
+
+  /** Opens a review of a payment, or of the bill as a whole. */
+  review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
+    const { bill } = this.input;
+    const key = [reason, bill.shop, payment?.paymentId ?? bill.id, occasion].filter(Boolean).join(':');
+    const id = uuidFromName(`review:${key}`);
+    const { paymentId = null, amount = null, amountReceived = null, fromCard = null } = payment ?? {};
+    const detail = {
+      billed: { amount: bill.amount, currency: bill.currency },
+      ...(payment && {
+        listed: { status: payment.status, amount, amountReceived, currency: payment.currency, billId: payment.billId },
+      }),
+    };
+    this.reviews.push({ id, key, paymentId, reason, detail });
+    this.event('payment.review', key, (state) => ({
+      ...this.common('payment.review', key, state),
+      reviewId: id,
+      reason,
+      paymentId,
+      amount,
+      amountReceived,
+      fromCard,
+    }));
+  }
+
+  decision(rows: readonly LedgerPayment[]): Decision {
+    const state = this.stateAfter(rows);
+    if (state === 'EXPIRED' && this.input.bill.state === 'OPEN') {
+      this.event('bill.expired', this.input.bill.id, () => this.common('bill.expired', this.input.bill.id, state));
+    }
+    return {
+      state,
+      payments: [...this.written.values()],
+      reviews: this.reviews,
+      firstPaymentId: this.firstPaymentId,
+      events: this.events.map(({ name, key, data }) => ({
+        id: this.eventId(name, key),
+        key: this.eventKey(name, key),
+        name,
+        payload: data(state),
+      })),
+    };
+  }
+
+  private succeed(payment: ReportedPayment, verdict: Extract<Verdict, { kind: 'succeeded' }>): void {
+    const firstForOrder = this.input.firstPaymentId === null && this.firstPaymentId === null;
+    if (firstForOrder) this.firstPaymentId = payment.paymentId;
+    this.succeeded = true;
+    const { amount } = payment;
+    if (amount === null)
+      throw new JudgeContractError(`The judge accepted payment ${payment.paymentId} without an amount.`);
+    this.event('payment.succeeded', payment.paymentId, (state) => ({
+      ...this.outcome('payment.succeeded', payment, state),
+      amount,
+      firstForOrder,
+      ...(verdict.surplus !== undefined && { surplus: verdict.surplus }),
+    }));
+    if (verdict.review !== undefined) this.review(verdict.review, payment);
+    if (!firstForOrder) this.review('second-payment', payment);
+  }
+
+  private stateAfter(rows: readonly LedgerPayment[]): BillState {
+    const { bill, endOfLife } = this.input;
+    if (this.succeeded) return 'PAID';
+    const running = rows.some(({ status }) => status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN');
+    return bill.state === 'OPEN' && !running && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
+  }
+
+  private event<Name extends PaymentEventName>(
+    name: Name,
+    key: string,
+    data: (state: BillState) => EventData<Name>,
+  ): void {
+    this.events.push({ name, key, data: (state) => paymentEvent(name, data(state)) });
+  }
+
+  private outcome(name: PaymentEventName, payment: ReportedPayment, state: BillState) {
+    const { paymentId, amount, amountReceived, commission, fromCard } = payment;
+    return {
+      ...this.common(name, paymentId, state),
+      paymentId,
+      amount,
+      amountReceived,
+      ...(commission !== null && { commission }),
+      fromCard,
+    };
+  }
+
+  private common(name: PaymentEventName, key: string, state: BillState): EventData<'bill.expired'> {
+    const { bill } = this.input;
+    return {
+      id: this.eventId(name, key),
+      version: 1,
+      shop: bill.shop,
+      orderId: bill.orderId,
+      attempt: bill.attempt,
+      billId: bill.billId,
+      bill: state,
+      billedAmount: bill.amount,
+      currency: bill.currency,
+      custom: bill.customGiven ? bill.custom : null,
+      occurredAt: bill.now.toISOString(),
+    };
+  }
+
+  private eventKey(name: PaymentEventName, key: string): string {
+    return `${name}:${this.input.bill.shop}:${key}`;
+  }
+
+  private eventId(name: PaymentEventName, key: string): string {
+    return uuidFromName(this.eventKey(name, key));
+  }
+}

@@ -1,0 +1,81 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ReportedPayment } from '../common/payment.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { BillStore } from '../storage/bill.store.js';
+import { SettlementStore, type ClaimedBill, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
+import { decide, decideUnlistable, type Decision } from './decide.js';
+import { defaultJudge } from './judge.js';
+import { endOfLife, nextCheck } from './schedule.js';
+
+/** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */
+export type Settled = { readonly stale: true } | ({ readonly stale: false } & Pick<Decision, 'state' | 'events'>);
+
+/**
+ * The only writer of payments, results and events. One transaction: order, bill, payments, events with their
+ * deliveries, reviews, bill state, hints. Either all of it commits or none.
+ */
+@Injectable()
+export class SettlementService {
+  private readonly logger = new Logger('PaymentSettlement');
+
+  constructor(
+    private readonly store: SettlementStore,
+    private readonly bills: BillStore,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {}
+
+  /** Settles the service's list of a claimed bill's payments, unless the claim's token has been replaced since. */
+  settle(claim: ClaimedBill, listed: readonly ReportedPayment[]): Promise<Settled> {
+    const { schedule, judge = defaultJudge } = this.options;
+    return this.locked(claim, async (manager, bill, firstPaymentId) => {
+      const ids = listed.map(({ paymentId }) => paymentId);
+      const known = await this.store.payments(manager, bill, ids);
+      return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: endOfLife(bill, schedule) });
+    });
+  }
+
+  /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
+  reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
+    return this.locked(claim, (_manager, bill) => Promise.resolve(decideUnlistable(bill)));
+  }
+
+  /** Locks order, then bill; decides under the locks; writes all of the decision. */
+  private locked(
+    claim: ClaimedBill,
+    decision: (manager: EntityManager, bill: LockedBill, firstPaymentId: string | null) => Promise<Decision>,
+  ): Promise<Settled> {
+    return this.store.transaction(async (manager) => {
+      const { firstPaymentId } = await this.bills.lockOrder(manager, claim.shop, claim.orderId);
+      const bill = await this.store.lockBill(manager, claim.id, claim.token);
+      if (!bill) return { stale: true };
+      const decided = await decision(manager, bill, firstPaymentId);
+      await this.write(manager, claim, bill, decided);
+      return { stale: false, state: decided.state, events: decided.events };
+    });
+  }
+
+  private async write(manager: EntityManager, claim: ClaimedBill, bill: LockedBill, decision: Decision): Promise<void> {
+    for (const payment of decision.payments) await this.store.writePayment(manager, bill.shop, payment);
+    if (decision.firstPaymentId !== null) await this.store.markOrderPaid(manager, bill, decision.firstPaymentId);
+    for (const review of decision.reviews) await this.store.addReview(manager, bill, review);
+    for (const event of decision.events) await this.addEvent(manager, bill, event);
+    await this.store.finishCheck(manager, bill, {
+      state: decision.state,
+      nextCheckAt: nextCheck(bill, decision.state, claim.scheduled, this.options.schedule),
+      scheduled: claim.scheduled,
+      minGapMs: this.options.schedule.minGapMs,
+    });
+    await this.store.consumeHints(manager, claim.hints);
+  }
+
+  private async addEvent(manager: EntityManager, bill: LockedBill, event: NewEvent): Promise<void> {
+    const deliveries = await this.store.addEvent(manager, bill, event);
+    if (deliveries === 0) {
+      this.logger.warn(
+        `No consumer takes ${event.name} of shop "${bill.shop}": event ${event.id} is kept, nobody is told. ` +
+          'Add a handler, for example with @OnPaymentSucceeded({ consumer: … }).',
+      );
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { DecimalAmount } from '../common/money.js';
+import { Database, NOW, epochMs, inMs, instant } from './database.js';
+
+/** States of a bill of ours; the specification shows none (assumed). */
+export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
+
+/** A bill as we keep it: one attempt to have one order paid. */
+export interface BillRecord {
+  /** Id of our intent, a random UUID made before the request was sent. */
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: string;
+  /** 1 for the first bill of the order. */
+  readonly attempt: number;
+  readonly state: BillState;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+  readonly custom: string;
+  /** Whether `custom` is the shop's own; otherwise it is `id`. */
+  readonly customGiven: boolean;
+  /** The service's `bill_id`; `null` until its answer is known. */
+  readonly billId: string | null;
+  readonly linkUrl: string | null;
+  readonly linkPageUrl: string | null;
+  /** Why the creation ended in `REJECTED` or `UNKNOWN`. */
+  readonly failure: string | null;
+  readonly createdAt: Date;
+  readonly openedAt: Date | null;
+  readonly paidAt: Date | null;
+  /** A creation that is still `CREATING` after this moment never ended. */
+  readonly leaseEnded: boolean;
+}
+
+export interface NewBill {
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly attempt: number;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+  readonly description: string | null;
+  readonly name: string | null;
+  readonly type: string;
+  readonly custom: string;
+  readonly customGiven: boolean;
+}
+
+interface BillRow extends Omit<BillRecord, 'createdAt' | 'openedAt' | 'paidAt'> {
+  readonly createdAt: string;
+  readonly openedAt: string | null;
+  readonly paidAt: string | null;
+}
+
+/** Needs `$1` to be the clock's offset. */
+const BILL = `id, shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
+  payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
+  service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
+  ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
+  coalesce(lease_until < ${NOW}, true) AS "leaseEnded"`;
+
+/** Bills and the locks of their orders. */
+@Injectable()
+export class BillStore {
+  constructor(private readonly database: Database) {}
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  /** Locks the order until the transaction ends; says which payment paid it first, if any. */
+  async lockOrder(manager: EntityManager, shop: string, orderId: string): Promise<{ firstPaymentId: string | null }> {
+    const key = [shop, orderId];
+    await this.database.query(
+      `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+      key,
+      manager,
+    );
+    const [order] = await this.database.query<{ firstPaymentId: string | null }>(
+      `SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
+       WHERE shop = $1 AND order_id = $2 FOR UPDATE`,
+      key,
+      manager,
+    );
+    if (!order) throw new Error('The row of an order vanished while it was being locked.');
+    return order;
+  }
+
+  /** Stores an intent, before its request is sent. */
+  async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
+    await this.database.query(
+      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
+         description, name, type, custom, custom_given, created_at, check_after, lease_until)
+       VALUES ($3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, ${NOW}, ${NOW}, ${inMs('$2')})`,
+      [
+        this.database.offsetMs,
+        leaseMs,
+        bill.id,
+        bill.shop,
+        bill.orderId,
+        bill.attempt,
+        bill.amount,
+        bill.currency,
+        bill.payerPaysCommission,
+        bill.description,
+        bill.name,
+        bill.type,
+        bill.custom,
+        bill.customGiven,
+      ],
+      manager,
+    );
+  }
+
+  /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */
+  async open(
+    id: string,
+    answer: { billId: string; linkUrl: string | null; linkPageUrl: string | null },
+    firstCheckMs: number,
+  ): Promise<BillRecord | undefined> {
+    return this.one(
+      `UPDATE payment_acceptance.bill
+       SET state = 'OPEN', service_bill_id = $4, link_url = $5, link_page_url = $6, failure = NULL, opened_at = ${NOW},
+         next_check_at = ${inMs('$2')}, check_after = ${NOW}, lease_until = NULL
+       WHERE id = $3 AND state IN ('CREATING', 'UNKNOWN') RETURNING ${BILL}`,
+      [this.database.offsetMs, firstCheckMs, id, answer.billId, answer.linkUrl, answer.linkPageUrl],
+    );
+  }
+
+  /** Ends a creation that made no bill (`REJECTED`) or that may have made one (`UNKNOWN`). */
+  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.bill SET state = $2, failure = $3, lease_until = NULL, ended_at = now()
+       WHERE id = $1 AND state = 'CREATING'`,
+      [id, state, failure],
+      manager,
+    );
+  }
+
+  /** Gives up creations whose process never came back. */
+  async closeAbandoned(): Promise<BillRecord[]> {
+    return this.many(
+      `UPDATE payment_acceptance.bill
+       SET state = 'UNKNOWN', failure = 'The process ended before the answer came.', lease_until = NULL, ended_at = ${NOW}
+       WHERE state = 'CREATING' AND lease_until < ${NOW} RETURNING ${BILL}`,
+      [this.database.offsetMs],
+    );
+  }
+
+  /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
+  async linkWaitingCallbacks(bill: BillRecord): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.callback SET bill_id = $1
+       WHERE shop = $2 AND service_bill_id = $3 AND pending AND bill_id IS NULL`,
+      [bill.id, bill.shop, bill.billId],
+    );
+  }
+
+  async latestOfOrder(shop: string, orderId: string, manager?: EntityManager): Promise<BillRecord | undefined> {
+    return this.one(
+      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt DESC LIMIT 1`,
+      [this.database.offsetMs, shop, orderId],
+      manager,
+    );
+  }
+
+  async ofOrder(shop: string, orderId: string): Promise<BillRecord[]> {
+    return this.many(`SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`, [
+      this.database.offsetMs,
+      shop,
+      orderId,
+    ]);
+  }
+
+  /** By the id of our intent. */
+  async byId(id: string): Promise<BillRecord | undefined> {
+    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2`, [this.database.offsetMs, id]);
+  }
+
+  /** By the service's `bill_id`. */
+  async byServiceId(shop: string, billId: string): Promise<BillRecord | undefined> {
+    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND service_bill_id = $3`, [
+      this.database.offsetMs,
+      shop,
+      billId,
+    ]);
+  }
+
+  private async one(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord | undefined> {
+    return (await this.many(sql, parameters, manager))[0];
+  }
+
+  private async many(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord[]> {
+    const rows = await this.database.query<BillRow>(sql, parameters, manager);
+    return rows.map((row) => ({
+      ...row,
+      createdAt: instant(row.createdAt),
+      openedAt: instant(row.openedAt),
+      paidAt: instant(row.paidAt),
+    }));
+  }
+}

@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import type { DecimalAmount } from '../common/money.js';
+import { Database, NOW } from './database.js';
+
+export type CallbackKind = 'redirect-success' | 'redirect-fail' | 'postback';
+export type DigestCheck = 'match' | 'mismatch' | 'absent';
+
+/** A callback as it is kept: without its digest, without a full card number. */
+export interface NewCallback {
+  readonly id: string;
+  readonly kind: CallbackKind;
+  readonly shop: string;
+  /** Our bill, where the callback's route to it is our own record (redirects); else it is found by `serviceBillId`. */
+  readonly billId: string | null;
+  /** `TrsId` of a postback. */
+  readonly serviceBillId: string | null;
+  readonly orderId: string;
+  readonly status: string | null;
+  readonly digest: DigestCheck;
+  /** `OutSum` as an exact decimal; `null` where it is none. */
+  readonly amount: DecimalAmount | null;
+  readonly currency: string | null;
+  readonly custom: string | null;
+  /** Everything that came, redacted. */
+  readonly fields: object;
+}
+
+/** What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. */
+export type Recorded = 'matched' | 'unmatched' | 'full';
+
+const AGREES = (own: string, told: string): string =>
+  `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = ${own} THEN 'match' ELSE 'mismatch' END`;
+
+/** One row per callback received. Recording never waits for a bill and never changes one. */
+@Injectable()
+export class CallbackStore {
+  constructor(private readonly database: Database) {}
+
+  /** Stores a callback with its corroboration, and commits. Its row asks for a check of the bill. */
+  async record(callback: NewCallback, maxUnmatched: number): Promise<Recorded> {
+    const bill = callback.billId !== null ? 'b.id = $5::uuid' : 'b.shop = $4 AND b.service_bill_id = $6';
+    const [row] = await this.database.query<{ billId: string | null }>(
+      `INSERT INTO payment_acceptance.callback
+         (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending)
+       SELECT $2, $3, $4, b.id, $6, $7, $8, $9,
+         CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
+           'order', ${AGREES('b.order_id', 'v.order_id')}, 'amount', ${AGREES('b.amount', 'v.amount')},
+           'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
+         $13::jsonb, ${NOW}, true
+       FROM (SELECT $5::uuid AS bill_id, $7::text AS order_id, $10::numeric AS amount, $11::text AS currency,
+         $12::text AS custom) v
+       LEFT JOIN payment_acceptance.bill b ON ${bill}
+       WHERE b.id IS NOT NULL OR $14::int > (SELECT count(*) FROM (
+         SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL LIMIT $14::int) waiting)
+       RETURNING bill_id AS "billId"`,
+      [
+        this.database.offsetMs,
+        callback.id,
+        callback.kind,
+        callback.shop,
+        callback.billId,
+        callback.serviceBillId,
+        callback.orderId,
+        callback.status,
+        callback.digest,
+        callback.amount,
+        callback.currency,
+        callback.custom,
+        JSON.stringify(callback.fields),
+        maxUnmatched,
+      ],
+    );
+    if (!row) return 'full';
+    if (row.billId !== null) return 'matched';
+    return (await this.linkLate(callback.id)) ? 'matched' : 'unmatched';
+  }
+
+  /**
+   * The bill may have been opened between our look at it and our commit. A creation opens, commits, then links what
+   * waits; a callback commits, then looks again: whichever is later sees the other.
+   */
+  private async linkLate(id: string): Promise<boolean> {
+    const linked = await this.database.query(
+      `UPDATE payment_acceptance.callback c SET bill_id = b.id FROM payment_acceptance.bill b
+       WHERE c.id = $1 AND c.bill_id IS NULL AND b.shop = c.shop AND b.service_bill_id = c.service_bill_id
+       RETURNING c.id`,
+      [id],
+    );
+    return linked.length > 0;
+  }
+}

@@ -1,0 +1,58 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type { PaymentClock } from '../common/clock.js';
+import { UnsupportedDataSourceError } from './storage.errors.js';
+
+/** SQL for the present moment on the database's clock; `$1` of the statement is `Database.offsetMs`. */
+export const NOW = `(now() + $1::double precision * interval '1 millisecond')`;
+
+/** SQL that adds whole milliseconds, given as an expression, to the present moment. */
+export function inMs(expression: string): string {
+  return `(${NOW} + (${expression})::double precision * interval '1 millisecond')`;
+}
+
+/** SQL that reads an instant as epoch milliseconds in text: independent of the host's type parsers. */
+export function epochMs(column: string): string {
+  return `floor(extract(epoch from ${column}) * 1000)::bigint::text`;
+}
+
+/** An instant as `epochMs` reads it. */
+export function instant(text: string): Date;
+export function instant(text: string | null): Date | null;
+export function instant(text: string | null): Date | null {
+  return text === null ? null : new Date(Number(text));
+}
+
+/**
+ * The host's data source, as our statements use it. Every value that matters is selected as text, so that type parsers
+ * of the host (numeric as a float, say) never touch it.
+ */
+export class Database {
+  constructor(
+    readonly dataSource: DataSource,
+    private readonly clock: PaymentClock,
+  ) {
+    if (dataSource.options.type !== 'postgres') throw new UnsupportedDataSourceError(dataSource.options.type);
+  }
+
+  /** First parameter of every statement that says {@link NOW}. */
+  get offsetMs(): number {
+    return this.clock.offsetMs;
+  }
+
+  /** Runs one statement and gives its rows, also those of UPDATE … RETURNING, which TypeORM nests. */
+  async query<Row>(
+    sql: string,
+    parameters: unknown[],
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<Row[]> {
+    const result: unknown = await manager.query(sql, parameters);
+    if (!Array.isArray(result)) return [];
+    const rows: unknown[] = result.length === 2 && Array.isArray(result[0]) ? result[0] : result;
+    return rows as Row[];
+  }
+
+  /** One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. */
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.dataSource.transaction('READ COMMITTED', work);
+  }
+}

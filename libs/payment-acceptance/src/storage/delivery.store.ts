@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Database, NOW, inMs } from './database.js';
+
+/** A consumer of one event, hosted by this instance. */
+export interface HostedConsumer {
+  readonly name: string;
+  readonly event: string;
+  readonly shops: readonly string[] | null;
+}
+
+/** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly token: string;
+  readonly consumer: string;
+  readonly eventName: string;
+  /** This attempt's number: 1 for the first. */
+  readonly attempt: number;
+  /** The event as JSON. */
+  readonly payload: string;
+}
+
+/** Consumers and their deliveries. */
+@Injectable()
+export class DeliveryStore {
+  constructor(private readonly database: Database) {}
+
+  /** Makes the consumers known: from its commit on, every settlement of any instance creates their deliveries. */
+  async register(consumers: readonly HostedConsumer[]): Promise<void> {
+    for (const consumer of consumers) {
+      await this.database.query(
+        `INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+         VALUES ($2, $3, $4::text[], ${NOW}, ${NOW})
+         ON CONFLICT (name, event_name) DO UPDATE SET shops = excluded.shops, last_seen_at = excluded.last_seen_at`,
+        [this.database.offsetMs, consumer.name, consumer.event, consumer.shops],
+      );
+    }
+  }
+
+  /**
+   * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
+   * pending delivery is eligible, so they go in settlement order.
+   */
+  async claim(
+    hosted: readonly HostedConsumer[],
+    limit: number,
+    leaseMs: number,
+    token: string,
+  ): Promise<ClaimedDelivery[]> {
+    return this.database.query<ClaimedDelivery>(
+      `WITH due AS (
+         SELECT d.id FROM payment_acceptance.delivery d
+         JOIN unnest($4::text[], $5::text[]) AS hosted (consumer, event_name) USING (consumer, event_name)
+         WHERE d.state = 'PENDING' AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW})
+           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+             AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer AND earlier.seq < d.seq)
+         ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED
+       )
+       UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
+       FROM due, payment_acceptance.event e WHERE d.id = due.id AND e.id = d.event_id
+       RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
+         d.attempts AS attempt, e.payload::text AS payload`,
+      [this.database.offsetMs, leaseMs, limit, hosted.map(({ name }) => name), hosted.map(({ event }) => event), token],
+    );
+  }
+
+  /** Deliveries whose every attempt was begun and none ended (a handler that kills its process) become dead letters. */
+  async buryExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+    return this.database.query(
+      `UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
+         last_error = coalesce(last_error, 'The process ended during the last attempt.')
+       WHERE state = 'PENDING' AND attempts >= $2 AND lease_until < ${NOW} RETURNING id::text AS id, consumer`,
+      [this.database.offsetMs, maxAttempts],
+    );
+  }
+
+  /** Locks the delivery if the attempt's token still holds. */
+  async relock(manager: EntityManager, delivery: ClaimedDelivery): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM payment_acceptance.delivery WHERE id = $1 AND lease_token = $2 AND state = 'PENDING' FOR UPDATE`,
+      [delivery.id, delivery.token],
+      manager,
+    );
+    return rows.length === 1;
+  }
+
+  /** Marks the delivery done, in the handler's own transaction where there is one; `false` if the token was replaced. */
+  async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
+         last_error = NULL
+       WHERE id = $2 AND lease_token = $3 AND state = 'PENDING' RETURNING id`,
+      [this.database.offsetMs, delivery.id, delivery.token],
+      manager,
+    );
+    return rows.length === 1;
+  }
+
+  /** Puts the delivery off, or, with no pause, makes it a dead letter. */
+  async fail(delivery: ClaimedDelivery, error: string, pauseMs: number | null): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.delivery SET last_error = $5, lease_token = NULL, lease_until = NULL,
+         state = CASE WHEN $2::int IS NULL THEN 'DEAD' ELSE 'PENDING' END,
+         due_at = CASE WHEN $2::int IS NULL THEN due_at ELSE ${inMs('$2::int')} END,
+         ended_at = CASE WHEN $2::int IS NULL THEN ${NOW} END
+       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING'`,
+      [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
+    );
+  }
+}

@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import type { BillState, BillRecord } from './bill.store.js';
+import { Database } from './database.js';
+
+/** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
+export interface PaymentLedger {
+  readonly bills: readonly LedgerBill[];
+  readonly payments: readonly LedgerEntry[];
+  readonly callbacks: readonly LedgerCallback[];
+  readonly events: readonly LedgerEvent[];
+  readonly reviews: readonly LedgerReview[];
+}
+
+export interface LedgerBill extends Pick<
+  BillRecord,
+  'shop' | 'orderId' | 'attempt' | 'billId' | 'amount' | 'currency'
+> {
+  readonly intentId: string;
+  readonly state: BillState;
+  readonly failure: string | null;
+  readonly createdAt: string;
+  readonly checkedAt: string | null;
+  readonly nextCheckAt: string | null;
+  readonly lastCheckError: string | null;
+}
+
+export interface LedgerEntry {
+  readonly shop: string;
+  readonly paymentId: string;
+  readonly orderId: string;
+  readonly billId: string;
+  readonly status: string;
+  readonly amount: string | null;
+  readonly amountReceived: string | null;
+  readonly currency: string | null;
+  readonly fromCard: string | null;
+  readonly verdict: string;
+  readonly firstSeenAt: string;
+}
+
+export interface LedgerCallback {
+  readonly id: string;
+  readonly kind: string;
+  readonly shop: string;
+  /** The bill it was tied to; `null` where it names none of ours. */
+  readonly billId: string | null;
+  /** What it claims. */
+  readonly orderId: string | null;
+  readonly serviceBillId: string | null;
+  readonly status: string | null;
+  readonly digest: string;
+  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
+  readonly corroboration: Readonly<Record<string, string>>;
+  readonly pending: boolean;
+  readonly receivedAt: string;
+}
+
+export interface LedgerEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly billId: string;
+  readonly paymentId: string | null;
+  readonly occurredAt: string;
+  readonly deliveries: readonly LedgerDelivery[];
+}
+
+export interface LedgerDelivery {
+  readonly consumer: string;
+  readonly state: 'PENDING' | 'DONE' | 'DEAD';
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+export interface LedgerReview {
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly billId: string;
+  readonly paymentId: string | null;
+  readonly reason: string;
+  readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
+  readonly detail: object;
+  readonly openedAt: string;
+}
+
+/** ISO 8601 in UTC, made by the database, so that no type parser of the host has a say. */
+const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Reads of everything recorded, for people and for comparison. Changes nothing. */
+@Injectable()
+export class LedgerStore {
+  constructor(private readonly database: Database) {}
+
+  /** At most `limit` rows of each kind. */
+  async read(limit: number): Promise<PaymentLedger> {
+    const [bills, payments, callbacks, events, reviews] = await Promise.all([
+      this.rows<LedgerBill>(
+        `SELECT id AS "intentId", shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state,
+           amount::text AS amount, currency, failure, ${iso('created_at')} AS "createdAt",
+           ${iso('checked_at')} AS "checkedAt", ${iso('next_check_at')} AS "nextCheckAt",
+           last_check_error AS "lastCheckError"
+         FROM payment_acceptance.bill ORDER BY created_at DESC, id LIMIT $1`,
+        limit,
+      ),
+      this.rows<LedgerEntry>(
+        `SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.service_bill_id AS "billId", p.status,
+           p.amount::text AS amount, p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
+           p.verdict, ${iso('p.first_seen_at')} AS "firstSeenAt"
+         FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
+         ORDER BY p.first_seen_at DESC, p.payment_id LIMIT $1`,
+        limit,
+      ),
+      this.rows<LedgerCallback>(
+        `SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
+           c.service_bill_id AS "serviceBillId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending,
+           ${iso('c.received_at')} AS "receivedAt"
+         FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
+         ORDER BY c.received_at DESC, c.id LIMIT $1`,
+        limit,
+        ['corroboration'],
+      ),
+      this.rows<LedgerEvent>(
+        `SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.service_bill_id AS "billId",
+           e.payload ->> 'paymentId' AS "paymentId", ${iso('e.occurred_at')} AS "occurredAt",
+           coalesce((SELECT json_agg(json_build_object('consumer', d.consumer, 'state', d.state, 'attempts', d.attempts,
+             'lastError', d.last_error) ORDER BY d.consumer)
+             FROM payment_acceptance.delivery d WHERE d.event_id = e.id), '[]')::text AS deliveries
+         FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id
+         ORDER BY e.seq DESC LIMIT $1`,
+        limit,
+        ['deliveries'],
+      ),
+      this.rows<LedgerReview>(
+        `SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
+           r.reason, r.state, r.detail::text AS detail, ${iso('r.opened_at')} AS "openedAt"
+         FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
+         ORDER BY r.opened_at DESC, r.id LIMIT $1`,
+        limit,
+        ['detail'],
+      ),
+    ]);
+    return { bills, payments, callbacks, events, reviews };
+  }
+
+  private async rows<Row extends object>(sql: string, limit: number, json: (keyof Row)[] = []): Promise<Row[]> {
+    const rows = await this.database.query<Row>(sql, [limit]);
+    return rows.map((row) => ({
+      ...row,
+      ...Object.fromEntries(json.map((column) => [column, JSON.parse(String(row[column])) as unknown])),
+    }));
+  }
+}

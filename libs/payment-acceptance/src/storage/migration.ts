@@ -1,0 +1,6 @@
+/** A step of the schema. Additive only, so that the previous release runs on the newer tables. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}

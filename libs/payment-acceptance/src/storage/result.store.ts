@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from './database.js';
+
+/** What is known of a bill's payments, for the payer's eyes. */
+@Injectable()
+export class ResultStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * `paid` once settled so; `failed` when every payment has failed and no callback still waits for its check; else
+   * `pending`.
+   */
+  async ofBill(id: string): Promise<'paid' | 'failed' | 'pending'> {
+    const [row] = await this.database.query<{ result: 'paid' | 'failed' | 'pending' }>(
+      `SELECT CASE
+         WHEN b.state = 'PAID' THEN 'paid'
+         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND c.pending) THEN 'pending'
+         WHEN (SELECT coalesce(bool_and(p.verdict = 'failed'), false) FROM payment_acceptance.payment p
+               WHERE p.bill_id = b.id) THEN 'failed'
+         ELSE 'pending' END AS result
+       FROM payment_acceptance.bill b WHERE b.id = $1`,
+      [id],
+    );
+    return row?.result ?? 'pending';
+  }
+}

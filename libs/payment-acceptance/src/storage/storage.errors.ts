@@ -1,0 +1,29 @@
+import { PaymentAcceptanceError } from '../common/errors.js';
+
+/** The data source is of a kind that cannot keep the module's promise. */
+export class UnsupportedDataSourceError extends PaymentAcceptanceError {
+  readonly code = 'unsupported-data-source';
+
+  constructor(type: string) {
+    const sqlite = /sqlite|sqljs|expo|capacitor|cordova|react-native|nativescript/.test(type);
+    super(
+      `PaymentAcceptanceModule cannot use a data source of type "${type}". ` +
+        (sqlite
+          ? 'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back. '
+          : '') +
+        'Use PostgreSQL, and name its data source with the option "dataSource".',
+    );
+  }
+}
+
+/** The module's tables are behind this release, and the option `migrations` forbids changing them at start. */
+export class SchemaBehindError extends PaymentAcceptanceError {
+  readonly code = 'schema-behind';
+
+  constructor(present: number, needed: number) {
+    super(
+      `The tables of PaymentAcceptanceModule are at version ${present}, this release needs ${needed}. ` +
+        'Call migratePaymentAcceptance(dataSource) in your deployment before the start, or set migrations: "run".',
+    );
+  }
+}
