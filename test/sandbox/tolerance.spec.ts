@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Fixture, TOKEN } from './fixture.js';
+
+/** What clients in the field send. */
+describe('the sandbox serves', () => {
+  let fixture: Fixture;
+  beforeAll(async () => {
+    fixture = await Fixture.open();
+  });
+  afterAll(() => fixture.close());
+
+  const create = (init: RequestInit, query = '') =>
+    fixture.call(`/api/v1/bill/create${query}`, { method: 'POST', ...init });
+  const made = async (init: RequestInit, query = '') => {
+    const { status, json } = await create(init, query);
+    expect(status).toBe(200);
+    return fixture.sandbox.bill(json['bill_id'] as string);
+  };
+  const json = (text: string): RequestInit => ({ body: text, headers: { 'content-type': 'application/json' } });
+
+  /** Sends just these headers, and a body also on a GET. */
+  const raw = (method: string, path: string, headers: Record<string, string>, body = '') =>
+    new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+      request(`${fixture.url}${path}`, { method, headers: { authorization: `Bearer ${TOKEN}`, ...headers, ...length } })
+        .on('response', (response) => {
+          let text = '';
+          response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        })
+        .on('error', reject)
+        .end(body);
+    });
+
+  describe('a creation', () => {
+    test('as a form', async () => {
+      const bill = await made({ body: new URLSearchParams({ amount: '5', order_id: 'ü & 1', custom: 'a+b' }) });
+      expect(bill).toMatchObject({ amount: '5.00', orderId: 'ü & 1', custom: 'a+b' });
+    });
+
+    test('as JSON', async () => {
+      expect(await made(json('{"amount":5,"order_id":17}'))).toMatchObject({ amount: '5.00', orderId: '17' });
+    });
+
+    test('with every parameter in the query string and no body', async () => {
+      expect(await made({}, '?amount=5&order_id=q')).toMatchObject({ amount: '5.00', orderId: 'q' });
+    });
+
+    test('with the same parameters in both places', async () => {
+      const query = '?amount=5&order_id=q&description=d';
+      expect(await made({ body: new URLSearchParams({ amount: '5', order_id: 'q' }) }, query)).toMatchObject({
+        amount: '5.00',
+        orderId: 'q',
+        description: 'd',
+      });
+    });
+
+    test('with a multipart body that other programs write', async () => {
+      const body = [
+        '--b',
+        'Content-Disposition: form-data; name=amount',
+        '',
+        '12.30',
+        '--b',
+        'content-disposition: form-data; name="order_id"',
+        'Content-Type: text/plain; charset=utf-8',
+        'Content-Length: 2',
+        '',
+        'ж',
+        '--b--',
+        '',
+      ].join('\r\n');
+      const answer = await raw(
+        'POST',
+        '/api/v1/bill/create',
+        { 'content-type': 'multipart/form-data; boundary=b' },
+        body,
+      );
+      expect(answer.status).toBe(200);
+      const { bill_id } = JSON.parse(answer.text) as { bill_id: string };
+      expect(fixture.sandbox.bill(bill_id)).toMatchObject({ amount: '12.30', orderId: 'ж' });
+    });
+
+    test('with no Accept, User-Agent or Content-Type', async () => {
+      const answer = await raw('POST', '/api/v1/bill/create', {}, 'amount=5&order_id=1');
+      expect(answer.status).toBe(200);
+    });
+
+    test.each([
+      ['100', '100.00'],
+      ['100.05', '100.05'],
+      ['100.050', '100.05'],
+      ['1e+06', '1000000.00'],
+      ['1.0005E+02', '100.05'],
+      ['5e-1', '0.50'],
+    ])('with the amount %s, as text and as a JSON number', async (sent, amount) => {
+      expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
+      expect((await made(json(`{"amount":${sent}}`))).amount).toBe(amount);
+      expect((await made(json(`{"amount":"${sent}"}`))).amount).toBe(amount);
+    });
+
+    test('with null for what is not set', async () => {
+      const nulls = '"order_id":null,"description":null,"currency_in":null,"custom":null,"payer_pays_commission":null';
+      expect(await made(json(`{"amount":5,${nulls},"type":null,"name":null,"shop_id":null}`))).toMatchObject({
+        orderId: '',
+        currency: 'RUB',
+        custom: null,
+        payerPaysCommission: false,
+        type: 'normal',
+      });
+    });
+
+    test.each([
+      ['1', true],
+      ['"1"', true],
+      ['true', true],
+      ['"true"', true],
+      ['"True"', true],
+      ['0', false],
+      ['"0"', false],
+      ['false', false],
+      ['"false"', false],
+      ['""', false],
+    ])('with payer_pays_commission %s', async (sent, meant) => {
+      const bill = await made(json(`{"amount":5,"payer_pays_commission":${sent}}`));
+      expect(bill.payerPaysCommission).toBe(meant);
+    });
+
+    test.each([
+      ['"text"', 'text'],
+      ['"{\\"a\\":1}"', '{"a":1}'],
+      ['{"a":1,"b":["x",null]}', '{"a":1,"b":["x",null]}'],
+      ['[1,2]', '[1,2]'],
+      ['7', '7'],
+      ['""', ''],
+    ])('with the custom %s', async (sent, kept) => {
+      expect((await made(json(`{"amount":5,"custom":${sent}}`))).custom).toBe(kept);
+    });
+
+    test('with unknown fields', async () => {
+      const fields = ['ttl', 'success_url', 'fail_url', 'return_url', 'locale', 'payer_email', 'payer_data[email]'];
+      const form = new FormData();
+      form.set('amount', '5');
+      for (const name of [...fields, 'payment_method', 'items[0][name]', '__proto__[x]']) form.set(name, 'x');
+      await made({ body: form });
+      await made(json('{"amount":5,"payer_data":{"email":"x"},"items":[{"name":"x"}],"__proto__":{"x":1}}'));
+    });
+  });
+
+  describe('the list of payments', () => {
+    test.each([
+      ['a JSON body', 'application/json', (id: string) => JSON.stringify({ id })],
+      ['a form body', 'application/x-www-form-urlencoded', (id: string) => `id=${id}`],
+    ])('with the id in %s of the GET', async (_where, type, body) => {
+      const id = await fixture.bill();
+      const answer = await raw('GET', '/api/v1/bill/payments', { 'content-type': type }, body(id));
+      expect(answer).toEqual({ status: 200, text: '{"data":[],"success":true}' });
+    });
+
+    test('with Content-Type application/json and no body', async () => {
+      const path = `/api/v1/bill/payments?id=${await fixture.bill()}`;
+      expect((await raw('GET', path, { 'content-type': 'application/json' })).status).toBe(200);
+    });
+  });
+
+  describe('bad input with 400, never 500:', () => {
+    test.each([
+      ['broken JSON', json('{"amount":')],
+      ['JSON that is no object', json('[1]')],
+      ['a multipart body without a boundary', { body: 'x', headers: { 'content-type': 'multipart/form-data' } }],
+      [
+        'a torn multipart body',
+        { body: '--b\r\nConte', headers: { 'content-type': 'multipart/form-data; boundary=b' } },
+      ],
+      ['no body', {}],
+      ['a body above 1 MiB', { body: new URLSearchParams({ amount: '5', custom: 'x'.repeat(1024 * 1024) }) }],
+      ['an unknown currency', { body: new URLSearchParams({ amount: '5', currency_in: 'XXX' }) }],
+      ['an unknown flag', { body: new URLSearchParams({ amount: '5', payer_pays_commission: 'maybe' }) }],
+    ])('%s', async (_what, init) => {
+      const { status, json: body, headers } = await create(init);
+      expect(status).toBe(400);
+      expect(headers.get('content-type')).toBe('application/json');
+      expect(body).toMatchObject({ success: false, message: expect.stringMatching(/./) });
+    });
+
+    test('a list without an id', async () => {
+      expect((await fixture.call('/api/v1/bill/payments')).status).toBe(400);
+    });
+  });
+});
