@@ -47,6 +47,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
   async onApplicationBootstrap(): Promise<void> {
     if (this.role === 'callbacks') return;
     await this.deliveries.host([...this.explorer.consumers(), ...this.emitters.consumers()]);
+    if (!this.options.autoStart) return;
     this.callbacks.onHint = () => this.confirmer.wake();
     this.confirmer.onEvents = () => this.deliveries.wake();
     this.confirmer.start();

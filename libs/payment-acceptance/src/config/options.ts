@@ -130,6 +130,12 @@ export interface PaymentAcceptanceOptions {
    * (`verify`). Default: `verify` when `NODE_ENV` is `production`, else `run`.
    */
   migrations?: 'run' | 'verify';
+  /**
+   * Whether the workers run by themselves from the start of the application on. With `false` they do only what
+   * `Confirmer.runOnce()` and `DeliveryWorker.runOnce()` are called for: in tests, or driven by a scheduler of the host.
+   * Default `true`.
+   */
+  autoStart?: boolean;
 }
 
 /** Where the callback routes are, and what the host puts on them. */

@@ -53,6 +53,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     if (given[name] !== undefined && typeof given[name] !== 'function') problems.push(`${name}: must be a function.`);
   }
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
+  const autoStart = given.autoStart ?? true;
+  if (typeof autoStart !== 'boolean') problems.push('autoStart: must be true or false.');
   if (migrations !== 'run' && migrations !== 'verify') problems.push('migrations: must be "run" or "verify".');
 
   const defaultName = given.defaultShop ?? (entries.length === 1 ? entries[0]?.[0] : 'main');
@@ -65,7 +67,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     );
   }
   if (problems.length > 0 || defaultShop === undefined) throw new PaymentConfigurationError(problems);
-  return { shops, defaultShop, ...groups, judge: given.judge, resultPage: given.resultPage, migrations, warnings };
+  const { judge, resultPage } = given;
+  return { shops, defaultShop, ...groups, judge, resultPage, migrations, autoStart, warnings };
 }
 
 function resolveShop(

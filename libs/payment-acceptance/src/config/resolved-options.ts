@@ -36,6 +36,7 @@ export interface ResolvedOptions {
   readonly judge: Judge | undefined;
   readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
+  readonly autoStart: boolean;
   /** What is allowed but unwise, to be logged once at start. */
   readonly warnings: readonly string[];
 }

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentEventContext,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { Effect, startBed, type Bed } from './support/bed.js';
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  @OnPaymentFailed({ consumer: 'orders' })
+  async take(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+    const { name, paymentId, orderId } = event;
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+}
+
+let bed: Bed;
+beforeAll(async () => {
+  bed = await startBed({ providers: [Orders] });
+});
+afterAll(() => bed.close());
+
+test('a payment goes all the way: bill, postback, check, event, effect', async () => {
+  const bill = await bed.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
+  expect(bill.linkPageUrl).toBe(`${bed.sandboxUrl}/transfer/${bill.billId}`);
+  const { payment } = await bed.sandbox.pay(bill.billId);
+  expect((await bed.effects()).length).toBe(0);
+  await bed.settle();
+  expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', paymentId: payment.id, orderId: 'A-1' }]);
+  const ledger = await bed.host.ledger();
+  expect(ledger).toMatchObject({
+    bills: [{ state: 'PAID' }],
+    payments: [{ amount: '100.05', verdict: 'succeeded' }],
+    callbacks: [{ kind: 'postback', digest: 'match', pending: false, corroboration: { order: 'match' } }],
+    events: [{ name: 'payment.succeeded', deliveries: [{ consumer: 'orders', state: 'DONE', attempts: 1 }] }],
+    reviews: [],
+  });
+});
+
+test('the payer comes back by a 303 to a page that says paid and names the order', async () => {
+  const bill = await bed.host.payments.createBill({ orderId: 'A-2', amount: '7' });
+  const { redirect } = await bed.sandbox.pay(bill.billId);
+  const answer = await fetch(redirect!.url, {
+    method: 'POST',
+    body: new URLSearchParams(redirect!.fields as unknown as Record<string, string>),
+    redirect: 'manual',
+  });
+  expect(answer.status).toBe(303);
+  const page = new URL(answer.headers.get('location')!, redirect!.url);
+  expect(await (await fetch(page)).text()).toContain('being checked');
+  await bed.settle();
+  const shown = await (await fetch(page)).text();
+  expect(shown).toContain('Payment received');
+  expect(shown).toContain('A-2');
+});

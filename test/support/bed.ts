@@ -1,0 +1,198 @@
+import { Module, type DynamicModule, type INestApplication, type Provider } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { EventEmitterModule } from '@nestjs/event-emitter';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import {
+  Confirmer,
+  DeliveryWorker,
+  ManualPaymentClock,
+  PaymentAcceptanceModule,
+  PaymentAcceptanceService,
+  PaymentClock,
+  PaymentOperations,
+  type PaymentAcceptanceExtras,
+  type PaymentAcceptanceOptions,
+  type PaymentLedger,
+} from 'nestjs-payment-acceptance';
+import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
+import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { createTestDatabase } from './database.js';
+
+export const MAIN_TOKEN = 'main-token-0123456789abcdef';
+export const EU_TOKEN = 'eu-token-0123456789abcdef';
+
+/** What a durable handler of a test writes through its manager. */
+@Entity()
+export class Effect {
+  @PrimaryGeneratedColumn() id!: number;
+  @Column() consumer!: string;
+  @Column() event!: string;
+  @Column() paymentId!: string;
+  @Column() orderId!: string;
+}
+
+export interface BedOptions {
+  /** Instances of the host application on one database. Default 1. */
+  instances?: number;
+  adapter?: 'express' | 'fastify';
+  /** Providers of the host: services with handlers and listeners. */
+  providers?: Provider[];
+  imports?: DynamicModule[];
+  options?: Partial<PaymentAcceptanceOptions>;
+  extras?: PaymentAcceptanceExtras;
+  sandbox?: StartOptions;
+  /** Before the application listens: global prefix, pipes, guards. */
+  prepare?: (app: INestApplication) => void;
+}
+
+/** A host application, or several on one database, with the sandbox as their payment acceptance service. */
+export interface Bed {
+  readonly sandbox: PaymentSandbox;
+  readonly sandboxUrl: string;
+  readonly databaseUrl: string;
+  readonly clock: ManualPaymentClock;
+  readonly instances: readonly Instance[];
+  /** The first instance. */
+  readonly host: Instance;
+  /** Runs every worker of every instance by hand until none has anything to do at the present time. */
+  settle(): Promise<void>;
+  /** One more instance of the host on the same database. */
+  start(options?: Pick<BedOptions, 'providers' | 'options'>): Promise<Instance>;
+  effects(): Promise<Effect[]>;
+  close(): Promise<void>;
+}
+
+export interface Instance {
+  readonly url: string;
+  readonly app: INestApplication;
+  readonly payments: PaymentAcceptanceService;
+  readonly confirmer: Confirmer;
+  readonly deliveries: DeliveryWorker;
+  readonly dataSource: DataSource;
+  ledger(): Promise<PaymentLedger>;
+}
+
+export async function startBed(options: BedOptions = {}): Promise<Bed> {
+  const database = await createTestDatabase();
+  const running = await startPaymentSandbox({
+    postbackRetryDelays: [],
+    ...options.sandbox,
+    shops: {
+      'shop-main': { apiToken: MAIN_TOKEN },
+      'shop-eu': { apiToken: EU_TOKEN },
+      ...options.sandbox?.shops,
+    },
+  });
+  const clock = new ManualPaymentClock();
+  const instances: Instance[] = [];
+  const start: Bed['start'] = async (more = {}) => {
+    const instance = await startInstance({ ...options, ...more }, database.url, running.url, clock);
+    instances.push(instance);
+    return instance;
+  };
+  for (let count = options.instances ?? 1; count > 0; count -= 1) await start();
+  const host = instances[0] as Instance;
+  await setCallbacks(running.sandbox, host.url, options.extras?.routes?.path ?? '');
+  return {
+    sandbox: running.sandbox,
+    sandboxUrl: running.url,
+    databaseUrl: database.url,
+    clock,
+    instances,
+    host,
+    start,
+    async settle() {
+      await running.sandbox.settled();
+      for (let work = 1; work > 0;) {
+        work = 0;
+        for (const { confirmer, deliveries } of instances) {
+          work += await confirmer.runOnce();
+          work += await deliveries.runOnce();
+        }
+      }
+    },
+    effects: () => host.dataSource.getRepository(Effect).find({ order: { id: 'ASC' } }),
+    async close() {
+      for (const { app } of instances) await app.close();
+      await running.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Points the sandbox's two shops at a host: `main` is its default shop. */
+export async function setCallbacks(sandbox: PaymentSandbox, url: string, prefix = ''): Promise<void> {
+  const base = [url, prefix].filter(Boolean).join('/');
+  for (const [id, suffix] of [
+    ['shop-main', ''],
+    ['shop-eu', '/eu'],
+  ] as const) {
+    await sandbox.putShop(id, {
+      successUrl: `${base}/redirect/payment/success${suffix}`,
+      failUrl: `${base}/redirect/payment/fail${suffix}`,
+      resultUrl: `${base}/postback/payment${suffix}`,
+    });
+  }
+}
+
+/** The module's options for the two shops of the sandbox; workers stand still until a test runs them. */
+export function moduleOptions(
+  sandboxUrl: string,
+  more: Partial<PaymentAcceptanceOptions> = {},
+): PaymentAcceptanceOptions {
+  return {
+    shops: {
+      main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl },
+      eu: { shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: sandboxUrl, currency: 'EUR' },
+    },
+    autoStart: false,
+    ...more,
+  };
+}
+
+@Module({})
+class HostModule {}
+
+async function startInstance(
+  options: BedOptions,
+  databaseUrl: string,
+  sandboxUrl: string,
+  clock: ManualPaymentClock,
+): Promise<Instance> {
+  const module = await Test.createTestingModule({
+    imports: [
+      {
+        module: HostModule,
+        imports: [
+          TypeOrmModule.forRoot({ type: 'postgres', url: databaseUrl, entities: [Effect], synchronize: true }),
+          EventEmitterModule.forRoot(),
+          PaymentAcceptanceModule.forRoot({ ...moduleOptions(sandboxUrl, options.options), ...options.extras }),
+          ...(options.imports ?? []),
+        ],
+        providers: options.providers ?? [],
+      },
+    ],
+  })
+    .overrideProvider(PaymentClock)
+    .useValue(clock)
+    .compile();
+  const adapter: AbstractHttpAdapter = options.adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
+  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true });
+  options.prepare?.(app);
+  await app.listen(0, '127.0.0.1');
+  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    app,
+    payments: app.get(PaymentAcceptanceService),
+    confirmer: app.get(Confirmer),
+    deliveries: app.get(DeliveryWorker),
+    dataSource: app.get(DataSource),
+    ledger: () => app.get(PaymentOperations).readLedger(),
+  };
+}
