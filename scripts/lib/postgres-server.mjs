@@ -20,7 +20,8 @@ export const modes = {
 
 /** $0 of the keeper: tells it from other shells. */
 const KEEPER = 'nest-payment-acceptance-keeper';
-const keeperScript = fs.readFileSync(new URL('./postgres-keeper.sh', import.meta.url), 'utf8');
+/** Without its comments, which would show in every list of processes. Passed as text: its user may not see the file. */
+const keeperScript = fs.readFileSync(new URL('./postgres-keeper.sh', import.meta.url), 'utf8').replace(/^#.*\n/gm, '');
 const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
 /**
@@ -37,7 +38,7 @@ export async function startServer({ home, user, binaries, mode, remove = false }
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     const keeper = keep({ home, user, binaries, mode, remove, port });
-    const ended = once(keeper, 'exit').then(([code]) => code);
+    const ended = once(keeper, 'exit').then(([code]) => code ?? 1);
     if (await becomesReady(data, keeper)) return { url: urlOf(home, port), keeper, ended };
     const log = read(path.join(home, 'log'));
     if (attempt === 3 || !/address already in use/i.test(log)) {
