@@ -41,7 +41,8 @@ export class FileJournal implements Journal {
   /** The last write that was asked for: it takes all that waits when it starts. Once one fails, so do all after it. */
   private tail: Promise<void> = Promise.resolve();
 
-  private constructor(private readonly fd: number) {}
+  /** Appends to the open file. */
+  constructor(private readonly fd: number) {}
 
   /** The commits of the file, in order. A last line that was torn by a kill was never answered: it is dropped. */
   static read(path: string): Change[][] {
