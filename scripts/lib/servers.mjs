@@ -23,11 +23,11 @@ export async function startSandbox({
   return sandbox;
 }
 
-export async function startShop({ port, sandboxPort, databaseUrl }) {
+export async function startShop({ port, sandboxPort, databaseUrl, sandboxUrl = process.env.SANDBOX_URL }) {
   const env = {
     SHOP_PORT: String(port),
     SANDBOX_PORT: String(sandboxPort),
-    SANDBOX_URL: process.env.SANDBOX_URL || address(sandboxPort),
+    SANDBOX_URL: sandboxUrl || address(sandboxPort),
     DATABASE_URL: databaseUrl,
   };
   const shop = startNode('shop', ['dist/apps/shop/main.js'], { env });
