@@ -12,6 +12,8 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': 'off',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // Options and inputs are given as literals, also where Nest declares them as classes.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
     },
   },
   {

@@ -24,10 +24,10 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYN
     .build();
 
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
-  const { routes, role, dataSource, isGlobal, routeImports } = { ...EXTRAS, ...extras };
+  const { routes = EXTRAS.routes, role = EXTRAS.role, dataSource = EXTRAS.dataSource, isGlobal, routeImports } = extras;
   return {
     ...definition,
-    global: isGlobal,
+    global: isGlobal ?? EXTRAS.isGlobal,
     imports: [...(definition.imports ?? []), ...(routeImports ?? [])],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [

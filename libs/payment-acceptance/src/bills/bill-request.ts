@@ -56,7 +56,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
   const payerPaysCommission: unknown = request.payerPaysCommission ?? shop.payerPaysCommission;
   if (typeof payerPaysCommission !== 'boolean') problems.push('payerPaysCommission must be true or false.');
   if (problems.length > 0 || amount === null || !orderId || typeof payerPaysCommission !== 'boolean') {
-    throw new InvalidBillRequestError(shop.name, String(request.orderId).slice(0, 255), problems);
+    throw new InvalidBillRequestError(shop.name, orderId ?? '', problems);
   }
   return { amount, orderId, description, type, currency, custom, payerPaysCommission, name };
 }

@@ -11,9 +11,7 @@ export interface CreatedBill {
 }
 
 /** Says what is wrong with an answer; the caller makes a typed error of it. */
-export class AnswerFlaw {
-  constructor(readonly sentence: string) {}
-}
+export class AnswerFlaw extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -167,7 +167,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     try {
       return read(fields);
     } catch (flaw) {
-      if (flaw instanceof AnswerFlaw) throw new AnswerNotUnderstoodError(details, flaw.sentence);
+      if (flaw instanceof AnswerFlaw) throw new AnswerNotUnderstoodError(details, flaw.message);
       throw flaw;
     }
   }

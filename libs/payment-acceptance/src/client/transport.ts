@@ -18,12 +18,14 @@ export interface TransportAnswer {
 }
 
 /** Why no answer came. `left` is false only where no (secure) connection came up. */
-export class TransportFailure {
+export class TransportFailure extends Error {
   constructor(
     readonly reason: string,
     readonly left: boolean,
     readonly aborted: boolean,
-  ) {}
+  ) {
+    super(reason);
+  }
 }
 
 export interface TransportLimits {

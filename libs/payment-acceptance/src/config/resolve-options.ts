@@ -55,7 +55,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
   const autoStart = given.autoStart ?? true;
   if (typeof autoStart !== 'boolean') problems.push('autoStart: must be true or false.');
-  if (migrations !== 'run' && migrations !== 'verify') problems.push('migrations: must be "run" or "verify".');
+  if (!['run', 'verify'].includes(migrations)) problems.push('migrations: must be "run" or "verify".');
 
   const defaultName = given.defaultShop ?? (entries.length === 1 ? entries[0]?.[0] : 'main');
   const defaultShop = defaultName === undefined ? undefined : shops.get(defaultName);

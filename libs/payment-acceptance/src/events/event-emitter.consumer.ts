@@ -69,7 +69,9 @@ export class EventEmitterConsumers {
     await this.find(EventEmitterReadinessWatcher)?.waitUntilReady();
     const listeners = listenersOf(emitter, event.name);
     if (listeners.length === 0) throw new Error(`No listener of ${event.name} is left in this process.`);
-    const ends = await Promise.allSettled(listeners.map(async (listener) => listener.call(emitter, event)));
+    const ends = await Promise.allSettled(
+      listeners.map((listener) => Promise.resolve(event).then((payload) => listener.call(emitter, payload))),
+    );
     const errors = ends.filter((end) => end.status === 'rejected').map(({ reason }) => describeError(reason));
     if (errors.length > 0) {
       throw new Error(
@@ -122,6 +124,6 @@ function textOf(event: OnEventMetadata['event']): string {
 function matches(emitter: EventEmitter2, event: OnEventMetadata['event'], name: PaymentEventName): boolean {
   const { wildcard, delimiter } = emitter as unknown as { wildcard?: boolean; delimiter?: string };
   const probe = new EventEmitter2({ wildcard: wildcard === true, ...(delimiter !== undefined && { delimiter }) });
-  probe.on(event as string, () => undefined);
+  probe.on(event, () => undefined);
   return probe.listeners(name).length > 0;
 }

@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { ConfigModule, type ConfigType } from '@nestjs/config';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { databaseOptions, openDatabase } from './database/database.js';
+import { LedgerController } from './ledger.controller.js';
+import { OrdersModule } from './orders/orders.module.js';
+import { paymentResultPage } from './pages/payment-result.page.js';
+import { StyleController } from './pages/style.controller.js';
+import { paymentsConfig } from './payments.config.js';
+
+@Module({
+  imports: [
+    TypeOrmModule.forRootAsync({ useFactory: databaseOptions, dataSourceFactory: openDatabase }),
+    PaymentAcceptanceModule.forRootAsync({
+      imports: [ConfigModule.forFeature(paymentsConfig)],
+      inject: [paymentsConfig.KEY],
+      useFactory: (payments: ConfigType<typeof paymentsConfig>) => ({ ...payments, resultPage: paymentResultPage }),
+    }),
+    OrdersModule,
+  ],
+  controllers: [StyleController, ...(process.env.NODE_ENV === 'production' ? [] : [LedgerController])],
+})
+export class AppModule {}

@@ -1,0 +1,41 @@
+import { Column, CreateDateColumn, Entity, OneToMany, PrimaryColumn, type Relation } from 'typeorm';
+import { OrderEvent } from './order-event.entity.js';
+
+export type OrderStatus = 'pending' | 'paid' | 'not_paid';
+export type ShopName = 'main' | 'eu';
+
+@Entity('shop_order')
+export class Order {
+  /** Random, so that nobody can guess the address of somebody else's order. */
+  @PrimaryColumn('uuid')
+  id!: string;
+
+  @Column('text')
+  shop!: ShopName;
+
+  /** An exact decimal, never a number. */
+  @Column('numeric', { precision: 10, scale: 2 })
+  amount!: string;
+
+  @Column('text')
+  currency!: string;
+
+  @Column('text')
+  description!: string;
+
+  @Column('text')
+  status!: OrderStatus;
+
+  @Column('numeric', { name: 'paid_amount', precision: 10, scale: 2, nullable: true })
+  paidAmount!: string | null;
+
+  /** What a person should look at. */
+  @Column('text', { nullable: true })
+  note!: string | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt!: Date;
+
+  @OneToMany(() => OrderEvent, (event) => event.order)
+  events!: Relation<OrderEvent>[];
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { OrdersPageController } from '../pages/orders.page.controller.js';
+import { OrderEvent } from './order-event.entity.js';
+import { OrderPayments } from './order-payments.js';
+import { Order } from './order.entity.js';
+import { OrdersApiController } from './orders.api.controller.js';
+import { OrdersService } from './orders.service.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Order, OrderEvent]), PaymentAcceptanceModule.forFeature('main', 'eu')],
+  controllers: [OrdersApiController, OrdersPageController],
+  providers: [OrdersService, OrderPayments],
+})
+export class OrdersModule {}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { InjectPaymentShop, parseAmount, PaymentShop, type PaymentBill } from 'nestjs-payment-acceptance';
+import { randomUUID } from 'node:crypto';
+import { Repository } from 'typeorm';
+import type { CreateOrderDto } from './create-order.dto.js';
+import { Order, type ShopName } from './order.entity.js';
+
+const NEWEST = 100;
+
+@Injectable()
+export class OrdersService {
+  private readonly shops: Readonly<Record<ShopName, PaymentShop>>;
+
+  constructor(
+    @InjectRepository(Order) private readonly orders: Repository<Order>,
+    @InjectPaymentShop('main') main: PaymentShop,
+    @InjectPaymentShop('eu') eu: PaymentShop,
+  ) {
+    this.shops = { main, eu };
+  }
+
+  /** Stores the order first, then makes its bill: a crash between the two leaves an order that can still be paid. */
+  async create({ shop = 'main', amount, description }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
+    const order = await this.orders.save(
+      this.orders.create({
+        id: randomUUID(),
+        shop,
+        amount: parseAmount(amount) ?? amount,
+        currency: this.shops[shop].currency,
+        description: description ?? 'An order',
+        status: 'pending',
+      }),
+    );
+    return { order, bill: await this.bill(order) };
+  }
+
+  /** The order's open bill, or a new one after the last has ended. */
+  bill(order: Order): Promise<PaymentBill> {
+    const { id: orderId, shop, amount, currency, description } = order;
+    return this.shops[shop].createBill({ orderId, amount, currency, description });
+  }
+
+  find(id: string): Promise<Order | null> {
+    return this.orders.findOne({ where: { id }, relations: { events: true }, order: { events: { id: 'ASC' } } });
+  }
+
+  newest(): Promise<Order[]> {
+    return this.orders.find({
+      relations: { events: true },
+      order: { createdAt: 'DESC', events: { id: 'ASC' } },
+      take: NEWEST,
+    });
+  }
+}

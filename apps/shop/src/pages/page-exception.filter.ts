@@ -1,0 +1,49 @@
+import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { BillError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
+import { html, layout } from './html.js';
+
+/** Answers errors as JSON under `/api` and as a page elsewhere. Our own failures say nothing of their inside. */
+@Catch()
+export class PageExceptionFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Shop');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const status = statusOf(error);
+    if (status >= 500) this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    const body = bodyOf(error, status);
+    response.status(status);
+    if (request.path.startsWith('/api/')) {
+      response.json(body);
+      return;
+    }
+    const page = layout(
+      { title: 'Not possible' },
+      html`<h1>Not possible</h1>
+        <p>${[body.message].flat().join(' ')}</p>
+        <p><a href="/">To the shop</a></p>`,
+    );
+    response.type('html').send(page);
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  if (error instanceof BillError && error.code !== 'unknown-outcome' && error.code !== 'bill-address') return 409;
+  return error instanceof PaymentAcceptanceError ? 502 : 500;
+}
+
+function bodyOf(error: unknown, status: number): { statusCode: number; message: string | string[]; code?: string } {
+  if (error instanceof HttpException) {
+    const answer = error.getResponse();
+    const message =
+      typeof answer === 'object' && 'message' in answer ? (answer.message as string | string[]) : error.message;
+    return { statusCode: status, message };
+  }
+  if (status === 409 && error instanceof BillError)
+    return { statusCode: status, message: error.message, code: error.code };
+  const message = status === 502 ? 'The payment could not be started. Try again in a moment.' : 'Something went wrong.';
+  return { statusCode: status, message, ...(error instanceof PaymentAcceptanceError && { code: error.code }) };
+}

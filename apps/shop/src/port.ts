@@ -1,0 +1,15 @@
+/** The port that a variable names, or the default. */
+export function portFromEnv(variable: string, otherwise: number): number {
+  const text = process.env[variable] ?? '';
+  const port = text === '' ? otherwise : Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) {
+    throw new Error(`${variable} must be a port from 1 to 65535, not "${text}".`);
+  }
+  return port;
+}
+
+/** Says which variable to change when a port is taken; any other error stays as it is. */
+export function whyNotListening(error: unknown, variable: string, port: number): unknown {
+  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return taken ? new Error(`Port ${port} is in use. Set ${variable} to a free one.`) : error;
+}
