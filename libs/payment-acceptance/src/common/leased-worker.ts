@@ -18,7 +18,7 @@ export interface LeasedWorkerOptions {
 
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
-  private readonly inFlight = new Set<Promise<void>>();
+  private readonly inFlight = new Set<Promise<unknown>>();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
   private signalled = false;
@@ -31,12 +31,8 @@ export class LeasedWorker<T> {
   ) {}
 
   /** Claims one batch and does it. Resolves with the number of items when all have ended. */
-  async runOnce(): Promise<number> {
-    const items = await this.work.claim(this.options.concurrency);
-    const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
-    return items.length;
+  runOnce(): Promise<number> {
+    return this.track(this.round());
   }
 
   start(): void {
@@ -55,6 +51,14 @@ export class LeasedWorker<T> {
     this.wake();
     await this.loop;
     await Promise.allSettled(this.inFlight);
+  }
+
+  private async round(): Promise<number> {
+    const items = await this.work.claim(this.options.concurrency);
+    const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+    return items.length;
   }
 
   private async run(): Promise<void> {
@@ -79,16 +83,21 @@ export class LeasedWorker<T> {
   }
 
   private begin(item: T): void {
-    const running = this.work
-      .process(item, this.stopping.signal)
-      .catch((error: unknown) => {
-        this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`);
-      })
-      .then(() => {
-        this.inFlight.delete(running);
-        this.wake();
-      });
-    this.inFlight.add(running);
+    const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
+      this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`);
+    });
+    void this.track(running).then(() => {
+      this.wake();
+    });
+  }
+
+  /** What `stop()` waits for. */
+  private track<R>(running: Promise<R>): Promise<R> {
+    const tracked = running.finally(() => {
+      this.inFlight.delete(tracked);
+    });
+    this.inFlight.add(tracked);
+    return tracked;
   }
 
   private async pause(): Promise<void> {

@@ -1,0 +1,174 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { LeasedWorker, type LeasedWork } from './leased-worker.js';
+
+/** A queue of items, each of which ends when the test says so. */
+class Work implements LeasedWork<string> {
+  readonly queue: string[] = [];
+  readonly started: string[] = [];
+  readonly limits: number[] = [];
+  readonly signals = new Map<string, AbortSignal>();
+  private readonly ends = new Map<string, PromiseWithResolversLike>();
+  private readonly waiting: { ready: () => boolean; go: () => void }[] = [];
+  claimError: Error | undefined;
+
+  claim(limit: number): Promise<string[]> {
+    this.limits.push(limit);
+    this.notify();
+    if (this.claimError) return Promise.reject(this.claimError);
+    return Promise.resolve(this.queue.splice(0, limit));
+  }
+
+  process(item: string, stopping: AbortSignal): Promise<void> {
+    this.started.push(item);
+    this.signals.set(item, stopping);
+    return new Promise((resolve, reject) => {
+      this.ends.set(item, { resolve, reject });
+      this.notify();
+    });
+  }
+
+  end(item: string, error?: Error): void {
+    const end = this.ends.get(item);
+    if (error) end?.reject(error);
+    else end?.resolve();
+  }
+
+  /** Resolves as soon as that is so. */
+  until(ready: () => boolean): Promise<void> {
+    return ready() ? Promise.resolve() : new Promise((go) => this.waiting.push({ ready, go }));
+  }
+
+  private notify(): void {
+    for (const { ready, go } of this.waiting) if (ready()) go();
+  }
+}
+
+interface PromiseWithResolversLike {
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+function setUp(concurrency = 2, pollMs = 3_600_000) {
+  const work = new Work();
+  const logger = new Logger();
+  const logged = jest.spyOn(logger, 'error').mockImplementation(() => undefined);
+  return { work, logged, worker: new LeasedWorker(work, { concurrency, pollMs }, logger) };
+}
+
+/** Lets every promise that is settled have its say. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('runOnce', () => {
+  test('claims one batch of at most `concurrency`, and resolves with its size when all have ended', async () => {
+    const { work, worker } = setUp();
+    work.queue.push('a', 'b', 'c');
+    let done: number | undefined;
+    const once = worker.runOnce().then((count) => (done = count));
+    await work.until(() => work.started.length === 2);
+    work.end('a');
+    await turn();
+    expect(done).toBeUndefined();
+    work.end('b');
+    await once;
+    expect([done, work.limits, work.queue]).toEqual([2, [2], ['c']]);
+  });
+
+  test('says that an item failed only after the others have ended', async () => {
+    const { work, worker } = setUp();
+    work.queue.push('a', 'b');
+    let failure: unknown;
+    const once = worker.runOnce().catch((error: unknown) => (failure = error));
+    await work.until(() => work.started.length === 2);
+    work.end('a', new Error('a broke'));
+    await turn();
+    expect(failure).toBeUndefined();
+    work.end('b');
+    await once;
+    expect(failure).toEqual(new Error('a broke'));
+  });
+
+  test('is waited for by stop(), which tells its items', async () => {
+    const { work, worker } = setUp();
+    work.queue.push('a');
+    const once = worker.runOnce();
+    await work.until(() => work.started.length === 1);
+    let stopped = false;
+    const stop = worker.stop().then(() => (stopped = true));
+    await turn();
+    expect([stopped, work.signals.get('a')?.aborted]).toEqual([false, true]);
+    work.end('a');
+    await Promise.all([once, stop]);
+  });
+});
+
+describe('by itself', () => {
+  test('never claims more than it has room for, and refills as items end', async () => {
+    const { work, worker } = setUp(3);
+    work.queue.push('a', 'b', 'c', 'd', 'e');
+    worker.start();
+    worker.start();
+    await work.until(() => work.started.length === 3);
+    await turn();
+    expect(work.queue).toEqual(['d', 'e']);
+    work.end('b');
+    await work.until(() => work.started.length === 4);
+    expect(work.started.at(-1)).toBe('d');
+    expect(work.limits.slice(0, 2)).toEqual([3, 1]);
+    const stop = worker.stop();
+    for (const item of ['a', 'c', 'd', 'e']) work.end(item);
+    await stop;
+    expect(work.queue).toEqual(['e']);
+  });
+
+  test('looks again at once when woken, long before the poll', async () => {
+    const { work, worker } = setUp();
+    worker.start();
+    await work.until(() => work.limits.length === 1);
+    await turn();
+    work.queue.push('a');
+    worker.wake();
+    await work.until(() => work.started.length === 1);
+    work.end('a');
+    await worker.stop();
+  });
+
+  test('a wake during a claim is not lost', async () => {
+    const { work, worker } = setUp();
+    worker.start();
+    worker.wake();
+    await work.until(() => work.limits.length === 2);
+    await worker.stop();
+  });
+
+  test('looks again by itself after pollMs', async () => {
+    const { work, worker } = setUp(1, 1);
+    worker.start();
+    await work.until(() => work.limits.length >= 3);
+    await worker.stop();
+  });
+
+  test('outlives a claim that fails and an item that fails, and says so', async () => {
+    const { work, worker, logged } = setUp(1, 1);
+    work.claimError = new Error('the database is away');
+    worker.start();
+    await work.until(() => work.limits.length >= 2);
+    work.claimError = undefined;
+    work.queue.push('a', 'b');
+    await work.until(() => work.started.includes('a'));
+    work.end('a', new Error('a broke'));
+    await work.until(() => work.started.includes('b'));
+    work.end('b');
+    await worker.stop();
+    expect(logged.mock.calls.flat().join('\n')).toMatch(/the database is away[^]*a broke/);
+  });
+
+  test('after stop() nothing is claimed, and a later start() does nothing', async () => {
+    const { work, worker } = setUp(1, 1);
+    await worker.stop();
+    worker.start();
+    worker.wake();
+    await turn();
+    expect(work.limits).toEqual([]);
+  });
+});
