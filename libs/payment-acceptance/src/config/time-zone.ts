@@ -1,4 +1,4 @@
-const OFFSET = /^([+-])(\d{2}):(\d{2})$/;
+const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
 
 /** Whether the text is an offset (`+03:00`) or a time zone that this runtime knows (`Europe/Berlin`). */
 export function isTimeZone(timeZone: string): boolean {

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { isTimeZone, zoneOffsetMs } from './time-zone.js';
+
+const HOUR = 3_600_000;
+
+test.each(['UTC', 'Europe/Berlin', 'Europe/Moscow', 'Asia/Kathmandu', '+00:00', '+03:00', '-09:30', '+14:00'])(
+  '%s is a time zone',
+  (zone) => {
+    expect(isTimeZone(zone)).toBe(true);
+  },
+);
+
+test.each(['', 'Mars/Olympus', '+3', '+24:00', '+99:99', '+03:60', '03:00', 'UTC+3'])('%j is none', (zone) => {
+  expect(isTimeZone(zone)).toBe(false);
+});
+
+test.each([
+  ['UTC', '2026-07-01T00:00:00Z', 0],
+  ['+03:00', '2026-07-01T00:00:00Z', 3 * HOUR],
+  ['-09:30', '2026-07-01T00:00:00Z', -9.5 * HOUR],
+  ['Europe/Moscow', '2026-07-01T00:00:00Z', 3 * HOUR],
+  ['Europe/Berlin', '2026-07-01T00:00:00Z', 2 * HOUR],
+  ['Europe/Berlin', '2026-01-01T00:00:00Z', HOUR],
+  ['Europe/Berlin', '2026-03-29T00:59:59.999Z', HOUR],
+  ['Europe/Berlin', '2026-03-29T01:00:00Z', 2 * HOUR],
+  ['Asia/Kathmandu', '2026-01-01T00:00:00.500Z', 5.75 * HOUR],
+])('%s is ahead of UTC at %s by %d ms', (zone, at, ahead) => {
+  expect(zoneOffsetMs(zone, new Date(at))).toBe(ahead);
+});
