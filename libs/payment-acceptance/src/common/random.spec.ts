@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { inspect } from 'node:util';
+import { backoff } from './backoff.js';
+import { describeError } from './errors.js';
+import { uuidFromName } from './random.js';
+import { Secret } from './secret.js';
+
+test('the same name gives the same id, a valid version 8 UUID; another name another', () => {
+  expect(uuidFromName('payment.succeeded:main:p-1')).toBe(uuidFromName('payment.succeeded:main:p-1'));
+  expect(uuidFromName('payment.succeeded:main:p-1')).toMatch(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  expect(uuidFromName('payment.succeeded:main:p-1')).not.toBe(uuidFromName('payment.succeeded:eu:p-1'));
+});
+
+test.each([
+  [0, 0, 500],
+  [0, 1, 1_000],
+  [1, 1, 2_000],
+  [3, 0, 4_000],
+  [10, 1, 60_000],
+  [5_000, 1, 60_000],
+])('after %d failures, at the fraction %d, the pause is %d ms', (failures, fraction, pause) => {
+  expect(backoff(failures, 1_000, 60_000, fraction)).toBe(pause);
+});
+
+test('a secret shows itself only where it is asked to', () => {
+  const secret = new Secret('the-token-itself');
+  const shown = [
+    String(secret),
+    `${secret}`,
+    JSON.stringify({ secret }),
+    inspect({ secret }, { showHidden: true, depth: 10 }),
+  ];
+  expect(shown.join(' ')).not.toContain('the-token');
+  expect(Object.values({ ...secret })).toEqual([]);
+  expect(secret.reveal()).toBe('the-token-itself');
+});
+
+test('anything that was thrown becomes one bounded line', () => {
+  expect(describeError(new TypeError('two\n lines'))).toBe('TypeError: two lines');
+  expect(describeError('text')).toBe('text');
+  expect(describeError(undefined)).toBe('undefined');
+  expect(describeError('x'.repeat(1_000))).toHaveLength(500);
+});

@@ -1,0 +1,60 @@
+import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
+import type { PaymentAcceptanceOptions, PaymentShopOptions } from '../../libs/payment-acceptance/src/config/options.js';
+import type { ResolvedOptions, Shop } from '../../libs/payment-acceptance/src/config/resolved-options.js';
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import type { LockedBill } from '../../libs/payment-acceptance/src/storage/settlement.store.js';
+
+export const TOKEN = 'unit-token-0123456789abcdef';
+
+/** A shop's options that nothing is wrong with. */
+export const shopOptions = (more: Partial<PaymentShopOptions> = {}): PaymentShopOptions => ({
+  shopId: 'shop-1',
+  apiToken: TOKEN,
+  apiBaseUrl: 'https://api.example',
+  ...more,
+});
+
+/** Resolved options of one shop, `main`. */
+export const resolved = (
+  shop: Partial<PaymentShopOptions> = {},
+  more: Partial<PaymentAcceptanceOptions> = {},
+): ResolvedOptions => resolveOptions({ shops: { main: shopOptions(shop) }, ...more }, 'test');
+
+export const shopOf = (more: Partial<PaymentShopOptions> = {}): Shop => resolved(more).defaultShop;
+
+/** A payment as the service lists it: SUCCESS, of the amount that `lockedBill()` asks for. */
+export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment => ({
+  paymentId: 'p-1',
+  billId: 'b-1',
+  status: 'SUCCESS',
+  amount: '100.05',
+  amountReceived: '98.05',
+  commission: null,
+  currency: 'RUB',
+  fromCard: '411111******1111',
+  createdAtText: '2026-11-21 12:00:00',
+  createdAt: new Date('2026-11-21T12:00:00Z'),
+  ...more,
+});
+
+/** An open bill over 100.05 RUB. */
+export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
+  id: '00000000-0000-4000-8000-000000000001',
+  shop: 'main',
+  orderId: 'A-1',
+  attempt: 1,
+  billId: 'b-1',
+  state: 'OPEN',
+  amount: '100.05',
+  currency: 'RUB',
+  payerPaysCommission: false,
+  custom: 'cart 7',
+  customGiven: true,
+  checks: 0,
+  openedAt: new Date('2026-11-21T12:00:00Z'),
+  paidAt: null,
+  endedAt: null,
+  nextCheckAt: new Date('2026-11-21T12:01:00Z'),
+  now: new Date('2026-11-21T12:00:30Z'),
+  ...more,
+});
