@@ -172,6 +172,8 @@ describe('set up in code', () => {
 
   test.each([
     [{ shops: { main: {} } }, 'apiToken'],
+    [{ shops: { a: { apiToken: 't' }, b: { apiToken: 't' } } }, 'names one shop'],
+    [{ shops: { 'a/b': { apiToken: 't' } } }, 'shop id'],
     [{ postbackRetryDelays: ['soon'] }, 'postbackRetryDelays'],
     [{ postbackTimeout: 5 }, 'postbackTimeout'],
   ])('wrong options %j are refused at the start', async (options, named) => {

@@ -45,7 +45,12 @@ export class PaymentSandboxModule {
 
 async function openStore({ dataDir, shops = {} }: PaymentSandboxOptions): Promise<SandboxStore> {
   const store = dataDir === undefined ? SandboxStore.inMemory() : await SandboxStore.open(dataDir);
-  seedShops(store, shops);
-  await store.durable();
-  return store;
+  try {
+    seedShops(store, shops);
+    await store.durable();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

@@ -31,7 +31,6 @@ export interface RunningSandbox {
 export async function startPaymentSandbox(options: StartOptions = {}): Promise<RunningSandbox> {
   const { port = 0, logger = ['warn', 'error', 'fatal'], ...settings } = options;
   const nestOptions = { bodyParser: false, forceCloseConnections: true, abortOnError: false, logger };
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest declares its options as a class
   const app = await NestFactory.create(PaymentSandboxModule.forRoot(settings), nestOptions);
   try {
     await app.listen(port, '127.0.0.1');

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { earliest } from '../common/clock.js';
 import { durationMs } from '../common/duration.js';
 import { SandboxError } from '../common/errors.js';
 import { randomId } from '../common/ids.js';
@@ -43,7 +44,7 @@ export class PostbacksService {
     const delay = faults.get('delay');
     if (delay) callback.nextTryAt = this.clock.instant(durationMs(delay.by ?? '1m', 'by'));
     const reorder = faults.get('reorder');
-    if (reorder && !this.waiting().some((waiting) => waiting.held)) {
+    if (reorder && ![...this.waiting()].some((waiting) => waiting.held)) {
       callback.held = true;
       callback.nextTryAt = this.clock.instant(durationMs(reorder.within ?? '1m', 'within'));
     }
@@ -80,20 +81,15 @@ export class PostbacksService {
   /** The instant of the next try that can be started; undefined where there is none, or too many are under way. */
   nextDueAt(): number | undefined {
     if (this.inFlight.size >= MOST_IN_FLIGHT) return undefined;
-    let next: number | undefined;
-    for (const callback of this.waiting()) {
-      const due = Date.parse(callback.nextTryAt ?? '');
-      if (next === undefined || due < next) next = due;
-    }
-    return next;
+    return earliest(this.waiting(), (callback) => callback.nextTryAt);
   }
 
   /** Starts every try that is due, as far as not too many are under way. */
   startDue(): void {
-    const now = this.clock.now();
+    const now = this.clock.instant();
     for (const callback of this.waiting()) {
       if (this.inFlight.size >= MOST_IN_FLIGHT || this.closed.signal.aborted) return;
-      if (Date.parse(callback.nextTryAt ?? '') > now) continue;
+      if (callback.nextTryAt === null || callback.nextTryAt > now) continue;
       const ended = this.tryOnce(callback.id).finally(() => this.inFlight.delete(callback.id));
       this.inFlight.set(callback.id, ended);
     }
@@ -110,8 +106,11 @@ export class PostbacksService {
     await Promise.all(this.underWay());
   }
 
-  private waiting(): Callback[] {
-    return [...this.store.pending].flatMap((id) => (this.inFlight.has(id) ? [] : (this.store.callbacks.get(id) ?? [])));
+  private *waiting(): Iterable<Callback> {
+    for (const id of this.store.pending) {
+      const callback = this.store.callbacks.get(id);
+      if (callback && !this.inFlight.has(id)) yield callback;
+    }
   }
 
   private async tryOnce(id: string): Promise<void> {
@@ -155,8 +154,9 @@ export class PostbacksService {
 
   /** The callbacks that were held back for a later one to go first: that has now happened. */
   private overtaken(by: Callback): { callback: Callback }[] {
-    return this.waiting()
-      .filter((held) => held.held && by.kind === 'postback' && held.id !== by.id && held.createdAt <= by.createdAt)
+    if (by.kind !== 'postback') return [];
+    return [...this.waiting()]
+      .filter((held) => held.held && held.id !== by.id && held.createdAt <= by.createdAt)
       .map((held) => ({ callback: { ...held, held: false, nextTryAt: this.clock.instant() } }));
   }
 

@@ -16,3 +16,13 @@ export function isoTime(ms: number): string {
 export function serviceTime(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
+
+/** The earliest of the items' instants, in milliseconds; undefined where none has one. */
+export function earliest<T>(items: Iterable<T>, instantOf: (item: T) => string | null | undefined): number | undefined {
+  let first: string | undefined;
+  for (const item of items) {
+    const instant = instantOf(item) ?? undefined;
+    if (instant !== undefined && (first === undefined || instant < first)) first = instant;
+  }
+  return first === undefined ? undefined : Date.parse(first);
+}

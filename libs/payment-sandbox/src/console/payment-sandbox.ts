@@ -18,7 +18,7 @@ import {
 } from '../model/entities.js';
 import { type FaultDocument, readFaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
-import { mergeShopSettings } from '../model/shop-settings.js';
+import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
 import { LARGEST_MINOR } from '../payments/amounts.js';
 import { PaymentsService } from '../payments/payments.service.js';
 import { cardDigits } from '../payments/test-cards.js';
@@ -93,12 +93,8 @@ export class PaymentSandbox {
 
   /** Makes a shop, or changes the settings that are given. */
   async putShop(id: string, settings: Partial<ShopInput>): Promise<Shop> {
-    if (!/^[\w.~-]{1,100}$/.test(id)) {
-      throw new SandboxError(400, 'A shop id is 1 to 100 letters, digits and the characters . _ ~ -');
-    }
     const shop: Shop = { id, ...mergeShopSettings(settings, this.store.shops.get(id)) };
-    const rival = this.shops().find((other) => other.apiToken === shop.apiToken && other.id !== id);
-    if (rival) throw new SandboxError(400, `The apiToken is that of the shop ${rival.id}: a token names one shop`);
+    checkShop(shop, this.shops());
     this.store.commit({ shop });
     await this.store.durable();
     return shop;

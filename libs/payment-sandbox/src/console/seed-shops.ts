@@ -1,4 +1,4 @@
-import { mergeShopSettings } from '../model/shop-settings.js';
+import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
 import type { ShopInput } from '../model/options.js';
 import type { ShopSettings } from '../model/entities.js';
 import type { SandboxStore } from '../storage/store.js';
@@ -13,7 +13,9 @@ export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>)
     const present = store.shops.get(id);
     const before = store.seeded.get(id) ?? {};
     const kept = present ? changedSince(before, present) : {};
-    store.commit({ shop: { id, ...seed, ...kept } }, { seeded: { shopId: id, settings: seed } });
+    const shop = { id, ...seed, ...kept };
+    checkShop(shop, store.shops.values());
+    store.commit({ shop }, { seeded: { shopId: id, settings: seed } });
   }
 }
 

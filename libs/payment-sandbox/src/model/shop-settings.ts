@@ -1,7 +1,7 @@
 import { parseDecimal } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
 import { type Fields, readChoice, readFields, readFlag, readWhole } from '../common/input.js';
-import type { ShopSettings } from './entities.js';
+import type { Shop, ShopSettings } from './entities.js';
 
 const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
   successUrl: null,
@@ -34,6 +34,18 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
     banned: readFlag(fields, 'banned') ?? base.banned,
     maxPayments: readWhole(fields, 'maxPayments', 0, 1_000_000) ?? base.maxPayments,
   };
+}
+
+/** Refuses an identifier that does not fit into addresses, and a token that would name two shops. */
+export function checkShop(shop: Shop, shops: Iterable<Shop>): void {
+  if (!/^[\w.~-]{1,100}$/.test(shop.id)) {
+    throw new SandboxError(400, 'A shop id is 1 to 100 letters, digits and the characters . _ ~ -');
+  }
+  for (const { id, apiToken } of shops) {
+    if (apiToken === shop.apiToken && id !== shop.id) {
+      throw new SandboxError(400, `The apiToken is that of the shop ${id}: a token names one shop`);
+    }
+  }
 }
 
 function readToken(fields: Fields): string | undefined {

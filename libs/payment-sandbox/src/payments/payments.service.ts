@@ -1,11 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isoTime } from '../common/clock.js';
+import { earliest, isoTime } from '../common/clock.js';
 import { formatMinor, minorOf } from '../common/decimal.js';
 import { durationMs } from '../common/duration.js';
 import { SandboxError } from '../common/errors.js';
 import { randomId } from '../common/ids.js';
 import { PostbacksService } from '../callbacks/postbacks.service.js';
-import type { Amount, Bill, Change, Currency, Payment, PaymentStatus, PlannedStatus, Shop } from '../model/entities.js';
+import type {
+  Amount,
+  Bill,
+  Change,
+  Currency,
+  Instant,
+  Payment,
+  PaymentStatus,
+  PlannedStatus,
+  Shop,
+} from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
@@ -80,17 +90,12 @@ export class PaymentsService {
 
   /** The instant at which the next payment changes by its plan; undefined where none will. */
   nextDueAt(): number | undefined {
-    let next: number | undefined;
-    for (const { plan } of this.planned()) {
-      const due = Date.parse(plan[0]?.at ?? '');
-      if (next === undefined || due < next) next = due;
-    }
-    return next;
+    return earliest(this.planned(), ({ plan }) => plan[0]?.at);
   }
 
   /** Makes every change of status that is due. */
   carryOnDue(): void {
-    const now = this.clock.now();
+    const now = this.clock.instant();
     for (const payment of this.planned()) if (isDue(payment.plan[0], now)) this.carryOn(payment);
   }
 
@@ -110,7 +115,7 @@ export class PaymentsService {
     const bill = this.store.bills.get(payment.billId);
     if (!bill) throw new Error(`Payment ${payment.id} has no bill`);
     const shop = this.shopOf(bill);
-    const now = this.clock.now();
+    const now = this.clock.instant();
     const callbacks: Change[] = [];
     let current = payment;
     for (let [step, ...plan] = current.plan; isDue(step, now); [step, ...plan] = current.plan) {
@@ -134,8 +139,8 @@ function stepsTo(outcome: 'success' | 'fail'): TestCard['steps'] {
   return [{ status: 'PROCESS' }, { status: outcome === 'success' ? 'SUCCESS' : 'FAIL' }];
 }
 
-function isDue(step: PlannedStatus | undefined, now: number): step is PlannedStatus {
-  return step !== undefined && Date.parse(step.at) <= now;
+function isDue(step: PlannedStatus | undefined, now: Instant): step is PlannedStatus {
+  return step !== undefined && step.at <= now;
 }
 
 /** Nothing is received, and no commission charged, but for a payment that succeeded. */

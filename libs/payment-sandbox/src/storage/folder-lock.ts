@@ -13,7 +13,9 @@ export interface FolderLock {
  * listening local socket, so a killed process holds nothing, whatever process has its number now.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const name = `payment-sandbox-${createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 16)}`;
+  // A user's own name: what another user's killed process left behind could not be removed.
+  const key = `${process.getuid?.() ?? ''}:${realpathSync(folder)}`;
+  const name = `payment-sandbox-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   const address = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);
   let server = await listen(address);
   if (!server && !(await isAlive(address))) {

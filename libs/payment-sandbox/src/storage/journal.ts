@@ -83,8 +83,13 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
+    const written = this.tail.catch(() => undefined);
+    // A request that outlives its connection may still come to a commit: nothing may reach the number of a closed file.
+    this.tail = written.then(() => {
+      closeSync(this.fd);
+      throw new Error('The sandbox is closed');
+    });
     await this.tail.catch(() => undefined);
-    closeSync(this.fd);
   }
 
   private async write(data: Buffer): Promise<void> {
