@@ -34,12 +34,33 @@ function cleanText(text: string): string {
   return text.slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
 }
 
-/** Masks what passes for a card number: 12 to 19 digits, spaces or hyphens between them, with a valid check digit. */
+/**
+ * Masks what passes for a card number: 12 to 19 digits with a valid check digit, single spaces or hyphens between them.
+ * Other digits may stand beside it (`7 4111 1111 1111 1111`).
+ */
 export function maskCards(text: string): string {
-  return text.replace(/(?<!\d)\d(?:[ -]?\d){11,18}(?!\d)/g, (number) => {
-    const digits = number.replace(/\D/g, '');
-    return hasCheckDigit(digits) ? `${digits.slice(0, 6)}******${digits.slice(-4)}` : number;
+  return text.replace(/\d(?:[ -]?\d){11,}/g, (run) => {
+    const groups = run.split(/([ -])/);
+    let masked = '';
+    for (let index = 0; index < groups.length; index += 2) {
+      const { digits, end } = longestCard(groups, index);
+      masked += digits === '' ? groups[index] : `${digits.slice(0, 6)}******${digits.slice(-4)}`;
+      masked += groups[end + 1] ?? '';
+      index = end;
+    }
+    return masked;
   });
+}
+
+/** The longest card number of whole groups from `start` on; separators stand between them at odd places. */
+function longestCard(groups: readonly string[], start: number): { digits: string; end: number } {
+  let longest = { digits: '', end: start };
+  let digits = '';
+  for (let end = start; end < groups.length && digits.length <= 19; end += 2) {
+    digits += groups[end] ?? '';
+    if (digits.length >= 12 && digits.length <= 19 && hasCheckDigit(digits)) longest = { digits, end };
+  }
+  return longest;
 }
 
 /** Luhn's rule. */
