@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import type { PaymentResult } from '../config/result-page.types.js';
+import { messagePage, neutralPage, PAGE_POLICY, resultPage } from './pages.js';
+
+const result = (more: Partial<PaymentResult> = {}): PaymentResult => ({
+  shop: 'main',
+  orderId: 'A-1',
+  result: 'paid',
+  amount: '100.05',
+  currency: 'RUB',
+  ...more,
+});
+
+test.each([
+  ['paid', 'Payment received', true],
+  ['failed', 'Payment failed', false],
+  ['pending', 'Payment is being checked', false],
+] as const)('%s says "%s" and names the order', (state, title, amount) => {
+  const html = resultPage(result({ result: state }));
+  expect(html).toContain(`<h1>${title}</h1>`);
+  expect(html).toContain('Order A-1');
+  expect(html.includes('100.05 RUB')).toBe(amount);
+});
+
+test.each([
+  ['result', (text: string) => resultPage(result({ orderId: text }))],
+  ['neutral', neutralPage],
+  ['message', (text: string) => messagePage(text, text)],
+])('nothing of a callback becomes markup on the %s page', (_name, page) => {
+  const html = page(`"><script>alert('1')</script>&amp;`);
+  expect(html).not.toMatch(/<script|alert\('/);
+  expect(html).toContain('&#60;script&#62;');
+});
+
+test('the policy allows the page its own style and nothing else', () => {
+  const style = /<style>([^]*)<\/style>/.exec(neutralPage('A-1'))?.[1] ?? '';
+  const hash = createHash('sha256').update(style).digest('base64');
+  expect(PAGE_POLICY).toBe(
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  );
+});

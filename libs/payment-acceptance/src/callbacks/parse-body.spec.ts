@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { parseBody } from './parse-body.js';
+
+const redirect = { InvId: 'A-1', OutSum: '100.05', CurrencyIn: 'RUB' };
+const postback = { Status: 'SUCCESS', InvId: 'A-1', OutSum: '100.05', TrsId: 'b-1' };
+
+const fieldsOf = (type: new () => object, body: unknown): string[] => {
+  const parsed = parseBody(type, body);
+  return 'errors' in parsed ? parsed.errors.map(({ field }) => field) : [];
+};
+
+test.each([undefined, null, 'text', 7, true, [], [postback]])('%j is neither a form nor a JSON object', (body) => {
+  expect(parseBody(PostbackDto, body)).toEqual({
+    errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }],
+  });
+});
+
+describe('a postback', () => {
+  test('needs Status, InvId, OutSum and TrsId, and names every one that is missing', () => {
+    expect(fieldsOf(PostbackDto, {})).toEqual(['Status', 'InvId', 'OutSum', 'TrsId']);
+    expect(fieldsOf(PostbackDto, { Status: '', InvId: null, OutSum: '', TrsId: undefined })).toHaveLength(4);
+    expect(fieldsOf(PostbackDto, postback)).toEqual([]);
+  });
+
+  test('takes absent, empty and null optional fields as absent', () => {
+    const parsed = parseBody(PostbackDto, { ...postback, custom: null, Commission: '', SignatureValue: '' });
+    expect(parsed).toEqual({ value: expect.objectContaining(postback) as unknown });
+    expect('value' in parsed && [parsed.value.custom, parsed.value.Commission, parsed.value.SignatureValue]).toEqual([
+      undefined, undefined, undefined,
+    ]); // prettier-ignore
+  });
+
+  test('keeps the transmitted text of its amount, and reads a JSON number as its text', () => {
+    for (const [OutSum, text] of [['100.00', '100.00'], ['0100.050', '0100.050'], [100.05, '100.05'], [100, '100']]) {
+      expect(parseBody(PostbackDto, { ...postback, OutSum })).toMatchObject({ value: { OutSum: text } });
+    } // prettier-ignore
+  });
+
+  test.each([
+    ['OutSum', 'abc'], ['OutSum', '1,50'], ['OutSum', '1e5'], ['OutSum', ['100.05', '1.00']], ['OutSum', { a: 1 }],
+    ['OutSum', true], ['InvId', ['A-1', 'A-2']], ['InvId', { $ne: '' }], ['InvId', 'x'.repeat(256)], ['TrsId', 'x'.repeat(129)],
+    ['Status', ['SUCCESS']], ['Status', 'x'.repeat(65)], ['custom', 'x'.repeat(4_001)], ['custom', {}],
+    ['SignatureValue', ['A']], ['Commission', 'free'], ['CurrencyIn', 'x'.repeat(17)],
+  ])('is refused for %s %.60j', (field, value) => {
+    expect(fieldsOf(PostbackDto, { ...postback, [field]: value })).toEqual([field]);
+  }); // prettier-ignore
+
+  test('is not refused for a Status or a currency that nobody knows', () => {
+    expect(fieldsOf(PostbackDto, { ...postback, Status: 'OVERPAID', CurrencyIn: 'XTS' })).toEqual([]);
+  });
+
+  test('unknown fields are no error and are not looked at', () => {
+    const body = JSON.parse(
+      `{"__proto__": {"Status": "FAIL"}, "constructor": 1, "toString": 2, "AccountType": "x"}`,
+    ) as object;
+    const parsed = parseBody(PostbackDto, { ...postback, ...body });
+    expect('value' in parsed && Object.keys(parsed.value)).not.toContain('AccountType');
+  });
+
+  test('what it inherits is not its own', () => {
+    expect(fieldsOf(PostbackDto, Object.create(postback))).toHaveLength(4);
+  });
+});
+
+describe('a redirect', () => {
+  test('needs InvId, OutSum and CurrencyIn', () => {
+    expect(fieldsOf(RedirectDto, {})).toEqual(['InvId', 'OutSum', 'CurrencyIn']);
+    expect(fieldsOf(RedirectDto, redirect)).toEqual([]);
+  });
+
+  test.each(['USD', 'RUB', 'EUR'])('may be in %s', (CurrencyIn) => {
+    expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual([]);
+  });
+
+  test.each(['rub', 'GBP', 'RU', ['RUB'], { RUB: 1 }])('may not be in %j', (CurrencyIn) => {
+    expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual(['CurrencyIn']);
+  });
+
+  test('an error says what to write', () => {
+    expect(parseBody(RedirectDto, { ...redirect, OutSum: '1,5' })).toEqual({
+      errors: [{ field: 'OutSum', errors: ['OutSum must be a decimal such as 100.05'] }],
+    });
+  });
+});
