@@ -2,7 +2,8 @@ import type { Migration } from '../migration.js';
 
 /**
  * One row per bill, order, payment, callback, event and delivery. Times are on the database's clock.
- * Indexes that the workers use cover pending rows only, so their cost does not grow with history.
+ * Indexes that the workers use cover pending rows only, so their cost does not grow with history. A callback refers to
+ * its bill without a foreign key: checking one locks the bill, and recording a callback must never wait for a bill.
  */
 export const initial: Migration = {
   version: 1,
@@ -74,7 +75,7 @@ export const initial: Migration = {
       id uuid PRIMARY KEY,
       kind text NOT NULL CHECK (kind IN ('redirect-success', 'redirect-fail', 'postback')),
       shop text NOT NULL,
-      bill_id uuid REFERENCES payment_acceptance.bill (id),
+      bill_id uuid,
       service_bill_id text,
       order_id text,
       status text,

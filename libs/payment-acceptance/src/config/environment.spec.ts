@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import { paymentAcceptanceOptionsFromEnv } from './environment.js';
+
+const P = 'PAYMENT_ACCEPTANCE_';
+const one = { [`${P}API_BASE_URL`]: 'https://api.example', [`${P}API_TOKEN`]: 'a-token', [`${P}SHOP_ID`]: 'shop-1' };
+
+describe('one shop', () => {
+  test('is named main', () => {
+    expect(paymentAcceptanceOptionsFromEnv(one)).toEqual({
+      shops: {
+        main: { apiBaseUrl: 'https://api.example', apiToken: 'a-token', shopId: 'shop-1', previousApiTokens: [] },
+      },
+    });
+  });
+
+  test('takes every option of its own', () => {
+    const more = {
+      [`${P}CURRENCY`]: 'EUR',
+      [`${P}TIME_ZONE`]: 'Europe/Berlin',
+      [`${P}PAYER_PAYS_COMMISSION`]: '1',
+      [`${P}PREVIOUS_API_TOKENS`]: 'older, oldest,',
+    };
+    expect(paymentAcceptanceOptionsFromEnv({ ...one, ...more }).shops.main).toMatchObject({
+      currency: 'EUR',
+      timeZone: 'Europe/Berlin',
+      payerPaysCommission: true,
+      previousApiTokens: ['older', 'oldest'],
+    });
+  });
+
+  test.each([['true', true], ['false', false], ['1', true], ['0', false], ['', undefined]])(
+    'PAYER_PAYS_COMMISSION=%s is %s',
+    (text, value) => {
+      const env = { ...one, [`${P}PAYER_PAYS_COMMISSION`]: text };
+      expect(paymentAcceptanceOptionsFromEnv(env).shops.main!.payerPaysCommission).toBe(value);
+    },
+  ); // prettier-ignore
+});
+
+describe('several shops', () => {
+  const several = {
+    ...one,
+    [`${P}SHOPS`]: 'main, north-eu',
+    [`${P}MAIN_API_TOKEN`]: 'main-token',
+    [`${P}NORTH_EU_API_TOKEN`]: 'eu-token',
+    [`${P}NORTH_EU_SHOP_ID`]: 'shop-2',
+    [`${P}DEFAULT_SHOP`]: 'north-eu',
+  };
+
+  test('take what they do not set from the variable without a name', () => {
+    expect(paymentAcceptanceOptionsFromEnv(several)).toMatchObject({
+      defaultShop: 'north-eu',
+      shops: {
+        main: { apiBaseUrl: 'https://api.example', apiToken: 'main-token', shopId: 'shop-1' },
+        'north-eu': { apiBaseUrl: 'https://api.example', apiToken: 'eu-token', shopId: 'shop-2' },
+      },
+    });
+  });
+
+  test('but never a token', () => {
+    const env = { ...several, [`${P}NORTH_EU_API_TOKEN`]: undefined, [`${P}PREVIOUS_API_TOKENS`]: 'older' };
+    expect(() => paymentAcceptanceOptionsFromEnv(env)).toThrow(
+      'PAYMENT_ACCEPTANCE_NORTH_EU_API_TOKEN (shop "north-eu"): is not set.',
+    );
+    expect(
+      paymentAcceptanceOptionsFromEnv({ ...several, ...env, [`${P}NORTH_EU_API_TOKEN`]: 'x' }).shops.main,
+    ).toMatchObject({
+      previousApiTokens: [],
+    });
+  });
+
+  test('that would read the same variables are refused', () => {
+    expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: 'a-b,a_b' })).toThrow(
+      'a_b would read the variables of another shop',
+    );
+    expect(() => paymentAcceptanceOptionsFromEnv({ ...several, [`${P}SHOPS`]: ' , ' })).toThrow('names no shop');
+  });
+});
+
+test('every variable that is missing or cannot be read is named at once', () => {
+  let message = '';
+  try {
+    paymentAcceptanceOptionsFromEnv({ [`${P}PAYER_PAYS_COMMISSION`]: 'yes' });
+  } catch (error) {
+    message = String(error);
+  }
+  for (const name of ['API_BASE_URL', 'API_TOKEN', 'SHOP_ID', 'PAYER_PAYS_COMMISSION']) {
+    expect(message).toContain(`${P}${name} (shop "main")`);
+  }
+});

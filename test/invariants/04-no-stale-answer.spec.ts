@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
+import { startGate, type Gate } from '../support/gate.js';
+import { EffectWriter } from '../support/orders.js';
+
+const LEASE_MS = 60_000;
+
+let bed: Bed;
+let gate: Gate;
+let slow: Instance;
+beforeAll(async () => {
+  bed = await startBed({ providers: [EffectWriter] });
+  gate = await startGate(bed.sandboxUrl);
+  slow = await bed.start({ options: { shops: moduleOptions(gate.url).shops } });
+});
+afterAll(async () => {
+  await bed.close();
+  await gate.close();
+});
+
+describe('invariant 4: no stale answer settles', () => {
+  test('a confirmer held up beyond its lease comes back after another has settled: nothing changes', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'stale', amount: '10' });
+    bed.clock.advance(LEASE_MS);
+    gate.shut();
+    const held = slow.confirmer.runOnce();
+    await gate.reached();
+
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    bed.clock.advance(LEASE_MS + 1_000);
+    expect(await bed.host.confirmer.runOnce()).toBe(1);
+    const settled = await bed.host.ledger();
+    expect(settled).toMatchObject({ bills: [{ state: 'PAID' }], callbacks: [{ pending: false }] });
+
+    gate.open();
+    expect(await held).toBe(1);
+    expect(await bed.host.ledger()).toEqual(settled);
+    await bed.settle();
+    expect((await bed.effects()).length).toBe(1);
+  });
+
+  test('a stale answer consumes no hint and frees no lease of the check that replaced it', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'stale-hint', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.settled();
+    gate.shut();
+    const held = slow.confirmer.runOnce();
+    await gate.reached();
+    bed.clock.advance(LEASE_MS + 1_000);
+
+    const hold = bed.sandbox.holdAnswers('payments');
+    const current = bed.host.confirmer.runOnce();
+    await hold.reached();
+    gate.open();
+    await held;
+    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: true });
+    expect(await slow.confirmer.runOnce()).toBe(0);
+    hold.release();
+    expect(await current).toBe(1);
+    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
+  });
+
+  test('no more bills are claimed than requests can start at once', async () => {
+    const narrow = await bed.start({ options: { confirmer: { concurrency: 2 } } });
+    for (const orderId of ['n-1', 'n-2', 'n-3']) await bed.host.payments.createBill({ orderId, amount: '1' });
+    bed.clock.advance(LEASE_MS);
+    expect(await narrow.confirmer.runOnce()).toBe(2);
+    expect(await narrow.confirmer.runOnce()).toBe(1);
+  });
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startBed, type Bed } from '../support/bed.js';
+import { postJson, postbackFields } from '../support/http.js';
+import { EffectWriter } from '../support/orders.js';
+
+let bed: Bed;
+beforeAll(async () => {
+  bed = await startBed({ providers: [EffectWriter], instances: 2 });
+});
+afterAll(() => bed.close());
+
+describe('invariant 6: one event per fact', () => {
+  test('two hundred copies of one postback at once, to two instances: one event, one effect', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'copies', amount: '10' });
+    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { payment } = await bed.sandbox.pay(billId);
+    await bed.sandbox.clearFaults();
+    const body = postbackFields({ InvId: 'copies', OutSum: '10.00', TrsId: billId });
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, copy) => postJson(`${bed.instances[copy % 2]!.url}/postback/payment`, body)),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    await Promise.all(bed.instances.map(({ confirmer }) => confirmer.runOnce()));
+    await Promise.all(bed.instances.map(({ deliveries }) => deliveries.runOnce()));
+    await bed.settle();
+    const { events, callbacks } = await bed.host.ledger();
+    expect(callbacks.length).toBe(200);
+    expect(callbacks.filter(({ pending }) => pending)).toEqual([]);
+    expect(events).toMatchObject([{ name: 'payment.succeeded', paymentId: payment.id }]);
+    expect(await bed.effects()).toMatchObject([{ paymentId: payment.id }]);
+  });
+
+  test('two attempts of one order, both paid and settled at the same moment: only one is the first', async () => {
+    const first = await bed.host.payments.createBill({ orderId: 'both', amount: '10' });
+    const second = await bed.host.payments.createBill({ orderId: 'both', amount: '10' }, { newAttempt: true });
+    await bed.sandbox.pay(first.billId);
+    await bed.sandbox.pay(second.billId);
+    await bed.sandbox.settled();
+    await Promise.all(bed.instances.map(({ confirmer }) => confirmer.runOnce()));
+    await bed.settle();
+    const { events, reviews } = await bed.host.ledger();
+    expect(events.filter(({ orderId }) => orderId === 'both').map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['payment.succeeded', 'payment.succeeded', 'payment.review']),
+    );
+    expect(reviews).toMatchObject([{ orderId: 'both', reason: 'second-payment' }]);
+    const rows: { first: boolean }[] = await bed.host.dataSource.query(
+      `SELECT (payload ->> 'firstForOrder')::boolean AS first FROM payment_acceptance.event
+       WHERE name = 'payment.succeeded' AND payload ->> 'orderId' = 'both' ORDER BY 1`,
+    );
+    expect(rows.map(({ first: isFirst }) => isFirst)).toEqual([false, true]);
+  });
+
+  test('checking again and again emits nothing more, and the id follows from the fact', async () => {
+    const before = (await bed.host.ledger()).events;
+    bed.clock.advance(6 * 3_600_000 + 60_000);
+    await bed.settle();
+    expect((await bed.host.ledger()).events).toEqual(before);
+    expect(new Set(before.map(({ id }) => id)).size).toBe(before.length);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { EffectWriter } from '../support/orders.js';
+
+const LEASE_MS = 60_000;
+
+let bed: Bed;
+afterEach(() => bed.close());
+
+const pay = async (orderId: string) => {
+  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+  await bed.sandbox.pay(billId);
+  await bed.sandbox.settled();
+  await bed.host.confirmer.runOnce();
+};
+const delivery = async () => (await bed.host.ledger()).events[0]!.deliveries[0];
+
+/** Runs the deliveries of one process until its handler kills it. */
+async function crash(): Promise<NodeJS.Signals | null> {
+  const options = moduleOptions(bed.sandboxUrl, { deliveries: { maxAttempts: 2, timeLimitMs: 5_000 } });
+  const child = spawn(process.execPath, ['test/support/crashing-host.mjs'], {
+    stdio: 'inherit',
+    env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: bed.databaseUrl, PAYMENT_OPTIONS: JSON.stringify(options) },
+  });
+  const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return signal;
+}
+
+describe('invariant 8: an attempt is counted before it runs', () => {
+  test('a handler that kills its process with -9 ends as a dead letter, and leaves nothing half done', async () => {
+    bed = await startBed({ providers: [EffectWriter], options: { deliveries: { maxAttempts: 2 } } });
+    await pay('killed');
+    expect(await crash()).toBe('SIGKILL');
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    await bed.host.dataSource.query(`UPDATE payment_acceptance.delivery SET lease_until = now() - interval '1 second'`);
+    expect(await crash()).toBe('SIGKILL');
+    bed.clock.advance(LEASE_MS);
+    await bed.settle();
+    expect(await delivery()).toMatchObject({ state: 'DEAD', attempts: 2 });
+    expect(await bed.effects()).toEqual([]);
+  });
+
+  test('an instance that was killed is taken over after its lease, with one effect', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    await pay('taken-over');
+    expect(await crash()).toBe('SIGKILL');
+    await bed.settle();
+    expect(await bed.effects()).toEqual([]);
+    bed.clock.advance(LEASE_MS);
+    await bed.settle();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await bed.effects()).toMatchObject([{ orderId: 'taken-over' }]);
+  });
+
+  test('a handler that outlives its time limit inside a query: nothing of it commits, its retry has one effect', async () => {
+    const seen: string[] = [];
+    @Injectable()
+    class Slow {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take(event: PaymentSucceededEvent, { manager, signal, attempt }: PaymentEventContext): Promise<void> {
+        const { name, paymentId, orderId } = event;
+        await manager.insert(Effect, { consumer: `attempt ${attempt}`, event: name, paymentId, orderId });
+        if (attempt > 1) return;
+        // Nobody may answer for it any more, but it goes on: swallowed errors, more writes through the same manager.
+        await manager.query('SELECT pg_sleep(60)').catch((error: unknown) => seen.push(String(error)));
+        seen.push(`aborted: ${signal.aborted}`);
+        await manager
+          .insert(Effect, { consumer: 'after the limit', event: name, paymentId, orderId })
+          .catch((error: unknown) => seen.push(String(error)));
+        await manager.query('COMMIT').catch((error: unknown) => seen.push(String(error)));
+      }
+    }
+    bed = await startBed({ providers: [Slow], options: { deliveries: { timeLimitMs: 400 } } });
+    await pay('slow');
+    expect(await bed.host.deliveries.runOnce()).toBe(1);
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect((await delivery())!.lastError).toContain('did not end within 400 ms');
+    expect(await bed.effects()).toEqual([]);
+    bed.clock.advance(1_000);
+    await bed.settle();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['attempt 2']);
+    expect(seen.length).toBe(4);
+    expect(seen[1]).toBe('aborted: true');
+    const running: unknown[] = await bed.host.dataSource.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'`,
+    );
+    expect(running).toEqual([]);
+  });
+
+  test('a handler that never ends and uses no connection is given up all the same', async () => {
+    let calls = 0;
+    @Injectable()
+    class Stuck {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take(_event: PaymentSucceededEvent, { signal }: PaymentEventContext): Promise<void> {
+        calls += 1;
+        if (calls === 1) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      }
+    }
+    bed = await startBed({ providers: [Stuck], options: { deliveries: { timeLimitMs: 200 } } });
+    await pay('stuck');
+    await bed.host.deliveries.runOnce();
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    bed.clock.advance(1_000);
+    await bed.settle();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+  });
+});

@@ -1,0 +1,37 @@
+// A host whose handler kills its process: started by a test, against the built library.
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { EventEmitterModule } from '@nestjs/event-emitter';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DeliveryWorker, OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+
+class Crasher {
+  async take(_event, { manager }) {
+    await manager.query(
+      `INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ('orders', 'half', 'x', 'x')`,
+    );
+    process.kill(process.pid, 'SIGKILL');
+    await new Promise(() => undefined);
+  }
+}
+OnPaymentSucceeded({ consumer: 'orders' })(
+  Crasher.prototype,
+  'take',
+  Object.getOwnPropertyDescriptor(Crasher.prototype, 'take'),
+);
+Injectable()(Crasher);
+
+class Host {}
+Module({
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
+    EventEmitterModule.forRoot(),
+    PaymentAcceptanceModule.forRoot({ ...JSON.parse(process.env.PAYMENT_OPTIONS), role: 'workers' }),
+  ],
+  providers: [Crasher],
+})(Host);
+
+const app = await NestFactory.createApplicationContext(Host, { logger: ['error'] });
+await app.get(DeliveryWorker).runOnce();
+await app.close();

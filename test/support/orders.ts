@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { Effect } from './bed.js';
+
+/** A host's durable handler: one row for each event it has taken. */
+@Injectable()
+export class EffectWriter {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  @OnPaymentFailed({ consumer: 'orders' })
+  async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+    const { name, paymentId, orderId } = event;
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+}
