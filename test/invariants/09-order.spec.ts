@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { startBed, type Bed } from '../support/bed.js';
+
+let bed: Bed;
+afterEach(() => bed.close());
+
+/** Notes what it was called for; fails as often as it is told to. */
+function recorder(failures: number) {
+  const calls: string[] = [];
+  let left = failures;
+  @Injectable()
+  class Recorder {
+    @OnPaymentSucceeded({ consumer: 'orders' })
+    @OnPaymentFailed({ consumer: 'orders' })
+    take({ name }: PaymentSucceededEvent | PaymentFailedEvent): Promise<void> {
+      calls.push(name);
+      left -= 1;
+      return left >= 0 ? Promise.reject(new Error('not now')) : Promise.resolve();
+    }
+  }
+  return { calls, Recorder };
+}
+
+/** One bill with a failed and a successful payment that one answer shows together. */
+const failThenPay = async () => {
+  const { billId } = await bed.host.payments.createBill({ orderId: 'ordered', amount: '10' });
+  await bed.sandbox.pay(billId, { outcome: 'fail' });
+  await bed.sandbox.pay(billId);
+  await bed.settle();
+};
+const states = async () =>
+  (await bed.host.ledger()).events.map(({ name, deliveries }) => [name, deliveries[0]!.state]).reverse();
+
+describe('invariant 9: within a bill and consumer, deliveries go in settlement order', () => {
+  test('FAIL before SUCCESS within one answer', async () => {
+    const { calls, Recorder } = recorder(0);
+    bed = await startBed({ providers: [Recorder] });
+    await failThenPay();
+    expect(calls).toEqual(['payment.failed', 'payment.succeeded']);
+  });
+
+  test('a retry holds the later ones back', async () => {
+    const { calls, Recorder } = recorder(1);
+    bed = await startBed({ providers: [Recorder] });
+    await failThenPay();
+    expect(calls).toEqual(['payment.failed']);
+    bed.clock.advance(1_000);
+    await bed.settle();
+    expect(calls).toEqual(['payment.failed', 'payment.failed', 'payment.succeeded']);
+  });
+
+  test('a dead letter releases them', async () => {
+    const { calls, Recorder } = recorder(2);
+    bed = await startBed({ providers: [Recorder], options: { deliveries: { maxAttempts: 2 } } });
+    await failThenPay();
+    bed.clock.advance(1_000);
+    await bed.settle();
+    expect(calls).toEqual(['payment.failed', 'payment.failed', 'payment.succeeded']);
+    expect(await states()).toEqual([
+      ['payment.failed', 'DEAD'],
+      ['payment.succeeded', 'DONE'],
+    ]);
+  });
+
+  test('a FAIL that comes after a SUCCESS says that the order is paid', async () => {
+    const seen: [string, boolean][] = [];
+    @Injectable()
+    class Reader {
+      @OnPaymentFailed({ consumer: 'orders' })
+      failed({ bill, orderPaid }: PaymentFailedEvent): Promise<void> {
+        seen.push([bill, orderPaid]);
+        return Promise.resolve();
+      }
+    }
+    bed = await startBed({ providers: [Reader] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'fail-late', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    bed.clock.advance(2_000);
+    await bed.settle();
+    expect(seen).toEqual([['PAID', true]]);
+    expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
+  });
+});

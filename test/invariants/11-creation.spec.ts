@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  BillMismatchError,
+  CreationInProgressError,
+  OrderAlreadyPaidError,
+  RequestRefusedError,
+  ServiceNetworkError,
+  UnknownOutcomeError,
+} from 'nestjs-payment-acceptance';
+import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+
+let bed: Bed;
+beforeAll(async () => {
+  const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 200 } };
+  bed = await startBed({ instances: 2, options });
+});
+afterAll(() => bed.close());
+
+const billsOf = async (orderId: string) =>
+  (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId).map(({ state }) => state);
+const creations = (orderId: string) =>
+  bed.sandbox.requests.filter((request) => request.operation === 'create' && request.orderId === orderId).length;
+const create = (orderId: string, amount = '10') => bed.host.payments.createBill({ orderId, amount });
+const failing = async (orderId: string): Promise<unknown> => create(orderId).catch((error: unknown) => error);
+
+describe('invariant 11: creation', () => {
+  test('the intent is stored before the request is sent', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = create('stored-first');
+    await hold.reached();
+    expect(await billsOf('stored-first')).toEqual(['CREATING']);
+    hold.release();
+    await creating;
+    expect(await billsOf('stored-first')).toEqual(['OPEN']);
+  });
+
+  test.each(['loseAnswer', 'status500', 'html', 'malformed', 'empty'] as const)(
+    'after %s nobody knows: one request, UNKNOWN, UnknownOutcomeError; the next call makes a new attempt',
+    async (fault) => {
+      await bed.sandbox.setFaults({ requests: { [fault]: 1 } });
+      const error = await failing(fault);
+      await bed.sandbox.clearFaults();
+      expect(error).toBeInstanceOf(UnknownOutcomeError);
+      expect(creations(fault)).toBe(1);
+      expect(await billsOf(fault)).toEqual(['UNKNOWN']);
+      const { intentId } = error as UnknownOutcomeError;
+      expect((await bed.host.ledger()).bills[0]).toMatchObject({ intentId });
+      expect((await create(fault)).attempt).toBe(2);
+      expect((await billsOf(fault)).sort()).toEqual(['OPEN', 'UNKNOWN']);
+    },
+  );
+
+  test('a time-out: unknown, and never sent again', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const error = await failing('timed-out');
+    hold.release();
+    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    expect((error as UnknownOutcomeError).cause).toMatchObject({ reason: 'timeout', mayHaveLeft: true });
+    expect(creations('timed-out')).toBe(1);
+  });
+
+  test('a request that provably never left is sent again, then ends as REJECTED', async () => {
+    const nowhere = await bed.start({ options: { shops: moduleOptions('http://127.0.0.1:1').shops } });
+    const error = await nowhere.payments.createBill({ orderId: 'refused-port', amount: '1' }).catch((e: unknown) => e);
+    expect(error).toBeInstanceOf(ServiceNetworkError);
+    expect(error).toMatchObject({ reason: 'ECONNREFUSED', mayHaveLeft: false });
+    expect(await billsOf('refused-port')).toEqual(['REJECTED']);
+    expect((await create('refused-port')).attempt).toBe(2);
+  });
+
+  test('an understood refusal: REJECTED, and the next call makes a new attempt', async () => {
+    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    expect(await failing('refused')).toMatchObject({ code: 'unauthenticated', status: 401 });
+    await bed.sandbox.clearFaults();
+    expect(await billsOf('refused')).toEqual(['REJECTED']);
+    expect((await create('refused')).attempt).toBe(2);
+    expect(RequestRefusedError).toBeDefined();
+  });
+
+  test('twenty calls at once, to two instances: one request, one bill for all', async () => {
+    const calls = Array.from({ length: 20 }, (_, call) =>
+      bed.instances[call % 2]!.payments.createBill({ orderId: 'crowd', amount: '10' }),
+    );
+    const bills = await Promise.all(calls);
+    expect(new Set(bills.map(({ billId }) => billId)).size).toBe(1);
+    expect(creations('crowd')).toBe(1);
+  });
+
+  test('an open bill is returned again; for another amount it is an error unless a new attempt is asked for', async () => {
+    const first = await create('again');
+    expect(await create('again', '10.00')).toEqual(first);
+    await expect(create('again', '11')).rejects.toBeInstanceOf(BillMismatchError);
+    const second = await bed.host.payments.createBill({ orderId: 'again', amount: '11' }, { newAttempt: true });
+    expect([second.attempt, second.amount]).toEqual([2, '11.00']);
+  });
+
+  test('a paid order takes no further bill, also not as a new attempt', async () => {
+    const { billId } = await create('paid');
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    await expect(create('paid')).rejects.toBeInstanceOf(OrderAlreadyPaidError);
+    const again = bed.host.payments.createBill({ orderId: 'paid', amount: '10' }, { newAttempt: true });
+    await expect(again).rejects.toBeInstanceOf(OrderAlreadyPaidError);
+  });
+
+  test('while another call is creating: a short wait, then CreationInProgressError', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = create('busy');
+    await hold.reached();
+    await expect(create('busy')).rejects.toBeInstanceOf(CreationInProgressError);
+    hold.release();
+    await creating;
+  });
+
+  test('a creation whose process was killed becomes UNKNOWN by its lease; its own late answer still opens it', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = create('late-answer');
+    await hold.reached();
+    bed.clock.advance(120_001);
+    await bed.instances[1]!.confirmer.runOnce();
+    expect(await billsOf('late-answer')).toEqual(['UNKNOWN']);
+    hold.release();
+    expect((await creating).billId).toBeTruthy();
+    expect(await billsOf('late-answer')).toEqual(['OPEN']);
+  });
+});

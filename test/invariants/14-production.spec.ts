@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  migratePaymentAcceptance,
+  PaymentAcceptanceModule,
+  PaymentConfigurationError,
+  SchemaBehindError,
+  type PaymentShopOptions,
+} from 'nestjs-payment-acceptance';
+import { DataSource } from 'typeorm';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+const GOOD: PaymentShopOptions = {
+  shopId: '17',
+  apiToken: 'a-token-of-the-real-service',
+  apiBaseUrl: 'https://api.pay.example',
+};
+
+let database: TestDatabase;
+const environment = process.env.NODE_ENV;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  process.env.NODE_ENV = 'production';
+});
+afterAll(async () => {
+  process.env.NODE_ENV = environment;
+  await database.drop();
+});
+
+const start = (shop: Partial<PaymentShopOptions>) =>
+  Test.createTestingModule({
+    imports: [
+      TypeOrmModule.forRoot({ type: 'postgres', url: database.url, retryAttempts: 0 }),
+      PaymentAcceptanceModule.forRoot({ shops: { main: { ...GOOD, ...shop } }, autoStart: false }),
+    ],
+  }).compile();
+
+describe('invariant 14: in production nothing unsafe is a default', () => {
+  test.each([
+    ['an http address', { apiBaseUrl: 'http://api.pay.example' }, /shops\.main\.apiBaseUrl: is not https/],
+    ["the sandbox's address", { apiBaseUrl: 'https://127.0.0.1:4010' }, /apiBaseUrl: is the address of a sandbox/],
+    ["the sandbox's token", { apiToken: 'sandbox-main-token-0123456789abcdef' }, /apiToken: is a token of the sandbox/],
+  ])('%s is refused', async (_name, shop, message) => {
+    const starting = start(shop);
+    await expect(starting).rejects.toBeInstanceOf(PaymentConfigurationError);
+    await expect(starting).rejects.toThrow(message);
+  });
+
+  test('the schema is not changed by the start: behind, it fails; migrated by hand, it starts', async () => {
+    await expect(start({})).rejects.toBeInstanceOf(SchemaBehindError);
+    const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+    await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);
+    await dataSource.destroy();
+    const module = await start({});
+    await module.close();
+  });
+});

@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { PaymentRandom } from 'nestjs-payment-acceptance';
+import { startBed, type Bed } from '../support/bed.js';
+import { EffectWriter } from '../support/orders.js';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let bed: Bed;
+afterEach(() => bed.close());
+
+const checks = (billId: string) =>
+  bed.sandbox.requests.filter((request) => request.operation === 'payments' && request.billId === billId).length;
+
+describe('invariant 15: time, randomness and the network are injected', () => {
+  test('without any callback a bill is checked after 1, 2, 5 minutes, then every 15, and settles by that alone', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
+    const seen: number[] = [];
+    for (let minute = 0; minute < 40; minute += 1) {
+      const before = checks(billId);
+      await bed.settle();
+      if (checks(billId) > before) seen.push(minute);
+      bed.clock.advance(MINUTE);
+    }
+    expect(seen).toEqual([1, 3, 8, 23, 38]);
+    await bed.sandbox.pay(billId);
+    bed.clock.advance(15 * MINUTE);
+    await bed.settle();
+    expect(await bed.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
+  });
+
+  test('an unpaid bill expires after its lifetime, unless a payment is running; a late payment is still found', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const idle = await bed.host.payments.createBill({ orderId: 'idle', amount: '10' });
+    const running = await bed.host.payments.createBill({ orderId: 'running', amount: '10' });
+    await bed.sandbox.pay(running.billId, { card: '4000 0000 0000 3220' });
+    bed.clock.advance(3 * DAY + 15 * MINUTE);
+    await bed.settle();
+    const stateOf = async (orderId: string) =>
+      (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)?.state;
+    expect([await stateOf('idle'), await stateOf('running')]).toEqual(['EXPIRED', 'OPEN']);
+    expect((await bed.host.ledger()).events.map(({ name, orderId }) => [name, orderId])).toEqual([
+      ['bill.expired', 'idle'],
+    ]);
+    await bed.sandbox.pay(idle.billId);
+    bed.clock.advance(DAY);
+    await bed.settle();
+    expect(await stateOf('idle')).toBe('PAID');
+  });
+
+  test('hints, however many, keep the minimum gap and leave the schedule where it was', async () => {
+    bed = await startBed();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'hinted', amount: '10' });
+    const { nextCheckAt } = (await bed.host.ledger()).bills[0]!;
+    for (let hint = 0; hint < 5; hint += 1) {
+      await bed.sandbox.forge(billId);
+      await bed.settle();
+    }
+    expect(checks(billId)).toBe(1);
+    bed.clock.advance(2_000);
+    await bed.settle();
+    expect(checks(billId)).toBe(2);
+    expect((await bed.host.ledger()).bills[0]!.nextCheckAt).toBe(nextCheckAt);
+  });
+
+  test('ids come from the injected randomness', async () => {
+    let next = 0;
+    const random = {
+      uuid: () => `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`,
+      fraction: () => 0,
+    };
+    bed = await startBed({ prepare: (app) => Object.assign(app.get(PaymentRandom), random) });
+    const { intentId } = await bed.host.payments.createBill({ orderId: 'random', amount: '1' });
+    expect(intentId).toMatch(/^00000000-0000-4000-8000-/);
+  });
+});
