@@ -12,9 +12,9 @@ const stamp = path.join(modules, '.installed-from');
 /** Installs what package-lock.json names, unless exactly that is installed. Uses built-ins only. */
 export async function ensureInstalled() {
   if (isInstalled()) return;
-  await withLock(path.join(dataFolder, 'install.lock'), async () => {
-    if (!isInstalled()) await install();
-  });
+  const sayWhy = { onWait: () => console.log('Waiting for another command that is installing dependencies …') };
+  const lock = path.join(dataFolder, 'install.lock');
+  await withLock(lock, async () => isInstalled() || (await install()), sayWhy);
 }
 
 function isInstalled() {

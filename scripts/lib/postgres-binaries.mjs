@@ -23,7 +23,7 @@ export async function findPostgres(user) {
   throw new CommandError(
     [
       'No PostgreSQL that can be started here:',
-      ...tried.map((line) => `  ${line}`),
+      ...[...new Set(tried)].map((line) => `  ${line}`),
       "Install the system's (Debian: apt-get install postgresql), or name a server of yours in DATABASE_URL " +
         '(the shop) or TEST_DATABASE_URL (the tests).',
     ].join('\n'),
@@ -34,7 +34,7 @@ async function attempt(candidate, tried) {
   try {
     return await candidate();
   } catch (error) {
-    tried.push(error.message);
+    tried.push(error.message.split('\n')[0]);
     return undefined;
   }
 }
