@@ -46,7 +46,7 @@ test('the payer comes back by a 303 to a page that says paid and names the order
   const { redirect } = await bed.sandbox.pay(bill.billId);
   const answer = await fetch(redirect!.url, {
     method: 'POST',
-    body: new URLSearchParams(redirect!.fields as unknown as Record<string, string>),
+    body: new URLSearchParams(redirect!.fields),
     redirect: 'manual',
   });
   expect(answer.status).toBe(303);

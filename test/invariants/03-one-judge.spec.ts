@@ -20,7 +20,7 @@ describe('invariant 3: one judge, and statuses only advance', () => {
     ['equal', '100.00', 'PAID', ['payment.succeeded'], []],
     ['underpaid', '99.99', 'OPEN', ['payment.review'], [['underpaid', 'OPEN']]],
     ['overpaid', '100.01', 'PAID', ['payment.succeeded', 'payment.review'], [['overpaid', 'OPEN']]],
-  ])('%s: a payment of %2$s for a bill of 100.00', async (_name, amount, state, events, reviews) => {
+  ])('%s: a payment of %s for a bill of 100.00', async (_name, amount, state, events, reviews) => {
     bed = await startBed({ providers: [EffectWriter] });
     const { billId } = await bed.host.payments.createBill({ orderId: 'judged', amount: '100' });
     await bed.sandbox.pay(billId, { amount });

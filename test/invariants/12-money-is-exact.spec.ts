@@ -15,16 +15,15 @@ class Books {
   }
 }
 
-const NUMERIC = 1700;
 let bed: Bed;
 beforeAll(async () => {
   // What many hosts do, and what must not reach our amounts.
-  pg.types.setTypeParser(NUMERIC, parseFloat);
+  pg.types.setTypeParser(pg.types.builtins.NUMERIC, parseFloat);
   bed = await startBed({ providers: [Books] });
 });
 afterAll(async () => {
   await bed.close();
-  pg.types.setTypeParser(NUMERIC, (text: string) => text);
+  pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => text);
 });
 
 describe('invariant 12: money is an exact decimal string with its currency, never a number', () => {

@@ -22,7 +22,9 @@ OnPaymentSucceeded({ consumer: 'orders' })(
 );
 Injectable()(Crasher);
 
-class Host {}
+const Host = class Host {
+  name = 'host';
+};
 Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
