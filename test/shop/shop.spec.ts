@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { postForm, postJson, postbackFields } from '../support/http.js';
+import { startShops, until, type ShopBed } from '../support/shop.js';
+
+const TOKEN = 'sandbox-main-token-0123456789abcdef';
+
+let shop: ShopBed;
+beforeAll(async () => {
+  shop = await startShops(2);
+});
+afterAll(() => shop.close());
+
+describe('the sample shop, two processes on one database', () => {
+  test('an order is paid only after GET bill/payments said SUCCESS', async () => {
+    const { id, billId, payUrl } = await shop.buy({ amount: '100.05' });
+    expect(payUrl).toMatch(new RegExp(`/transfer/${billId}$`));
+    const hold = shop.sandbox.holdAnswers('payments');
+    await shop.sandbox.pay(billId);
+    await shop.sandbox.settled();
+    await hold.reached();
+    expect(await shop.order(id)).toMatchObject({ status: 'pending', events: [] });
+    hold.release();
+    const order = await until(
+      () => shop.order(id),
+      ({ status }) => status !== 'pending',
+    );
+    expect(order).toMatchObject({ status: 'paid', paidAmount: '100.05', events: [{ name: 'payment.succeeded' }] });
+  });
+
+  test('a failed card gives not_paid; the same bill paid with a good card gives paid; a late FAIL changes nothing', async () => {
+    const { id, billId } = await shop.buy({ amount: '20.00', shop: 'eu' });
+    await shop.sandbox.pay(billId, { card: '4000 0000 0000 0002' });
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'not_paid',
+    );
+    await shop.sandbox.pay(billId, { card: '4111 1111 1111 1111' });
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'paid',
+    );
+    await shop.sandbox.pay(billId, { card: '4000 0000 0000 0002' });
+    const order = await until(
+      () => shop.order(id),
+      ({ events }) => events.length === 3,
+    );
+    expect(order).toMatchObject({ status: 'paid', paidAmount: '20.00' });
+  });
+
+  test('an underpaid bill: an open review, and no paid order', async () => {
+    const { id, billId } = await shop.buy({ amount: '50.00' });
+    await shop.sandbox.pay(billId, { amount: '49.99' });
+    const { reviews } = await until(shop.ledger, (ledger) => ledger.reviews.some(({ orderId }) => orderId === id));
+    expect(reviews[0]).toMatchObject({ orderId: id, reason: 'underpaid', state: 'OPEN' });
+    expect(await shop.order(id)).toMatchObject({ status: 'pending', events: [] });
+  });
+
+  test('two hundred copies of one postback at once, to both: one event, one order update', async () => {
+    const { id, billId } = await shop.buy({ amount: '77.00' });
+    await shop.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await shop.sandbox.pay(billId);
+    await shop.sandbox.clearFaults();
+    const body = postbackFields({ InvId: id, OutSum: '77.00', TrsId: billId }, TOKEN);
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, copy) => postJson(`${shop.urls[copy % 2]!}/postback/payment`, body)),
+    );
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'paid',
+    );
+    const { callbacks, events } = await until(
+      shop.ledger,
+      (ledger) => !ledger.callbacks.some(({ pending }) => pending),
+    );
+    expect(callbacks.filter((callback) => callback.billId === billId).length).toBe(200);
+    expect(events.filter(({ orderId }) => orderId === id)).toMatchObject([{ deliveries: [{ state: 'DONE' }] }]);
+    expect((await shop.order(id)).events.length).toBe(1);
+  });
+
+  test('the order grew after its bill was made: the shop notices, and does not call it paid', async () => {
+    const { id, billId } = await shop.buy({ amount: '10.00' });
+    await shop.database(`UPDATE shop_order SET amount = 25.00 WHERE id = '${id}'`);
+    await shop.sandbox.pay(billId);
+    const order = await until(
+      () => shop.order(id),
+      ({ events }) => events.length === 1,
+    );
+    expect(order).toMatchObject({ status: 'pending', note: 'Paid 10.00 RUB, but it costs 25.00 RUB.' });
+  });
+
+  test('pages: products, buying, the order, the list; what a payer typed is escaped', async () => {
+    const url = shop.urls[0]!;
+    const bought = await postForm(`${url}/buy`, { product: 'cup', shop: 'eu' });
+    expect([bought.status, bought.headers.get('location')]).toEqual([303, expect.stringContaining('/transfer/')]);
+    const { id } = await shop.buy({ amount: '1.00' });
+    await postJson(`${url}/api/orders`, { amount: '1.00', description: '<script>alert(1)</script>' });
+    for (const path of ['/', '/orders', `/orders/${id}`, '/style.css']) {
+      expect((await fetch(url + path)).status).toBe(200);
+    }
+    const list = await (await fetch(`${url}/orders`)).text();
+    expect(list).toContain('&#60;script&#62;');
+    expect(list).not.toContain('<script>');
+  });
+
+  test.each([
+    ['a number as amount', { amount: 100.05 }],
+    ['no amount', {}],
+    ['zero', { amount: '0.00' }],
+    ['three decimals', { amount: '1.005' }],
+    ['an unknown shop', { amount: '1.00', shop: 'us' }],
+    ['an unknown field', { amount: '1.00', status: 'paid' }],
+  ])('%s is a 400', async (_name, body) => {
+    expect((await postJson(`${shop.urls[0]!}/api/orders`, body)).status).toBe(400);
+  });
+
+  test('an order that nobody made is a 404, and an id that is none a 400', async () => {
+    const statuses = [];
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'x']) {
+      statuses.push((await fetch(`${shop.urls[0]!}/api/orders/${id}`)).status);
+    }
+    expect(statuses).toEqual([404, 400]);
+  });
+
+  test('one of the two is killed with -9: the other goes on, and nothing is lost', async () => {
+    const { id, billId } = await shop.buy({ amount: '5.00' });
+    shop.processes[1]!.kill('SIGKILL');
+    await shop.sandbox.pay(billId);
+    await until(
+      () => shop.order(id),
+      ({ status }) => status === 'paid',
+    );
+  });
+});

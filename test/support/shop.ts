@@ -1,0 +1,130 @@
+import { startPaymentSandbox, type PaymentSandbox } from 'nestjs-payment-sandbox';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import pg from 'pg';
+import { createTestDatabase } from './database.js';
+
+export interface OrderView {
+  id: string;
+  status: 'pending' | 'paid' | 'not_paid';
+  paidAmount: string | null;
+  note: string | null;
+  events: { name: string; paymentId: string; at: string }[];
+}
+
+/** The sample shop as it is run: built, in processes of its own, several on one database. */
+export interface ShopBed {
+  readonly sandbox: PaymentSandbox;
+  readonly urls: readonly string[];
+  readonly processes: readonly ChildProcess[];
+  buy(input: { amount: string; shop?: 'main' | 'eu' }): Promise<{ id: string; billId: string; payUrl: string }>;
+  order(id: string): Promise<OrderView>;
+  ledger(): Promise<{
+    bills: { orderId: string; state: string }[];
+    events: { orderId: string; name: string; deliveries: { state: string }[] }[];
+    reviews: { orderId: string; reason: string; state: string }[];
+    callbacks: { billId: string | null; kind: string; digest: string; pending: boolean }[];
+  }>;
+  /** Runs one statement on the shops' database. */
+  database(statement: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export async function startShops(instances: number): Promise<ShopBed> {
+  const database = await createTestDatabase();
+  const running = await startPaymentSandbox({
+    postbackRetryDelays: [],
+    shops: {
+      'demo-main': { apiToken: 'sandbox-main-token-0123456789abcdef' },
+      'demo-eu': { apiToken: 'sandbox-eu-token-0123456789abcdef' },
+    },
+  });
+  const ports = await freePorts(instances);
+  const processes = ports.map((port) =>
+    spawn(process.execPath, ['dist/apps/shop/main.js'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        NODE_ENV: 'test',
+        NODE_OPTIONS: '',
+        DATABASE_URL: database.url,
+        SHOP_PORT: String(port),
+        SANDBOX_URL: running.url,
+      },
+    }),
+  );
+  await Promise.all(processes.map((child) => listening(child)));
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const url = urls[0]!;
+  for (const [id, suffix] of [
+    ['demo-main', ''],
+    ['demo-eu', '/eu'],
+  ] as const) {
+    await running.sandbox.putShop(id, {
+      successUrl: `${url}/redirect/payment/success${suffix}`,
+      failUrl: `${url}/redirect/payment/fail${suffix}`,
+      resultUrl: `${url}/postback/payment${suffix}`,
+    });
+  }
+  return {
+    sandbox: running.sandbox,
+    urls,
+    processes,
+    async buy(input) {
+      const answer = await fetch(`${url}/api/orders`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(input),
+      });
+      if (answer.status !== 201) throw new Error(`POST /api/orders: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as Awaited<ReturnType<ShopBed['buy']>>;
+    },
+    order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
+    ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopBed['ledger']>>,
+    async database(statement) {
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      return client.query(statement).finally(() => client.end());
+    },
+    async close() {
+      const alive = processes.filter((child) => child.exitCode === null && child.signalCode === null);
+      const ends = alive.map((child) => once(child, 'exit'));
+      for (const child of processes) child.kill('SIGTERM');
+      await Promise.all(ends);
+      await running.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Asks again until the answer fits, for what another process does on its own; fails after ten seconds. */
+export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const answer = await ask();
+    if (fits(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`It never came to this. The last answer: ${JSON.stringify(answer)}`);
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  for (const server of servers) server.close();
+  return ports;
+}
+
+async function listening(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('The shop ended before it listened.');
+  });
+  await Promise.race([once(child.stdout!, 'data'), ended]);
+  ended.catch(() => undefined);
+}
