@@ -32,6 +32,7 @@ export async function startServer({ home, user, binaries, mode, remove = false }
   const data = path.join(home, 'data');
   if (!fs.existsSync(data)) await initialise({ home, user, binaries, mode });
   refuseOtherVersion(data, binaries);
+  if (findServer(home)) throw new CommandError(`A PostgreSQL server is running on ${data} already.`);
   // What wrote it is gone, but its process id may be in use again, and then the server would refuse to start.
   fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
 
