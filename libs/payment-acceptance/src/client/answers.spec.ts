@@ -7,6 +7,14 @@ import { AnswerFlaw, isSuccess, parseAnswer, readCreatedBill, readMessage, readP
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
 const payment = (more: string) => payments(`{"id":"p-1","status":"SUCCESS"${more && `,${more}`}}`)[0]!;
 
+function flawOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (flaw) {
+    return flaw;
+  }
+}
+
 describe('success', () => {
   test.each(['true', '"true"', '"True"', '1', '"1"'])('%s is a success', (text) => {
     expect(isSuccess(parseAnswer(`{"success":${text}}`)!)).toBe(true);
@@ -62,8 +70,12 @@ describe('amounts', () => {
 
 describe('a payment', () => {
   test('needs an id and a status', () => {
-    expect(() => payments('{"status":"NEW"}')).toThrow(expect.objectContaining({ sentence: 'data[0].id is missing' }));
-    expect(() => payments('{"id":"p-1"}')).toThrow(expect.objectContaining({ sentence: 'data[0].status is missing' }));
+    for (const [item, sentence] of [
+      ['{"status":"NEW"}', 'data[0].id is missing'],
+      ['{"id":"p-1"}', 'data[0].status is missing'],
+    ] as const) {
+      expect(flawOf(() => payments(item))).toEqual(new AnswerFlaw(sentence));
+    }
     expect(() => payments('7')).toThrow(AnswerFlaw);
     expect(() => readPayments({ success: true }, 'UTC')).toThrow(AnswerFlaw);
     expect(() => readPayments({ data: {} }, 'UTC')).toThrow(AnswerFlaw);
@@ -151,7 +163,9 @@ describe('the message of an error', () => {
     ['{"message":"api:error.bill_not_found","success":false}', 'api:error.bill_not_found'],
     ['{"message":"Unauthenticated."}', 'Unauthenticated.'],
     ['{"error":"api:error.merchant_banned"}', 'api:error.merchant_banned'],
-    ['{"error":{"code":7,"message":"api:error.x"}}', '7'],
+    ['{"error":{"code":403,"status":"error","message":"api:error.bill_not_found"}}', 'api:error.bill_not_found'],
+    ['{"errors":[{"code":"403","detail":"api:error.bill_not_found"}]}', 'api:error.bill_not_found'],
+    ['{"error":403}', undefined],
     ['{"errors":["api:error.too_many_payments"]}', 'api:error.too_many_payments'],
     ['{"errors":{"amount":["The amount is wrong."]}}', 'The amount is wrong.'],
     ['{"message":"","errors":[{"detail":"x"}]}', 'x'],
@@ -165,6 +179,11 @@ describe('the message of an error', () => {
   ])('of %j is %j', (text, message) => {
     expect(readMessage(text)).toBe(message);
   });
+});
+
+test('what has to be hidden is gone before a message is cut', () => {
+  const text = `${'x '.repeat(98)}token-0123456789`;
+  expect(readMessage(text, (line) => line.replaceAll('token-0123456789', '[secret]'))).toMatch(/x \[sec$/);
 });
 
 test(`nothing that a service sends is an exception of another kind (TEST_SEED=${SEED})`, () => {

@@ -59,18 +59,23 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
   });
 }
 
-/** The message out of any shape of error body: `message`, `error`, `errors`, plain text, HTML, nothing. */
-export function readMessage(text: string): string | undefined {
+/**
+ * The message out of any shape of error body: `message`, `error`, `errors`, plain text, HTML, nothing. What `hide` takes
+ * out is gone before the message is cut to its length.
+ */
+export function readMessage(text: string, hide = (line: string): string => line): string | undefined {
   const json = parseAnswer(text);
   const message = json ? firstText([json.message, json.error, json.errors]) : text.replace(/<[^>]*>/g, ' ');
   const line = message?.replace(/\s+/g, ' ').trim();
-  return line ? line.slice(0, 200) : undefined;
+  return line ? hide(line).slice(0, 200) : undefined;
 }
 
+/** Numbers are codes, not messages. */
 function firstText(value: unknown, depth = 0): string | undefined {
-  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value === 'string') return /^[\s\d.+-]*$/.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null || depth > 4) return undefined;
-  for (const item of Object.values(value)) {
+  const named = isFields(value) ? [value.message, value.error, value.errors] : [];
+  for (const item of [...named, ...(Object.values(value) as unknown[])]) {
     const text = firstText(item, depth + 1);
     if (text) return text;
   }

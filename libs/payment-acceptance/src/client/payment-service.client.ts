@@ -145,7 +145,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     throw this.errorOf(answer, {
       ...details,
       status: answer.status,
-      messageKey: withoutTokens(shop, readMessage(answer.text)),
+      messageKey: readMessage(answer.text, (line) => withoutTokens(shop, line)),
     });
   }
 
@@ -159,7 +159,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     const fields = parseAnswer(answer.text);
     if (!fields) throw new AnswerNotUnderstoodError(details, 'it is not a JSON object');
     if (!isSuccess(fields)) {
-      const messageKey = withoutTokens(shop, readMessage(answer.text));
+      const messageKey = readMessage(answer.text, (line) => withoutTokens(shop, line));
       // A refusal that still names a bill is not a refusal that can be relied on.
       if (isRefusal(fields) && fields.bill_id === undefined) throw new RequestRefusedError({ ...details, messageKey });
       throw new AnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
@@ -193,9 +193,9 @@ function isRefusal(fields: Fields): boolean {
 }
 
 /** A service that repeats the token in its message does not get it into our errors. */
-function withoutTokens(shop: Shop, message: string | undefined): string | undefined {
+function withoutTokens(shop: Shop, message: string): string {
   return [shop.token, ...shop.previousTokens].reduce(
-    (text, token) => text?.replaceAll(token.reveal(), '[secret]'),
+    (text, token) => text.replaceAll(token.reveal(), '[secret]'),
     message,
   );
 }
