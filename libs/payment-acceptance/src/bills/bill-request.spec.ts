@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals';
+import { shopOf } from '../../../../test/support/units.js';
+import { prepareBill, type CreateBillRequest } from './bill-request.js';
+import { InvalidBillRequestError } from './bill.errors.js';
+
+const INTENT = '00000000-0000-4000-8000-000000000001';
+const prepare = (more: object = {}, shop = shopOf()) =>
+  prepareBill(shop, { orderId: 'A-1', amount: '100.05', ...more } as CreateBillRequest, INTENT);
+
+function problems(more: object): readonly string[] {
+  try {
+    prepare(more);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidBillRequestError) return error.problems;
+    throw error;
+  }
+}
+
+test('an order and an amount are enough', () => {
+  expect(prepare()).toEqual({
+    amount: '100.05',
+    orderId: 'A-1',
+    type: 'normal',
+    currency: 'RUB',
+    custom: INTENT,
+    payerPaysCommission: false,
+    description: undefined,
+    name: undefined,
+  });
+});
+
+test('the shop gives currency and commission where the request does not', () => {
+  const shop = shopOf({ currency: 'EUR', payerPaysCommission: true });
+  expect(prepare({}, shop)).toMatchObject({ currency: 'EUR', payerPaysCommission: true });
+  expect(prepare({ currency: 'USD', payerPaysCommission: false }, shop)).toMatchObject({
+    currency: 'USD',
+    payerPaysCommission: false,
+  });
+});
+
+test.each([['100', '100.00'], ['0.01', '0.01'], ['99999999.99', '99999999.99'], ['1e+06', '1000000.00'], ['+7.5', '7.50']])(
+  'the amount %s goes out as %s',
+  (amount, sent) => {
+    expect(prepare({ amount }).amount).toBe(sent);
+  },
+); // prettier-ignore
+
+test.each([
+  '0',
+  '0.00',
+  '-0',
+  '-1',
+  '1.005',
+  '100000000',
+  '',
+  ' 1',
+  '1,5',
+  'NaN',
+  100.05,
+  100,
+  null,
+  undefined,
+  {},
+  ['1'],
+  5n,
+])('the amount %p is refused', (amount) => {
+  expect(problems({ amount })).toEqual([expect.stringMatching(/^amount must be a decimal string above 0/)]);
+});
+
+describe('texts', () => {
+  test.each([
+    ['orderId', 255],
+    ['name', 255],
+    ['description', 1_000],
+    ['custom', 2_000],
+    ['type', 64],
+  ])('%s has at most %d characters, whole ones, without NUL', (field, limit) => {
+    expect(problems({ [field]: 'я'.repeat(limit) })).toEqual([]);
+    for (const value of ['я'.repeat(limit + 1), 'a\0b', '\ud800', 7, null, {}, ['a']]) {
+      expect(problems({ [field]: value })[0]).toBe(
+        `${field} must be a string of at most ${limit} characters without a NUL.`,
+      );
+    }
+  });
+
+  test.each(['', 'two\nlines', 'two\r\nlines', undefined])('orderId %j is refused', (orderId) => {
+    expect(problems({ orderId })).toContain('orderId must not be empty and must be one line.');
+  });
+
+  test('lines end as a multipart form sends them', () => {
+    expect(prepare({ custom: 'a\nb\rc\r\nd', description: '\n' })).toMatchObject({
+      custom: 'a\r\nb\r\nc\r\nd',
+      description: '\r\n',
+    });
+  });
+
+  test('an empty custom is the shop’s own, and stays empty', () => {
+    expect(prepare({ custom: '' }).custom).toBe('');
+  });
+});
+
+test('all problems come at once, with the shop and the order', () => {
+  const all = problems({ amount: '0', orderId: '', currency: 'rub', payerPaysCommission: 'yes', name: 7 });
+  expect(all.map((problem) => problem.split(' ')[0])).toEqual([
+    'amount',
+    'orderId',
+    'name',
+    'currency',
+    'payerPaysCommission',
+  ]);
+  expect(() => prepare({ amount: '0' })).toThrow(
+    /^Bill of order "A-1" of shop "main": the request cannot be sent: amount/,
+  );
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from '@jest/globals';
+import { inspect } from 'node:util';
+import { shopOptions, TOKEN } from '../../../../test/support/units.js';
+import { PaymentConfigurationError } from './configuration.error.js';
+import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+import { resolveOptions } from './resolve-options.js';
+
+/** Every problem that these options have. */
+function problems(options: unknown, environment = 'test'): readonly string[] {
+  try {
+    resolveOptions(options as PaymentAcceptanceOptions, environment);
+    return [];
+  } catch (error) {
+    if (error instanceof PaymentConfigurationError) return error.problems;
+    throw error;
+  }
+}
+
+const oneShop = (more: Record<string, unknown>) => ({ shops: { main: { ...shopOptions(), ...more } } });
+const withOptions = (more: Record<string, unknown>) => ({ shops: { main: shopOptions() }, ...more });
+
+describe('a shop', () => {
+  test('of three options is enough, and gets the documented defaults', () => {
+    const { defaultShop, warnings } = resolveOptions({ shops: { only: shopOptions() } }, 'test');
+    expect(defaultShop).toMatchObject({
+      name: 'only',
+      shopId: 'shop-1',
+      apiBaseUrl: 'https://api.example',
+      currency: 'RUB',
+      payerPaysCommission: false,
+      timeZone: 'UTC',
+      previousTokens: [],
+    });
+    expect([defaultShop.token.reveal(), warnings]).toEqual([TOKEN, []]);
+  });
+
+  test.each<[string, unknown[]]>([
+    ['shopId', ['', '  ', undefined, 7, 'undefined', 'null', '<shop-id>', 'xxx', 'changeme']],
+    [
+      'apiToken',
+      ['', ' ', undefined, null, 7, 'undefined', 'null', 'NaN', '[object Object]', '<token>', '{{TOKEN}}', 'changeme', 'secret',
+        'your-api-token', '0000000000000000', 'with space', 'line\nend', 'токен-токен-токен', 'tab\t', '[secret]'],
+    ],
+    ['previousApiTokens', ['token', [''], ['undefined'], [undefined], ['good-token-0123456789', 'line\n'], {}]],
+    [
+      'apiBaseUrl',
+      ['', undefined, 7, 'api.example', 'ftp://api.example', 'https://', 'https://u:p@api.example', 'https://api.example?a=1',
+        'https://api.example#a', 'javascript:alert(1)'],
+    ],
+    ['currency', ['rub', 'RU', 'RUBL', '₽', 7]],
+    ['payerPaysCommission', ['true', 1, 0, {}]],
+    ['timeZone', ['Mars/Olympus', '+3', '', 7, '+25:00']],
+  ])('is refused for its %s, by name', (option, values) => {
+    for (const value of values) {
+      const found = problems(oneShop({ [option]: value }));
+      expect([value, found]).toEqual([value, [expect.stringContaining(`shops.main.${option}: `)]]);
+    }
+  }); // prettier-ignore
+
+  test.each(['', ' ', 'a b', 'a/b', '-a', 'x'.repeat(41), 'магазин', '..'])('cannot be called %j', (name) => {
+    expect(problems({ shops: { [name]: shopOptions() } })[0]).toContain('as it stands in routes');
+  });
+
+  test('with a short token is a warning', () => {
+    const { warnings } = resolveOptions(oneShop({ apiToken: 'short-token' }) as PaymentAcceptanceOptions, 'test');
+    expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
+  });
+
+  test('keeps the path of its address, without a slash at the end', () => {
+    const { defaultShop } = resolveOptions(
+      oneShop({ apiBaseUrl: 'https://api.example/pay//' }) as PaymentAcceptanceOptions,
+      'test',
+    );
+    expect(defaultShop.apiBaseUrl).toBe('https://api.example/pay');
+  });
+});
+
+describe('the shops', () => {
+  test.each([undefined, null, 7, {}, { shops: {} }, { shops: [] }, { shops: 'main' }])('%j names none', (options) => {
+    expect(problems(options)[0]).toContain('name at least one shop');
+  });
+
+  test.each([null, 'text', 7, []])('one that is %j is refused', (shop) => {
+    expect(problems({ shops: { main: shop } })[0]).toContain('shops.main: must be an object');
+  });
+
+  test('the default is the only one, the one named main, or the one that is said', () => {
+    const shops: Record<string, PaymentShopOptions> = { eu: shopOptions(), main: shopOptions() };
+    expect(resolveOptions({ shops }, 'test').defaultShop.name).toBe('main');
+    expect(resolveOptions({ shops, defaultShop: 'eu' }, 'test').defaultShop.name).toBe('eu');
+    expect(resolveOptions({ shops: { eu: shopOptions() } }, 'test').defaultShop.name).toBe('eu');
+    expect(problems({ shops: { eu: shopOptions(), us: shopOptions() } })).toEqual([
+      'defaultShop: with several shops, name the default one (or call one of them "main").',
+    ]);
+    expect(problems({ shops, defaultShop: 'us' })).toEqual([
+      'defaultShop: there is no shop "us" in the option "shops".',
+    ]);
+  });
+
+  test('all problems of all shops come at once, and none shows a token', () => {
+    const found = problems({
+      shops: { a: shopOptions({ shopId: '' }), b: shopOptions({ currency: 'x', apiToken: 'sp ace' }) },
+      http: 7,
+    });
+    expect(found.map((problem) => problem.split(' ')[0])).toEqual([
+      'shops.a.shopId:', 'shops.b.apiToken:', 'shops.b.currency:', 'http:', 'defaultShop:',
+    ]); // prettier-ignore
+    expect(found.join()).not.toContain('sp ace');
+  });
+});
+
+describe('the groups of options', () => {
+  test('are filled with defaults beside what is given', () => {
+    const { http, deliveries } = resolveOptions(
+      withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }) as PaymentAcceptanceOptions,
+      'test',
+    );
+    expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 12]);
+  });
+
+  test.each([
+    [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
+    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number above 0.'],
+    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number above 0.'],
+    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number above 0.'],
+    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number above 0.'],
+    [{ schedule: { openMs: [] } }, 'schedule.openMs: must be a non-empty array of whole numbers above 0.'],
+    [{ schedule: { openMs: [1, -1] } }, 'schedule.openMs: must be a non-empty array of whole numbers above 0.'],
+    [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be a string.'],
+    [{ callbacks: { requirePostbackDigest: 'no' } }, 'callbacks.requirePostbackDigest: must be a boolean.'],
+    [{ deliveries: [] }, 'deliveries: must be an object.'],
+    [{ judge: 'strict' }, 'judge: must be a function.'],
+    [{ resultPage: {} }, 'resultPage: must be a function.'],
+    [{ migrations: 'auto' }, 'migrations: must be "run" or "verify".'],
+    [{ autoStart: 'yes' }, 'autoStart: must be true or false.'],
+    [
+      { confirmer: { leaseMs: 15_000 } },
+      'confirmer.leaseMs: 15000 ms is not longer than a request may take (15000 ms).',
+    ],
+    [{ creation: { leaseMs: 45_000 } }, 'creation.leaseMs: 45000 ms is not longer than a request may take (45000 ms).'],
+  ])('%j: %s', (options, problem) => {
+    expect(problems(withOptions(options))).toEqual([problem]);
+  });
+});
+
+describe('in production', () => {
+  const production = (more: Record<string, unknown>) => problems(oneShop(more), 'production');
+
+  test.each([
+    'http://api.example', 'https://localhost', 'https://localhost:3000', 'https://127.0.0.1', 'https://[::1]', 'https://0.0.0.0',
+    'https://sandbox.example', 'https://pay.localhost',
+  ])('%s is no address of the service', (apiBaseUrl) => {
+    expect(production({ apiBaseUrl })).toEqual([expect.stringContaining('NODE_ENV is production')]);
+    expect(problems(oneShop({ apiBaseUrl }), 'development')).toEqual([]);
+  }); // prettier-ignore
+
+  test('a token of the sandbox is refused, also as a previous one', () => {
+    expect(production({ apiToken: 'sandbox-token-0123456789' })).toEqual([
+      expect.stringContaining('token of the sandbox'),
+    ]);
+    expect(production({ previousApiTokens: ['SANDBOX-token-0123456789'] })).toHaveLength(1);
+  });
+
+  test('tables are only verified by default; elsewhere they are made', () => {
+    const options = withOptions({}) as PaymentAcceptanceOptions;
+    expect(resolveOptions(options, 'production').migrations).toBe('verify');
+    expect(resolveOptions({ ...options, migrations: 'run' }, 'production').migrations).toBe('run');
+    expect(resolveOptions(options, undefined).migrations).toBe('run');
+  });
+});
+
+test('resolved options and their error show no token', () => {
+  const resolved = resolveOptions(
+    oneShop({ previousApiTokens: ['previous-token-0123'] }) as PaymentAcceptanceOptions,
+    'test',
+  );
+  const shown = inspect(resolved, { depth: 10, showHidden: true }) + JSON.stringify([...resolved.shops]);
+  expect(shown).not.toMatch(/unit-token|previous-token/);
+});
