@@ -69,7 +69,8 @@ export class HandlerExplorer {
           label: `${prototype.constructor.name}.${name}`,
           instance,
           method: method as HostMethod['method'],
-          singleton: wrapper.isDependencyTreeStatic(),
+          // A transient provider's own tree is static, yet nobody has made the instance that is looked at here.
+          singleton: wrapper.isDependencyTreeStatic() && !wrapper.isTransient,
         },
       ];
     });

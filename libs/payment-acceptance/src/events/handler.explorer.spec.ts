@@ -1,0 +1,140 @@
+import { describe, expect, test } from '@jest/globals';
+import { Controller, Inject, Injectable, Scope, type Type } from '@nestjs/common';
+import { REQUEST } from '@nestjs/core';
+import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
+import { PaymentHandlerError } from './consumer.errors.js';
+import type { EventConsumer, PaymentEventContext } from './consumer.js';
+import { OnBillExpired, OnPaymentEvent, OnPaymentFailed, OnPaymentSucceeded } from './handler.decorators.js';
+import { HandlerExplorer } from './handler.explorer.js';
+import type { PaymentEventName } from './payment-events.js';
+
+async function explore(providers: Type[], controllers: Type[] = []): Promise<EventConsumer[]> {
+  const module = await handlerModule({ explorers: [HandlerExplorer], providers, controllers });
+  return module.get(HandlerExplorer).consumers();
+}
+
+describe('handlers are found', () => {
+  test('in providers and controllers, several events on one method, several methods in one class', async () => {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      @OnPaymentFailed({ consumer: 'orders', shops: ['main'] })
+      take(): void {}
+      @OnBillExpired({ consumer: 'stock' })
+      release(): void {}
+    }
+    @Controller()
+    class Mail {
+      @OnPaymentSucceeded({ consumer: 'mail' })
+      send(): void {}
+    }
+    const found = await explore([Orders], [Mail]);
+    expect(found.map(({ name, event, shops, kind }) => [name, event, shops, kind]).sort()).toEqual([
+      ['mail', 'payment.succeeded', null, 'transaction'],
+      ['orders', 'payment.failed', ['main'], 'transaction'],
+      ['orders', 'payment.succeeded', null, 'transaction'],
+      ['stock', 'bill.expired', null, 'transaction'],
+    ]);
+  });
+
+  test('in a base class, on the instance of the derived one', async () => {
+    abstract class Base {
+      readonly taken: unknown[] = [];
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(event: unknown, context: unknown): void {
+        this.taken.push(event, context);
+      }
+    }
+    @Injectable()
+    class Orders extends Base {}
+    const module = await handlerModule({ explorers: [HandlerExplorer], providers: [Orders] });
+    const [consumer] = module.get(HandlerExplorer).consumers();
+    const [event, context] = [succeeded(), { attempt: 1 } as PaymentEventContext];
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    await consumer.handle(event, context);
+    expect(module.get(Orders).taken).toEqual([event, context]);
+  });
+
+  test('a handler that throws at once is a rejection, like any other', async () => {
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {
+        throw new Error('no stock');
+      }
+    }
+    const [consumer] = await explore([Orders]);
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    await expect(consumer.handle(succeeded(), {} as PaymentEventContext)).rejects.toThrow('no stock');
+  });
+});
+
+describe('a handler that cannot be relied on fails the start', () => {
+  const refusal = async (...providers: Type[]): Promise<string> => {
+    const error: unknown = await explore(providers).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PaymentHandlerError);
+    return (error as Error).message;
+  };
+
+  const handlerOf = (event: string, options: object): Type => {
+    @Injectable()
+    class Orders {
+      @OnPaymentEvent(event as PaymentEventName, options as { consumer: string })
+      take(): void {}
+    }
+    return Orders;
+  };
+
+  test('in a request-scoped or transient provider, or one that depends on such', async () => {
+    for (const scope of [Scope.REQUEST, Scope.TRANSIENT]) {
+      @Injectable({ scope })
+      class Orders {
+        @OnPaymentSucceeded({ consumer: 'orders' })
+        take(): void {}
+      }
+      expect(await refusal(Orders)).toContain('must be in a singleton');
+    }
+    @Injectable()
+    class Mail {
+      constructor(@Inject(REQUEST) readonly request: unknown) {}
+      @OnPaymentSucceeded({ consumer: 'mail' })
+      take(): void {}
+    }
+    expect(await refusal(Mail)).toBe(
+      'Mail.take: a durable handler must be in a singleton, not in a request-scoped or transient provider.',
+    );
+  });
+
+  test('with the consumer of another handler of the same event', async () => {
+    expect(
+      await refusal(handlerOf('payment.failed', { consumer: 'a' }), handlerOf('payment.failed', { consumer: 'a' })),
+    ).toContain('consumer "a" has another handler of payment.failed. Give this one a consumer name of its own');
+    expect(
+      await explore([
+        handlerOf('payment.failed', { consumer: 'a' }),
+        handlerOf('payment.succeeded', { consumer: 'a' }),
+      ]),
+    ).toHaveLength(2);
+  });
+
+  test.each([
+    {},
+    { consumer: '' },
+    { consumer: 'two words' },
+    { consumer: '-a' },
+    { consumer: 'x'.repeat(101) },
+    { consumer: 7 },
+  ])('with the consumer of %j', async (options) => {
+    expect(await refusal(handlerOf('payment.failed', options))).toContain('name its consumer with 1 to 100 letters');
+  });
+
+  test('with a name that is taken, an event or a shop that does not exist', async () => {
+    expect(await refusal(handlerOf('payment.failed', { consumer: 'event-emitter' }))).toContain(
+      '"event-emitter" is taken',
+    );
+    expect(await refusal(handlerOf('payment.lost', { consumer: 'a' }))).toContain('there is no event "payment.lost"');
+    expect(await refusal(handlerOf('payment.failed', { consumer: 'a', shops: ['main', 'us'] }))).toContain(
+      'there is no shop "us"',
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import type { Provider, Type } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { EventEmitterModule } from '@nestjs/event-emitter';
+import { Test, type TestingModule } from '@nestjs/testing';
+import type { AnyPaymentEvent } from '../../libs/payment-acceptance/src/events/consumer.js';
+import { paymentEvent } from '../../libs/payment-acceptance/src/events/payment-events.js';
+import { RESOLVED_OPTIONS } from '../../libs/payment-acceptance/src/config/resolved-options.js';
+import { ShopRegistry } from '../../libs/payment-acceptance/src/config/shop-registry.js';
+import { resolved } from './units.js';
+
+interface Parts {
+  /** What is under test. */
+  explorers: Type[];
+  /** The host's own. */
+  providers?: Provider[];
+  controllers?: Type[];
+  /** `false` for a host without `@nestjs/event-emitter`. */
+  emitter?: Parameters<typeof EventEmitterModule.forRoot>[0] | false;
+}
+
+/** A host with one shop, `main`, and no database: enough to look for handlers in. */
+export function handlerModule({
+  explorers,
+  providers = [],
+  controllers = [],
+  emitter = {},
+}: Parts): Promise<TestingModule> {
+  return Test.createTestingModule({
+    imports: [DiscoveryModule, ...(emitter === false ? [] : [EventEmitterModule.forRoot(emitter)])],
+    controllers,
+    providers: [{ provide: RESOLVED_OPTIONS, useValue: resolved() }, ShopRegistry, ...explorers, ...providers],
+  }).compile();
+}
+
+/** A payment that succeeded, as a consumer gets it. */
+export const succeeded = (): AnyPaymentEvent =>
+  paymentEvent('payment.succeeded', {
+    id: '00000000-0000-8000-8000-000000000001',
+    version: 1,
+    shop: 'main',
+    orderId: 'A-1',
+    attempt: 1,
+    billId: 'b-1',
+    bill: 'PAID',
+    billedAmount: '100.05',
+    currency: 'RUB',
+    custom: null,
+    occurredAt: '2026-11-21T12:00:00.000Z',
+    paymentId: 'p-1',
+    amount: '100.05',
+    amountReceived: '98.05',
+    fromCard: null,
+    firstForOrder: true,
+  });
