@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { shopOf } from '../../../../test/support/units.js';
-import { prepareBill, type CreateBillRequest } from './bill-request.js';
+import { prepareBill } from './bill-request.js';
 import { InvalidBillRequestError } from './bill.errors.js';
 
 const INTENT = '00000000-0000-4000-8000-000000000001';
 const prepare = (more: object = {}, shop = shopOf()) =>
-  prepareBill(shop, { orderId: 'A-1', amount: '100.05', ...more } as CreateBillRequest, INTENT);
+  prepareBill(shop, { orderId: 'A-1', amount: '100.05', ...more }, INTENT);
 
 function problems(more: object): readonly string[] {
   try {

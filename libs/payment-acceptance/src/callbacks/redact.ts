@@ -44,7 +44,7 @@ export function maskCards(text: string): string {
     let masked = '';
     for (let index = 0; index < groups.length; index += 2) {
       const { digits, end } = longestCard(groups, index);
-      masked += digits === '' ? groups[index] : `${digits.slice(0, 6)}******${digits.slice(-4)}`;
+      masked += digits === '' ? (groups[index] ?? '') : `${digits.slice(0, 6)}******${digits.slice(-4)}`;
       masked += groups[end + 1] ?? '';
       index = end;
     }

@@ -62,15 +62,12 @@ describe('a shop', () => {
   });
 
   test('with a short token is a warning', () => {
-    const { warnings } = resolveOptions(oneShop({ apiToken: 'short-token' }) as PaymentAcceptanceOptions, 'test');
+    const { warnings } = resolveOptions(oneShop({ apiToken: 'short-token' }), 'test');
     expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
   });
 
   test('keeps the path of its address, without a slash at the end', () => {
-    const { defaultShop } = resolveOptions(
-      oneShop({ apiBaseUrl: 'https://api.example/pay//' }) as PaymentAcceptanceOptions,
-      'test',
-    );
+    const { defaultShop } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
     expect(defaultShop.apiBaseUrl).toBe('https://api.example/pay');
   });
 });
@@ -112,7 +109,7 @@ describe('the shops', () => {
 describe('the groups of options', () => {
   test('are filled with defaults beside what is given', () => {
     const { http, deliveries } = resolveOptions(
-      withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }) as PaymentAcceptanceOptions,
+      withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }),
       'test',
     );
     expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 12]);
@@ -170,10 +167,7 @@ describe('in production', () => {
 });
 
 test('resolved options and their error show no token', () => {
-  const resolved = resolveOptions(
-    oneShop({ previousApiTokens: ['previous-token-0123'] }) as PaymentAcceptanceOptions,
-    'test',
-  );
+  const resolved = resolveOptions(oneShop({ previousApiTokens: ['previous-token-0123'] }), 'test');
   const shown = inspect(resolved, { depth: 10, showHidden: true }) + JSON.stringify([...resolved.shops]);
   expect(shown).not.toMatch(/unit-token|previous-token/);
 });

@@ -1,0 +1,154 @@
+import { describe, expect, test } from '@jest/globals';
+import { Injectable, type Type } from '@nestjs/common';
+import { EventEmitter2, OnEvent, type OnEventOptions } from '@nestjs/event-emitter';
+import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
+import { PaymentHandlerError } from './consumer.errors.js';
+import { EventEmitterConsumers } from './event-emitter.consumer.js';
+import { HandlerExplorer } from './handler.explorer.js';
+
+type Emitter = NonNullable<Parameters<typeof handlerModule>[0]['emitter']>;
+
+/** The host as far as the runtime takes it: listeners prepared before `@nestjs/event-emitter` reads them. */
+async function host(providers: Type[], emitter: Emitter = {}) {
+  const module = await handlerModule({ explorers: [HandlerExplorer, EventEmitterConsumers], providers, emitter });
+  const consumers = module.get(EventEmitterConsumers);
+  consumers.prepareListeners();
+  await module.init();
+  return { module, consumers: () => consumers.consumers() };
+}
+
+async function emit(providers: Type[], emitter?: Emitter): Promise<void> {
+  const { consumers, module } = await host(providers, emitter);
+  const consumer = consumers().find(({ event }) => event === 'payment.succeeded');
+  if (consumer?.kind !== 'lease') throw new Error('EventEmitter2 is no consumer of payment.succeeded.');
+  try {
+    await consumer.handle(succeeded(), new AbortController().signal);
+  } finally {
+    await module.close();
+  }
+}
+
+/** A provider whose listener of that event does as told; each call makes a class of its own. */
+function listener(
+  event: string | string[],
+  options?: OnEventOptions,
+  act: (event: unknown) => unknown = () => undefined,
+): Type {
+  @Injectable()
+  class Listener {
+    @OnEvent(event, options)
+    hear(payload: unknown): unknown {
+      return act(payload);
+    }
+  }
+  return Listener;
+}
+
+const fails = () => Promise.reject(new Error('the mail server is away'));
+
+describe('a plain @OnEvent listener', () => {
+  test('gets the event itself', async () => {
+    const heard: unknown[] = [];
+    await emit([listener('payment.succeeded', undefined, (event) => heard.push(event))]);
+    expect(heard).toEqual([succeeded()]);
+  });
+
+  test.each<[string, OnEventOptions | undefined]>([
+    ['without options', undefined],
+    ['with prependListener', { prependListener: true }],
+    ['with suppressErrors: false', { suppressErrors: false }],
+  ])('%s counts: its failure is the delivery’s failure', async (_name, options) => {
+    await expect(emit([listener('payment.succeeded', options, fails)])).rejects.toThrow(
+      '1 of 1 listeners of payment.succeeded failed: Error: the mail server is away',
+    );
+  });
+
+  test('does not keep the others from running, and all of them have ended before the verdict', async () => {
+    let slowEnded = false;
+    const slow = async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      slowEnded = true;
+    };
+    const throwsAtOnce = () => {
+      throw new Error('broken');
+    };
+    const providers = [listener('payment.succeeded', {}, throwsAtOnce), listener('payment.succeeded', {}, slow)];
+    await expect(emit(providers)).rejects.toThrow('1 of 2 listeners');
+    expect(slowEnded).toBe(true);
+  });
+
+  test('of something else is left alone, whatever its options', async () => {
+    const others = [
+      listener('order.paid', { async: true, nextTick: true, suppressErrors: true }),
+      listener('payment.*', { async: true }),
+    ];
+    const { consumers } = await host(others);
+    expect(consumers()).toEqual([]);
+  });
+
+  test('behind a wildcard counts where it says suppressErrors: false', async () => {
+    const wildcard = { wildcard: true };
+    await expect(emit([listener('payment.*', { suppressErrors: false }, fails)], wildcard)).rejects.toThrow('1 of 1');
+    const { consumers } = await host([listener(['payment', 'failed'])], wildcard);
+    expect(consumers().map(({ event }) => event)).toEqual(['payment.failed']);
+  });
+});
+
+describe('a listener whose failure could not be seen fails the start', () => {
+  test.each<[string, string, OnEventOptions | undefined, Emitter, string]>([
+    ['async', 'payment.succeeded', { async: true }, {}, 'has async: true'],
+    ['nextTick', 'payment.failed', { nextTick: true }, {}, 'has nextTick: true'],
+    ['suppressErrors', 'bill.expired', { suppressErrors: true }, {}, 'has suppressErrors: true'],
+    ['a wildcard', 'payment.*', undefined, { wildcard: true }, 'Write { suppressErrors: false }'],
+    ['a deep wildcard', '**', {}, { wildcard: true }, 'Write { suppressErrors: false }'],
+    ['an async wildcard', 'payment.*', { async: true, suppressErrors: false }, { wildcard: true }, 'has async: true'],
+    [
+      'a wildcard of another delimiter',
+      '*',
+      undefined,
+      { wildcard: true, delimiter: '/' },
+      'Write { suppressErrors: false }',
+    ],
+  ])('%s', async (_name, event, options, emitter, sentence) => {
+    const error: unknown = await host([listener(event, options)], emitter).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PaymentHandlerError);
+    expect((error as Error).message).toMatch(`Listener.hear: @OnEvent('${event}') `);
+    expect((error as Error).message).toContain(sentence);
+  });
+});
+
+describe('the consumer', () => {
+  test('also calls listeners that were added by hand, onAny ones with the name', async () => {
+    const heard: unknown[] = [];
+    @Injectable()
+    class ByHand {
+      constructor(emitter: EventEmitter2) {
+        emitter.on('payment.succeeded', (event: unknown) => heard.push(event));
+        emitter.onAny((name: unknown) => heard.push(name));
+      }
+    }
+    await emit([ByHand]);
+    expect(heard).toEqual([succeeded(), 'payment.succeeded']);
+  });
+
+  test('does not take an event when no listener of it is left', async () => {
+    const { module, consumers } = await host([listener('payment.succeeded')]);
+    const [consumer] = consumers();
+    module.get(EventEmitter2).removeAllListeners();
+    if (consumer?.kind !== 'lease') throw new Error('EventEmitter2 is no consumer.');
+    await expect(consumer.handle(succeeded(), new AbortController().signal)).rejects.toThrow(
+      'No listener of payment.succeeded',
+    );
+  });
+
+  test('is none in a host without @nestjs/event-emitter', async () => {
+    const module = await handlerModule({ explorers: [HandlerExplorer, EventEmitterConsumers], emitter: false });
+    const consumers = module.get(EventEmitterConsumers);
+    consumers.prepareListeners();
+    expect(consumers.consumers()).toEqual([]);
+  });
+});
+
+test('an event is frozen: one listener cannot change what another one sees', () => {
+  expect(() => Object.assign(succeeded(), { amount: '0.01' })).toThrow(TypeError);
+});

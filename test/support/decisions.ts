@@ -1,0 +1,27 @@
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import { decide, type Decision, type DecisionInput } from '../../libs/payment-acceptance/src/settlement/decide.js';
+import { defaultJudge } from '../../libs/payment-acceptance/src/settlement/judge.js';
+import type { LedgerPayment } from '../../libs/payment-acceptance/src/storage/settlement.store.js';
+import { lockedBill } from './units.js';
+
+/** Decides on an open bill over 100.05 RUB that never expires, unless the test says otherwise. */
+export const run = (more: Partial<DecisionInput>): Decision =>
+  decide({
+    bill: lockedBill(),
+    firstPaymentId: null,
+    known: [],
+    listed: [],
+    judge: defaultJudge,
+    endOfLife: Infinity,
+    ...more,
+  });
+
+/** A payment of the ledger: of this bill unless it says otherwise. */
+export const kept = (payment: ReportedPayment, billId = lockedBill().id): LedgerPayment => ({
+  ...payment,
+  billId,
+  verdict: payment.status === 'SUCCESS' ? 'succeeded' : payment.status === 'FAIL' ? 'failed' : 'pending',
+});
+
+export const names = ({ events }: Decision) => events.map(({ name }) => name);
+export const reasons = ({ reviews }: Decision) => reviews.map(({ reason }) => reason);
