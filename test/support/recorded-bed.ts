@@ -1,0 +1,49 @@
+import type { PaymentShopOptions } from 'nestjs-payment-acceptance';
+import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from './bed.js';
+import { Recorder } from './recorder.js';
+
+/** A host whose service is a recorder: what goes over the wire, and what becomes of any answer. */
+export interface RecordedBed {
+  readonly bed: Bed;
+  readonly recorder: Recorder;
+  close(): Promise<void>;
+}
+
+export async function startRecordedBed(shop: Partial<PaymentShopOptions> = {}): Promise<RecordedBed> {
+  const recorder = await new Recorder().open();
+  const apiBaseUrl = recorder.url;
+  const bed = await startBed({
+    options: {
+      shops: {
+        main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl, ...shop },
+        eu: {
+          shopId: 'shop-eu',
+          apiToken: EU_TOKEN,
+          apiBaseUrl: `${apiBaseUrl}/eu/`,
+          currency: 'EUR',
+          timeZone: 'Europe/Berlin',
+        },
+      },
+      http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1 },
+    },
+  });
+  return {
+    bed,
+    recorder,
+    async close() {
+      await bed.close();
+      await recorder.close();
+    },
+  };
+}
+
+/** An answer to bill creation as section 2.2 shows it. */
+export const createdBill = (billId: string, more: object = {}) => ({
+  body: JSON.stringify({
+    success: 'true',
+    link_url: `https://pay.example/link/${billId}`,
+    link_page_url: `https://pay.example/transfer/${billId}`,
+    bill_id: billId,
+    ...more,
+  }),
+});
