@@ -14,7 +14,10 @@ export interface NewCallback {
   readonly billId: string | null;
   /** `TrsId` of a postback. */
   readonly serviceBillId: string | null;
+  /** The order that it names, to be compared with ours. */
   readonly orderId: string;
+  /** The same, as it is kept. */
+  readonly keptOrderId: string;
   readonly status: string | null;
   readonly digest: DigestCheck;
   /** `OutSum` as an exact decimal; `null` where it is none. */
@@ -42,7 +45,7 @@ export class CallbackStore {
     const [row] = await this.database.query<{ billId: string | null }>(
       `INSERT INTO payment_acceptance.callback
          (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending)
-       SELECT $2, $3, $4, b.id, $6, $7, $8, $9,
+       SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
          CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
            'order', ${AGREES('b.order_id', 'v.order_id')}, 'amount', ${AGREES('b.amount', 'v.amount')},
            'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
@@ -68,6 +71,7 @@ export class CallbackStore {
         callback.custom,
         JSON.stringify(callback.fields),
         maxUnmatched,
+        callback.keptOrderId,
       ],
     );
     if (!row) return 'full';
