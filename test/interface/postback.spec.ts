@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startBed, type Bed } from '../support/bed.js';
+import { postbackFields, postForm, postJson } from '../support/http.js';
+
+describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+  let bed: Bed;
+  let count = 0;
+  beforeAll(async () => {
+    bed = await startBed({ adapter, options: { callbacks: { maxUnmatched: 3 } } });
+  });
+  afterAll(() => bed.close());
+
+  const target = (suffix = '') => `${bed.host.url}/postback/payment${suffix}`;
+  async function billed() {
+    count += 1;
+    const bill = await bed.host.payments.createBill({ orderId: `P-${count}`, amount: '100.05', custom: 'cart 7' });
+    const fields = {
+      ...postbackFields({ InvId: bill.orderId, OutSum: '100.05', TrsId: bill.billId }),
+      custom: 'cart 7',
+    };
+    return { ...bill, fields: fields as Record<string, string> };
+  }
+  const storedOf = async (billId: string) =>
+    (await bed.host.ledger()).callbacks.filter((each) => each.serviceBillId === billId);
+  async function rawOf(billId: string): Promise<Record<string, unknown>[]> {
+    const rows: { fields: Record<string, unknown> }[] = await bed.host.dataSource.query(
+      'SELECT fields FROM payment_acceptance.callback WHERE service_bill_id = $1',
+      [billId],
+    );
+    return rows.map(({ fields }) => fields);
+  }
+
+  describe('4.4 Postback', () => {
+    test.each([
+      ['JSON', postJson],
+      ['a form (assumed)', postForm],
+    ])('a POST of %s is stored, then answered with 200 and OK (assumed)', async (_name, post) => {
+      const { billId, orderId, fields } = await billed();
+      const answer = await post(target(), fields);
+      expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+        200,
+        'text/plain; charset=utf-8',
+        'OK',
+      ]);
+      expect(await storedOf(billId)).toMatchObject([
+        {
+          kind: 'postback',
+          shop: 'main',
+          billId,
+          orderId,
+          status: 'SUCCESS',
+          digest: 'match',
+          corroboration: { order: 'match', amount: 'match', currency: 'match', custom: 'match' },
+          pending: true,
+        },
+      ]);
+      expect(await bed.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN' }]);
+    });
+
+    test('every copy is stored and answered alike', async () => {
+      const { billId, fields } = await billed();
+      const answers = await Promise.all(Array.from({ length: 5 }, () => postJson(target(), fields)));
+      expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+      expect(await storedOf(billId)).toHaveLength(5);
+    });
+
+    test('a shop that nobody knows is a 404', async () => {
+      const { fields } = await billed();
+      expect((await postJson(target('/unknown'), fields)).status).toBe(404);
+      expect((await postJson(target('/eu'), fields)).status).toBe(200);
+    });
+  });
+
+  describe('2.5 Postback fields', () => {
+    test('all are kept as they were sent, further ones too, but for the SignatureValue', async () => {
+      const { billId, fields } = await billed();
+      const more = {
+        Commission: '2.10',
+        AccountType: 'card',
+        BalanceAmount: '1.00',
+        PayerEmail: 'a@example',
+        ErrorCode: 0,
+      };
+      expect((await postJson(target(), { ...fields, ...more })).status).toBe(200);
+      const { SignatureValue: _, ...kept } = fields;
+      expect(await rawOf(billId)).toEqual([{ ...kept, ...more }]);
+    });
+
+    test('a card number that comes along is masked before it is stored', async () => {
+      const { billId, fields } = await billed();
+      await postJson(target(), { ...fields, AccountNumber: '4111 1111 1111 1111' });
+      expect(await rawOf(billId)).toMatchObject([{ AccountNumber: '411111******1111' }]);
+    });
+
+    test.each(['UNDERPAID', 'OVERPAID', 'success', 'Оплачен'])(
+      'a Status that is not shown, %s, is stored and is no error',
+      async (Status) => {
+        const { billId, fields } = await billed();
+        expect((await postJson(target(), { ...fields, Status })).status).toBe(200);
+        expect(await storedOf(billId)).toMatchObject([{ status: Status }]);
+      },
+    );
+
+    test('what differs from the bill is recorded, and is no error', async () => {
+      const { billId, fields } = await billed();
+      const other = { ...fields, InvId: 'P-of-another', OutSum: '1.00', CurrencyIn: 'USD', custom: 'x' };
+      expect((await postJson(target(), other)).status).toBe(200);
+      const mismatch = { order: 'mismatch', amount: 'mismatch', currency: 'mismatch', custom: 'mismatch' };
+      expect(await storedOf(billId)).toMatchObject([{ billId, corroboration: mismatch, digest: 'mismatch' }]);
+    });
+
+    test('an InvId that could be a card number is masked where it is stored, and still compared as it was sent', async () => {
+      const orderId = '4111111111111111';
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
+      await postJson(target(), postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId }));
+      expect(await storedOf(billId)).toMatchObject([
+        { orderId: '411111******1111', digest: 'match', corroboration: { order: 'match' } },
+      ]);
+    });
+
+    test('Status, InvId, OutSum and TrsId are required (assumed): 400 names the fields, and nothing is stored', async () => {
+      const { fields, billId } = await billed();
+      const answer = await postJson(target(), { TrsId: billId, OutSum: 'much', SignatureValue: fields.SignatureValue });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8']);
+      expect(await answer.json()).toMatchObject({
+        success: false,
+        errors: [
+          { field: 'Status', errors: expect.any(Array) as unknown },
+          { field: 'InvId', errors: expect.any(Array) as unknown },
+          { field: 'OutSum', errors: ['OutSum must be a decimal such as 100.05'] },
+        ],
+      });
+      expect(await storedOf(billId)).toEqual([]);
+    });
+
+    test.each(['[]', '"text"', '7', '{"a":', ''])('a body that is no object, %j, is a 400', async (body) => {
+      const headers = { 'content-type': 'application/json' };
+      expect((await fetch(target(), { method: 'POST', headers, body })).status).toBe(400);
+    });
+  });
+
+  describe('5.6 the formula of the postback’s SignatureValue is not shown (assumed)', () => {
+    test.each([
+      ['absent', undefined, 'absent'],
+      ['of another formula', 'A'.repeat(32), 'mismatch'],
+    ])('one that is %s is recorded, and the postback is taken', async (_name, SignatureValue, digest) => {
+      const { billId, fields } = await billed();
+      expect((await postJson(target(), { ...fields, SignatureValue })).status).toBe(200);
+      expect(await storedOf(billId)).toMatchObject([{ digest }]);
+    });
+  });
+
+  test('4.4 a postback that cannot be stored is a 503, so that it is sent again; beyond the bound of unknown bills too', async () => {
+    const unknown = (number: number) =>
+      postJson(target(), postbackFields({ InvId: 'X', OutSum: '1.00', TrsId: `nobodys-${number}` }));
+    const before = (await bed.host.ledger()).callbacks.filter(({ billId }) => billId === null).length;
+    for (let free = before; free < 3; free += 1) expect((await unknown(free)).status).toBe(200);
+    const answer = await unknown(99);
+    expect([answer.status, await answer.json()]).toEqual([503, expect.objectContaining({ success: false })]);
+    const { fields } = await billed();
+    expect((await postJson(target(), fields)).status).toBe(200);
+    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME TO away');
+    expect((await postJson(target(), fields)).status).toBe(503);
+    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.away RENAME TO callback');
+    expect((await postJson(target(), fields)).status).toBe(200);
+  });
+});
+
+describe('what is not shown has an option', () => {
+  let bed: Bed;
+  beforeAll(async () => {
+    bed = await startBed({ options: { callbacks: { replyBody: 'YES', requirePostbackDigest: true } } });
+  });
+  afterAll(() => bed.close());
+
+  test('4.4 the body of the reply: replyBody; 5.6 postbacks of another formula: requirePostbackDigest', async () => {
+    const { billId, orderId } = await bed.host.payments.createBill({ orderId: 'O-1', amount: '1' });
+    const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+    const answer = await postJson(`${bed.host.url}/postback/payment`, fields);
+    expect([answer.status, await answer.text()]).toEqual([200, 'YES']);
+    for (const SignatureValue of [undefined, 'A'.repeat(32)]) {
+      expect((await postJson(`${bed.host.url}/postback/payment`, { ...fields, SignatureValue })).status).toBe(403);
+    }
+    expect((await bed.host.ledger()).callbacks).toHaveLength(1);
+  });
+});

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { redirectSignature } from 'nestjs-payment-acceptance';
+import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { postForm, redirectFields } from '../support/http.js';
+
+describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+  let bed: Bed;
+  let count = 0;
+  beforeAll(async () => {
+    bed = await startBed({ adapter });
+  });
+  afterAll(() => bed.close());
+
+  const target = (path: string) => `${bed.host.url}/redirect/payment/${path}`;
+  async function billed(shop = 'main') {
+    count += 1;
+    const { billId, orderId, intentId } = await bed.host.payments
+      .shop(shop)
+      .createBill({ orderId: `R-${count}`, amount: '100.05' });
+    const currency = shop === 'eu' ? 'EUR' : 'RUB';
+    const signed = redirectFields(
+      { InvId: orderId, OutSum: '100.05', CurrencyIn: currency },
+      shop === 'eu' ? EU_TOKEN : MAIN_TOKEN,
+    );
+    return { billId, orderId, intentId, signed };
+  }
+  const callbacksOf = async (orderId: string) =>
+    (await bed.host.ledger()).callbacks.filter((each) => each.orderId === orderId);
+  /** The page that a redirect leads to. */
+  const pageAfter = async (answer: Response) => fetch(new URL(answer.headers.get('location') ?? '', answer.url));
+
+  describe('4.3 Redirect of the payer after payment', () => {
+    test.each(['success', 'fail'])(
+      'a form-encoded POST to redirect/payment/%s: 303 to the page with result and InvId (3.3)',
+      async (path) => {
+        const { billId, orderId } = await billed();
+        const outcome = path === 'success' ? 'success' : 'fail';
+        const { redirect } = await bed.sandbox.pay(billId, { outcome });
+        expect(redirect!.url).toBe(target(path));
+        const answer = await postForm(redirect!.url, redirect!.fields);
+        expect([answer.status, answer.headers.get('cache-control')]).toEqual([303, 'no-store']);
+        expect(await callbacksOf(orderId)).toContainEqual(
+          expect.objectContaining({ kind: `redirect-${path}`, billId, digest: 'match' }),
+        );
+        await bed.settle();
+        const page = await (await pageAfter(answer)).text();
+        expect(page).toContain(outcome === 'success' ? 'Payment received' : 'Payment failed');
+        expect(page).toContain(orderId);
+      },
+    );
+
+    test.each([
+      ['none', undefined],
+      ['of the reference shape', `Bearer ${MAIN_TOKEN}`],
+      ['with another token', 'Bearer another-token-0123456789'],
+    ])('an Authorization header %s makes no difference, and is not kept', async (_name, authorization) => {
+      const { orderId, signed } = await billed();
+      const answer = await fetch(target('success'), {
+        method: 'POST',
+        body: new URLSearchParams(signed),
+        headers: authorization === undefined ? {} : { authorization },
+        redirect: 'manual',
+      });
+      expect(answer.status).toBe(303);
+      const rows: unknown = await bed.host.dataSource.query(
+        'SELECT * FROM payment_acceptance.callback WHERE order_id = $1',
+        [orderId],
+      );
+      expect(JSON.stringify(rows)).not.toMatch(/Bearer|token-0123/);
+    });
+
+    test('a shop of its own address: only its token counts there', async () => {
+      const { signed } = await billed('eu');
+      expect((await postForm(target('success/eu'), signed)).status).toBe(303);
+      expect((await postForm(target('success'), signed)).status).toBe(403);
+      expect((await postForm(target('success/unknown'), signed)).status).toBe(404);
+    });
+  });
+
+  describe('2.4 Redirect fields', () => {
+    test('InvId, OutSum and CurrencyIn are required: 400 names those that are missing or wrong', async () => {
+      const answer = await postForm(target('success'), { OutSum: 'a lot', CurrencyIn: 'rubles', SignatureValue: 'x' });
+      expect(answer.status).toBe(400);
+      const { errors } = (await answer.json()) as { errors: { field: string; errors: string[] }[] };
+      expect(errors.map(({ field }) => field).sort()).toEqual(['CurrencyIn', 'InvId', 'OutSum']);
+      expect(errors.find(({ field }) => field === 'OutSum')!.errors).toEqual([
+        'OutSum must be a decimal such as 100.05',
+      ]);
+    });
+
+    test.each(['USD', 'RUB', 'EUR'])('CurrencyIn may be %s', async (CurrencyIn) => {
+      const { signed } = await billed();
+      expect((await postForm(target('success'), { ...signed, CurrencyIn })).status).toBe(303);
+    });
+
+    test('a field that is sent twice is refused', async () => {
+      const { signed } = await billed();
+      const twice = new URLSearchParams([...Object.entries(signed), ['InvId', 'R-other']]);
+      const answer = await fetch(target('success'), { method: 'POST', body: twice, redirect: 'manual' });
+      expect(answer.status).toBe(400);
+    });
+
+    test('custom that comes back as our intent’s id names the attempt; unknown fields are no error', async () => {
+      const first = await billed();
+      await bed.host.payments.createBill({ orderId: first.orderId, amount: '7' }, { newAttempt: true });
+      const answer = await postForm(target('success'), { ...first.signed, custom: first.intentId, Extra: '1' });
+      expect(answer.status).toBe(303);
+      expect(await callbacksOf(first.orderId)).toMatchObject([
+        {
+          billId: first.billId,
+          corroboration: { order: 'match', amount: 'match', currency: 'match', custom: 'match' },
+        },
+      ]);
+    });
+  });
+
+  describe('5.4 SignatureValue', () => {
+    test('is the published formula over the transmitted text, upper case, 32 characters', async () => {
+      expect(redirectSignature('100.05', 'order-1', 'secret-token')).toBe('D82A7541D92CE464621B3425EC74DF97');
+      const { signed } = await billed();
+      expect(signed.SignatureValue).toMatch(/^[0-9A-F]{32}$/);
+      const same = { ...signed, OutSum: '100.050' };
+      expect((await postForm(target('success'), same)).status).toBe(403);
+      const SignatureValue = redirectSignature('100.050', signed.InvId!, MAIN_TOKEN);
+      expect((await postForm(target('success'), { ...same, SignatureValue })).status).toBe(303);
+    });
+
+    test.each([
+      ['of another amount', { OutSum: '1.00' }],
+      ['of another order', { InvId: 'R-1000000' }],
+      ['in lower case', (value: string) => value.toLowerCase()],
+      ['of another token', () => redirectSignature('100.05', 'R-1', 'another-token')],
+      ['cut short', (value: string) => value.slice(0, 31)],
+      ['made of nothing', () => '0'.repeat(32)],
+    ])('a digest %s: 403, and nothing is stored', async (_name, change) => {
+      const { orderId, signed } = await billed();
+      const wrong = typeof change === 'function' ? { SignatureValue: change(signed.SignatureValue!) } : change;
+      const answer = await postForm(target('success'), { ...signed, ...wrong } as Record<string, string>);
+      expect([answer.status, await callbacksOf(orderId)]).toEqual([403, []]);
+      expect(await answer.text()).not.toContain(orderId);
+    });
+  });
+
+  describe('5.5 SignatureValue is checked when present', () => {
+    test.each([{ SignatureValue: undefined }, { SignatureValue: '' }])(
+      'without one (%j): a neutral page, no look-up, no check',
+      async (change) => {
+        const { orderId, signed } = await billed();
+        const fields = Object.entries({ ...signed, ...change }).filter(
+          (entry): entry is [string, string] => entry[1] !== undefined,
+        );
+        for (const InvId of [orderId, 'R-of-nobody']) {
+          const answer = await postForm(target('success'), { ...Object.fromEntries(fields), InvId });
+          const page = await answer.text();
+          expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
+          expect(page.replace(InvId, '')).toContain('The shop will confirm your payment.');
+          expect(page).toContain(InvId);
+          expect(page).not.toMatch(/100\.05|paid|received/i);
+        }
+        expect(await callbacksOf(orderId)).toEqual([]);
+      },
+    );
+
+    test('a digest over an order that we do not have: the neutral page', async () => {
+      const answer = await postForm(target('success'), redirectFields({ InvId: 'R-of-nobody', OutSum: '1.00' }));
+      expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
+    });
+  });
+
+  describe('3.3 the message with the payment result and the InvId', () => {
+    test('shows stored state, not what the redirect says: Fail of an unpaid bill, and Success, are being checked', async () => {
+      for (const path of ['success', 'fail']) {
+        const { orderId, signed } = await billed();
+        const page = await pageAfter(await postForm(target(path), signed));
+        expect([page.status, page.headers.get('refresh')]).toEqual([200, '2']);
+        const text = await page.text();
+        expect(text).toContain('Payment is being checked');
+        expect(text).toContain(orderId);
+      }
+    });
+
+    test('is for those who hold its address: no store, no referrer, no frame, no script', async () => {
+      const { signed } = await billed();
+      const { headers } = await pageAfter(await postForm(target('success'), signed));
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': expect.stringContaining("default-src 'none'") as unknown,
+      });
+      expect((await fetch(target('result/R-1'))).status).toBe(404);
+    });
+
+    test('its address ends after the time of the option resultTicketMs', async () => {
+      const { signed } = await billed();
+      const answer = await postForm(target('success'), signed);
+      expect((await pageAfter(answer)).status).toBe(200);
+      bed.clock.advance(3_601_000);
+      expect((await pageAfter(answer)).status).toBe(404);
+    });
+  });
+});
