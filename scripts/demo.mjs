@@ -16,6 +16,8 @@ const payments = [
   { card: '4000 0000 0000 0002', wanted: 'not_paid' },
 ];
 
+process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
+
 await command(async () => {
   await prepare();
   const shop = await startAll();

@@ -4,6 +4,8 @@ import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { address, endTogether, sandboxPort, shopDatabase, shopPort, startSandbox, startShop } from './lib/servers.mjs';
 
+process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
+
 await command(
   async () => {
     const [shopAt, sandboxAt] = [await shopPort(), await sandboxPort()];

@@ -6,6 +6,7 @@ import { prepare } from './lib/prepare.mjs';
 
 await command(async () => {
   await prepare(); // some tests start the built programs
+  process.env.NODE_ENV = 'test'; // whatever the shell says
   return run(process.execPath, [
     '--experimental-vm-modules', // Jest loads ES modules only so
     '--disable-warning=ExperimentalWarning',

@@ -19,7 +19,8 @@ export default class CountingReporter {
       failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
       skipped: results.numPendingTests + results.numTodoTests,
     };
-    this.error = counts.passed + counts.failed === 0 ? new Error('No test ran.') : undefined;
+    if (counts.passed + counts.failed === 0) this.error = new Error('No test ran.');
+    if (this.error) console.error(this.error.message); // Jest only takes its exit code from it
     if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
   }
 
