@@ -65,6 +65,7 @@ describe('2.3 Payment', () => {
         paymentId: 'pay-1',
         billId: 'bill-1',
         status: 'SUCCESS',
+        statusText: 'SUCCESS',
         amount: '100.00',
         amountReceived: '12345678.90',
         commission: null,

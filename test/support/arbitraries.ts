@@ -11,6 +11,7 @@ export const anyReported: fc.Arbitrary<ReportedPayment> = fc.record({
   paymentId: fc.constantFrom('p-1', 'p-2', 'p-3', 'p-4'),
   billId: fc.constantFrom('b-1', 'b-1', 'b-1', null, 'b-other'),
   status: fc.constantFrom('NEW', 'PROCESS', 'FAIL', 'SUCCESS', 'UNKNOWN'),
+  statusText: fc.constantFrom('as sent', null),
   amount,
   amountReceived: amount,
   commission: fc.constantFrom('0.00', '2.00', null),

@@ -13,6 +13,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
     listed: [],
     judge: defaultJudge,
     endOfLife: Infinity,
+    horizon: Infinity,
     ...more,
   });
 

@@ -27,6 +27,7 @@ export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment =
   paymentId: 'p-1',
   billId: 'b-1',
   status: 'SUCCESS',
+  statusText: 'SUCCESS',
   amount: '100.05',
   amountReceived: '98.05',
   commission: null,

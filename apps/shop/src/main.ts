@@ -10,7 +10,6 @@ async function bootstrap(): Promise<void> {
   const port = portFromEnv('SHOP_PORT', 3000);
   const app = await NestFactory.create<NestExpressApplication>(AppModule, {
     logger: ['error', 'warn'],
-    forceCloseConnections: true,
   });
   app.disable('x-powered-by');
   app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));

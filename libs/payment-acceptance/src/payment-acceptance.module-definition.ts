@@ -9,7 +9,6 @@ const EXTRAS: Required<PaymentAcceptanceExtras> = {
   routes: {},
   role: 'all',
   dataSource: 'default',
-  isGlobal: true,
   routeImports: [],
 };
 
@@ -24,10 +23,11 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYN
     .build();
 
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
-  const { routes = EXTRAS.routes, role = EXTRAS.role, dataSource = EXTRAS.dataSource, isGlobal, routeImports } = extras;
+  const { routes = EXTRAS.routes, role = EXTRAS.role, dataSource = EXTRAS.dataSource, routeImports } = extras;
   return {
     ...definition,
-    global: isGlobal ?? EXTRAS.isGlobal,
+    // As TypeOrmModule.forRoot: what forFeature provides must find the shops from anywhere.
+    global: true,
     imports: [...(definition.imports ?? []), ...(routeImports ?? [])],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [

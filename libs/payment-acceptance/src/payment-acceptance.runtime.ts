@@ -15,6 +15,7 @@ import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
 import { Confirmer } from './settlement/confirmer.js';
 import { Database } from './storage/database.js';
+import { DestroyableTransaction } from './storage/destroyable-transaction.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
@@ -36,11 +37,15 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly callbacks: CallbackService,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
+    private readonly transactions: DestroyableTransaction,
   ) {}
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     for (const warning of this.options.warnings) this.logger.warn(warning);
-    this.checkPool();
+    if (this.role !== 'callbacks') {
+      this.checkPool();
+      await this.transactions.verify();
+    }
     this.emitters.prepareListeners();
   }
 
@@ -64,7 +69,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     const { poolSize, extra } = this.database.dataSource.options as { poolSize?: number; extra?: { max?: number } };
     const size = extra?.max ?? poolSize ?? DEFAULT_POOL_SIZE;
     const { concurrency } = this.options.deliveries;
-    if (this.role !== 'callbacks' && concurrency >= size) {
+    if (concurrency >= size) {
       throw new PaymentConfigurationError([
         `deliveries.concurrency: ${concurrency} handlers at once need more than the ${size} connections of the data ` +
           "source's pool. Lower it, or raise the pool's size.",

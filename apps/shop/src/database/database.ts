@@ -23,13 +23,22 @@ export function databaseOptions(): TypeOrmModuleOptions {
 export async function openDatabase(options?: DataSourceOptions): Promise<DataSource> {
   if (!options) throw new Error('The data source has no options.');
   const dataSource = await new DataSource(options).initialize();
+  try {
+    await migrateInTurn(dataSource);
+    return dataSource;
+  } catch (error) {
+    await dataSource.destroy();
+    throw error;
+  }
+}
+
+async function migrateInTurn(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
     await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await dataSource.runMigrations();
-    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
   } finally {
+    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     await runner.release();
   }
-  return dataSource;
 }

@@ -81,6 +81,8 @@ export class UnknownOutcomeError extends BillError {
     /** Id of the stored intent; it went out as `custom` where the shop gave none. */
     readonly intentId: string,
     cause: PaymentServiceError,
+    /** The service's id of the bill, where it was told and could not be kept. */
+    readonly billId?: string,
   ) {
     super(
       shop,
@@ -89,6 +91,14 @@ export class UnknownOutcomeError extends BillError {
         'or call createBill again for a new attempt.',
       { cause },
     );
+  }
+}
+
+/** The application shuts down and begins no creation any more. */
+export class ApplicationStoppingError extends BillError {
+  readonly code = 'application-stopping';
+  constructor(shop: string, orderId: string) {
+    super(shop, orderId, 'the application is shutting down. Call again on an instance that runs.');
   }
 }
 

@@ -1,30 +1,23 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError } from '../common/errors.js';
 import { PaymentRandom } from '../common/random.js';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
-import {
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
-  PaymentServiceError,
-  RequestAbortedError,
-  RequestRefusedError,
-  ServiceNetworkError,
-  TooManyPaymentsError,
-  UnauthenticatedError,
-} from '../client/service.errors.js';
+import { AnswerNotUnderstoodError, PaymentServiceError } from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
+import { isUniqueViolation } from '../storage/database.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
 import {
+  ApplicationStoppingError,
   BillAddressError,
   BillMismatchError,
   CreationInProgressError,
   OrderAlreadyPaidError,
   UnknownOutcomeError,
 } from './bill.errors.js';
+import { mayHaveMadeABill } from './outcome.js';
 
 export interface CreateBillOptions {
   /** Make another bill although one is open (of another amount, say). The open one can still be paid. Default `false`. */
@@ -49,14 +42,17 @@ export interface PaymentBill {
   readonly intentId: string;
 }
 
-type Begin = { intent: BillRecord; created: false } | { intentId: string; created: true } | undefined;
-
 const POLL_MS = 50;
+
+/** Pauses before an outcome that could not be stored is stored again: the answer must not be forgotten lightly. */
+const STORE_AGAIN_MS = [50, 200, 1_000, 3_000];
 
 /** Creation and look-up of bills. The intent is stored before the request leaves, and always ends in a known state. */
 @Injectable()
-export class BillService {
+export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new Logger('PaymentBills');
+  private readonly running = new Set<Promise<unknown>>();
+  private stopping = false;
 
   constructor(
     private readonly store: BillStore,
@@ -65,10 +61,19 @@ export class BillService {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
+  /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
+    await Promise.allSettled(this.running);
+  }
+
   /**
-   * Creates the bill of an order, or returns the open one. Calls at the same moment make one bill.
+   * Creates the bill of an order, or returns the open one. Calls at the same moment make one bill. It stores what it
+   * does in transactions of its own: do not call it inside one of yours, whose rollback it would not follow and whose
+   * connection it would need a second one beside.
    *
    * @throws InvalidBillRequestError, OrderAlreadyPaidError, BillMismatchError, CreationInProgressError
+   * @throws ApplicationStoppingError while the application shuts down
    * @throws PaymentServiceError where the service refused, or the request never left: no bill was made
    * @throws UnknownOutcomeError where a bill may have been made
    * @throws BillAddressError where the bill was made but has no usable address
@@ -76,16 +81,10 @@ export class BillService {
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
     const intentId = this.random.uuid();
     const fields = prepareBill(shop, request, intentId);
-    const customGiven = request.custom !== undefined;
-    const deadline = Date.now() + this.options.creation.waitMs;
-    for (;;) {
-      const begun = await this.begin(shop, fields, intentId, customGiven, options.newAttempt === true);
-      if (begun?.created) return payable(await this.request(shop, fields, begun.intentId, options.signal));
-      if (begun) return payable(begun.intent);
-      if (Date.now() >= deadline || options.signal?.aborted)
-        throw new CreationInProgressError(shop.name, fields.orderId);
-      await sleep(POLL_MS);
-    }
+    if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
+    const creation = this.createPrepared(shop, fields, intentId, request.custom !== undefined, options);
+    this.running.add(creation);
+    return creation.finally(() => this.running.delete(creation));
   }
 
   /** The order's bills, first attempt first. */
@@ -103,30 +102,48 @@ export class BillService {
     }
   }
 
-  /** Stores an intent, or finds the bill that answers the call; `undefined` while another call is creating it. */
+  private async createPrepared(
+    shop: Shop,
+    fields: BillFields,
+    intentId: string,
+    customGiven: boolean,
+    { newAttempt = false, signal }: CreateBillOptions,
+  ): Promise<PaymentBill> {
+    const deadline = Date.now() + this.options.creation.waitMs;
+    for (;;) {
+      const begun = await this.begin(shop, fields, intentId, customGiven, newAttempt);
+      if (begun === 'stored') return payable(await this.request(shop, fields, intentId, signal));
+      if (begun !== 'busy') return payable(begun);
+      if (Date.now() >= deadline || signal?.aborted) throw new CreationInProgressError(shop.name, fields.orderId);
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Stores an intent, or finds the open bill that answers the call; `busy` while another call is creating one. */
   private begin(
     shop: Shop,
     fields: BillFields,
     intentId: string,
     customGiven: boolean,
     newAttempt: boolean,
-  ): Promise<Begin> {
+  ): Promise<'stored' | 'busy' | BillRecord> {
     const { orderId, amount, currency } = fields;
     return this.store.transaction(async (manager) => {
       const order = await this.store.lockOrder(manager, shop.name, orderId);
-      const latest = await this.store.latestOfOrder(shop.name, orderId, manager);
-      if (order.firstPaymentId !== null || latest?.state === 'PAID') {
+      const bills = await this.store.ofOrder(shop.name, orderId, manager);
+      if (order.firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
         throw new OrderAlreadyPaidError(shop.name, orderId, order.firstPaymentId);
       }
-      if (latest?.state === 'CREATING') {
-        if (!latest.leaseEnded) return undefined;
-        await this.store.close(latest.id, 'UNKNOWN', 'The process ended before the answer came.', manager);
+      for (const bill of bills.filter(({ state }) => state === 'CREATING')) {
+        const abandoned = 'The process ended before the answer came.';
+        // Where its own answer comes at this very moment, the next look finds it open.
+        if (!bill.leaseEnded || !(await this.store.close(bill.id, 'UNKNOWN', abandoned, manager))) return 'busy';
       }
-      if (latest?.state === 'OPEN' && !newAttempt) {
-        if (latest.amount !== amount || latest.currency !== currency) {
-          throw new BillMismatchError(shop.name, orderId, latest, fields);
-        }
-        return { intent: latest, created: false };
+      const open = bills.filter(({ state }) => state === 'OPEN');
+      if (!newAttempt && open.length > 0) {
+        const same = open.findLast((bill) => bill.amount === amount && bill.currency === currency);
+        if (same) return same;
+        throw new BillMismatchError(shop.name, orderId, open.at(-1) ?? fields, fields);
       }
       await this.store.insert(
         manager,
@@ -134,14 +151,14 @@ export class BillService {
           ...fields,
           id: intentId,
           shop: shop.name,
-          attempt: (latest?.attempt ?? 0) + 1,
+          attempt: (bills.at(-1)?.attempt ?? 0) + 1,
           description: fields.description ?? null,
           name: fields.name ?? null,
           customGiven,
         },
         this.options.creation.leaseMs,
       );
-      return { intentId, created: true };
+      return 'stored';
     });
   }
 
@@ -151,30 +168,67 @@ export class BillService {
     try {
       answer = await this.client.createBill(shop, fields, { signal });
     } catch (error) {
-      const made = error instanceof PaymentServiceError ? mayHaveMadeABill(error) : true;
-      await this.store.close(intentId, made ? 'UNKNOWN' : 'REJECTED', describeError(error));
-      if (!made || !(error instanceof PaymentServiceError)) throw error;
+      const unknown = !(error instanceof PaymentServiceError) || mayHaveMadeABill(error);
+      await this.closeIntent(intentId, unknown ? 'UNKNOWN' : 'REJECTED', error);
+      if (!unknown || !(error instanceof PaymentServiceError)) throw error;
       throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, error);
     }
+    return this.open(shop, fields, intentId, answer);
+  }
+
+  /** Stores the service's answer. What cannot be stored is an unknown outcome, whose bill id is told. */
+  private async open(shop: Shop, fields: BillFields, intentId: string, answer: CreatedBill): Promise<BillRecord> {
     const [firstCheckMs = 60_000] = this.options.schedule.openMs;
-    const opened = await this.store.open(intentId, answer, firstCheckMs);
-    if (!opened) throw new Error(`The intent ${intentId} was ended by an operator while its bill was being created.`);
-    await this.store.linkWaitingCallbacks(opened);
-    return opened;
+    const details = { shop: shop.name, operation: 'createBill' as const };
+    try {
+      const opened = await insistently(() => this.store.open(intentId, answer, firstCheckMs));
+      if (opened) {
+        await this.linkCallbacks(opened);
+        return opened;
+      }
+    } catch (error) {
+      const flaw = isUniqueViolation(error)
+        ? new AnswerNotUnderstoodError(details, `bill_id ${answer.billId} is that of another bill`)
+        : new AnswerNotUnderstoodError(details, `bill ${answer.billId} was created but could not be stored`);
+      this.logger.error(`${flaw.message} ${describeError(error)}`);
+      await this.closeIntent(intentId, 'UNKNOWN', flaw);
+      throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, flaw, answer.billId);
+    }
+    const ended = new AnswerNotUnderstoodError(details, `an operator has ended the intent of bill ${answer.billId}`);
+    this.logger.error(ended.message);
+    throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, ended, answer.billId);
+  }
+
+  /** A failure here only delays what is about the bill anyway: it is checked by its schedule. */
+  private async linkCallbacks(bill: BillRecord): Promise<void> {
+    try {
+      await this.store.linkWaitingCallbacks(bill);
+    } catch (error) {
+      this.logger.warn(`Postbacks that came before bill ${bill.billId ?? ''} was known wait. ${describeError(error)}`);
+    }
+  }
+
+  /** The error that ends the call is worth more than one about storing it; the intent then ends by its lease. */
+  private async closeIntent(intentId: string, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
+    try {
+      await insistently(() => this.store.close(intentId, state, describeError(reason)));
+    } catch (error) {
+      this.logger.error(`The end of intent ${intentId} (${state}) could not be stored. ${describeError(error)}`);
+    }
   }
 }
 
-/** Only an understood refusal, and a request that provably never left, are certain to have made nothing. */
-function mayHaveMadeABill(error: PaymentServiceError): boolean {
-  if (error instanceof ServiceNetworkError || error instanceof RequestAbortedError) return error.mayHaveLeft;
-  return !(
-    error instanceof RequestRefusedError ||
-    error instanceof UnauthenticatedError ||
-    error instanceof MerchantNotFoundError ||
-    error instanceof MerchantBannedError ||
-    error instanceof BillNotFoundError ||
-    error instanceof TooManyPaymentsError
-  );
+/** Stores an outcome, again after a few pauses where the database is in trouble. */
+async function insistently<T>(store: () => Promise<T>): Promise<T> {
+  for (const pauseMs of STORE_AGAIN_MS) {
+    try {
+      return await store();
+    } catch (error) {
+      if (isUniqueViolation(error)) throw error;
+      await sleep(pauseMs);
+    }
+  }
+  return store();
 }
 
 function payable(bill: BillRecord): PaymentBill {

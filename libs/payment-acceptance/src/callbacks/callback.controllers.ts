@@ -13,7 +13,7 @@ export function createCallbackControllers(routes: PaymentRoutesOptions): Type[] 
   const HostDecorators = (): MethodDecorator => (target, key, descriptor) => {
     for (const decorator of decorators) decorator(target, key, descriptor);
   };
-  const under = (path: string): string => [routes.path ?? '', path].filter(Boolean).join('/');
+  const under = (path: string): string => [...(routes.path ?? '').split('/'), path].filter(Boolean).join('/');
 
   @Controller({ path: under('redirect/payment'), version: VERSION_NEUTRAL })
   class PaymentRedirectController {

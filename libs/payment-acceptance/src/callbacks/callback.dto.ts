@@ -5,6 +5,14 @@ import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-va
 export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
 const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
+/** What the shop gave as `custom`, which a sender may turn back into the JSON it was. */
+const CustomText = (): PropertyDecorator =>
+  Transform(({ obj }: { obj: { custom?: unknown } }) => {
+    const { custom } = obj;
+    if (custom === null || custom === '') return undefined;
+    return typeof custom === 'string' || custom === undefined ? custom : JSON.stringify(custom);
+  });
+
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
 /**
@@ -37,7 +45,7 @@ export class RedirectDto {
   readonly CurrencyIn!: string;
 
   /** The `custom` given when the bill was created. */
-  @Text()
+  @CustomText()
   @IsOptional()
   @IsString()
   @MaxLength(4000)
@@ -68,10 +76,11 @@ export class PostbackDto {
   @Length(1, 255)
   readonly InvId!: string;
 
+  /** Decides nothing, so no form of it turns a genuine postback away. */
   @Text()
   @IsOptional()
   @IsString()
-  @Matches(DECIMAL, { message: NOT_DECIMAL })
+  @MaxLength(64)
   readonly Commission?: string;
 
   @Text()
@@ -92,7 +101,7 @@ export class PostbackDto {
   @Length(1, 128)
   readonly TrsId!: string;
 
-  @Text()
+  @CustomText()
   @IsOptional()
   @IsString()
   @MaxLength(4000)

@@ -66,7 +66,7 @@ export class CallbackService {
       serviceBillId: cleanId(postback.TrsId),
       orderId: cleanId(postback.InvId),
       keptOrderId: maskCards(cleanId(postback.InvId)),
-      status: cleanId(postback.Status),
+      status: maskCards(cleanId(postback.Status)),
       digest,
       ...told(postback),
       fields: redactFields(body as object),

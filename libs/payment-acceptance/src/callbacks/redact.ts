@@ -1,6 +1,7 @@
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 64;
 const MAX_TEXT = 4_000;
+const MAX_NAME = 255;
 const MAX_JSON = 16_384;
 
 /**
@@ -21,7 +22,7 @@ function redact(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1) ?? null);
   const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, item] of Object.entries(value).slice(0, MAX_FIELDS)) {
-    if (!/^signature/i.test(name)) fields[maskCards(cleanText(name)).slice(0, 255)] = redact(item, depth + 1);
+    if (!/signature/i.test(name)) fields[maskCards(cleanText(name, MAX_NAME))] = redact(item, depth + 1);
   }
   return fields;
 }
@@ -30,8 +31,8 @@ function maskNumber(value: number | boolean | null): unknown {
   return typeof value === 'number' && /\d{12,}/.test(String(value)) ? maskCards(String(value)) : value;
 }
 
-function cleanText(text: string): string {
-  return text.slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
+function cleanText(text: string, limit = MAX_TEXT): string {
+  return text.slice(0, limit).replaceAll('\0', '').toWellFormed();
 }
 
 /**

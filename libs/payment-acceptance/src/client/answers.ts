@@ -1,4 +1,5 @@
 import { parse } from 'lossless-json';
+import { cleanLine } from '../common/errors.js';
 import { parseAmount, type DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
 import { zoneOffsetMs } from '../config/time-zone.js';
@@ -12,6 +13,9 @@ export interface CreatedBill {
 
 /** Says what is wrong with an answer; the caller makes a typed error of it. */
 export class AnswerFlaw extends Error {}
+
+/** How much of an answer that is no JSON is searched for a message. */
+const PLAIN = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -42,12 +46,12 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
     if (!isFields(item)) throw new AnswerFlaw(`data[${index}] is not an object`);
     const paymentId = readId(item.id);
     if (paymentId === null) throw new AnswerFlaw(`data[${index}].id is missing`);
-    if (typeof item.status !== 'string') throw new AnswerFlaw(`data[${index}].status is missing`);
     const createdAtText = readText(item.created_at);
     return {
       paymentId,
       billId: readId(item.bill_id),
       status: readStatus(item.status),
+      statusText: readText(item.status),
       amount: readAmount(item.amount),
       amountReceived: readAmount(item.amount_received),
       commission: readAmount(item.commission),
@@ -65,9 +69,11 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
  */
 export function readMessage(text: string, hide = (line: string): string => line): string | undefined {
   const json = parseAnswer(text);
-  const message = json ? firstText([json.message, json.error, json.errors]) : text.replace(/<[^>]*>/g, ' ');
-  const line = message?.replace(/\s+/g, ' ').trim();
-  return line ? hide(line).slice(0, 200) : undefined;
+  const message = json
+    ? firstText([json.message, json.error, json.errors])
+    : text.slice(0, PLAIN).replace(/<[^>]*>/g, ' ');
+  const line = cleanLine(message ?? '');
+  return line ? cleanLine(hide(line).slice(0, 200)) : undefined;
 }
 
 /** Numbers are codes, not messages. */
@@ -82,7 +88,7 @@ function firstText(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-function readStatus(status: string): PaymentStatus {
+function readStatus(status: unknown): PaymentStatus {
   return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
 }
 
@@ -95,7 +101,7 @@ function readId(value: unknown): string | null {
 }
 
 function readText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value.replaceAll('\0', '').slice(0, 64) : null;
+  return typeof value === 'string' && value !== '' ? cleanLine(value).slice(0, 64).toWellFormed() : null;
 }
 
 /** A card that is not masked is masked here, before anything can keep it. */

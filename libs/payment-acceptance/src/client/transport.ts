@@ -49,15 +49,18 @@ export class Transport {
   ) {}
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
-    const progress = { left: false };
-    const deadline = AbortSignal.timeout(this.limits.totalTimeoutMs);
+    if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
+    // Until our own `request` says otherwise, the other side may have seen it.
+    const progress = { left: true };
+    const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
     const agents = request.method === 'GET' ? this.kept : this.fresh;
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
       data: request.form,
       headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}` },
-      signal: request.signal ? AbortSignal.any([request.signal, deadline]) : deadline,
+      signal: limit.signal,
+      adapter: 'http',
       httpAgent: agents.http,
       httpsAgent: agents.https,
       proxy: false,
@@ -78,10 +81,12 @@ export class Transport {
       };
     } catch (error) {
       throw new TransportFailure(
-        deadline.aborted ? 'timeout' : reasonOf(error),
+        limit.exceeded ? 'timeout' : reasonOf(error),
         progress.left,
         request.signal?.aborted === true,
       );
+    } finally {
+      limit.release();
     }
   }
 
@@ -94,6 +99,7 @@ export class Transport {
   private watched(progress: { left: boolean }): object {
     return {
       request: (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void): ClientRequest => {
+        progress.left = false;
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
@@ -115,6 +121,38 @@ export class Transport {
         return request;
       },
     };
+  }
+}
+
+/**
+ * Ends a request at its time limit or when the caller says so. Lets go of the caller's signal afterwards, which may live
+ * as long as the process: `AbortSignal.any` does not.
+ */
+class RequestLimit {
+  exceeded = false;
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  private readonly onAbort = (): void => this.controller.abort();
+
+  constructor(
+    timeoutMs: number,
+    private readonly caller: AbortSignal | undefined,
+  ) {
+    this.timer = setTimeout(() => {
+      this.exceeded = true;
+      this.controller.abort();
+    }, timeoutMs);
+    if (caller?.aborted) this.controller.abort();
+    caller?.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  release(): void {
+    clearTimeout(this.timer);
+    this.caller?.removeEventListener('abort', this.onAbort);
   }
 }
 

@@ -12,9 +12,17 @@ export abstract class PaymentAcceptanceError extends Error {
   }
 }
 
+/** One line without control characters and half surrogate pairs: what any log, header or database column takes. */
+export function cleanLine(text: string): string {
+  return text
+    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
+    .trim()
+    .toWellFormed();
+}
+
 /** The message of anything that was thrown, on one line and bounded, fit for a log line or a column. */
 export function describeError(error: unknown, limit = 500): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+  const line = cleanLine(text);
+  return line.length > limit ? `${cleanLine(line.slice(0, limit - 1))}…` : line;
 }

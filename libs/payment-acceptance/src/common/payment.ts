@@ -19,6 +19,8 @@ export interface ReportedPayment {
   /** The bill the service says the payment belongs to; `null` where it says nothing. */
   readonly billId: string | null;
   readonly status: PaymentStatus;
+  /** `status` as sent; `null` where it is no text. */
+  readonly statusText: string | null;
   readonly amount: DecimalAmount | null;
   readonly amountReceived: DecimalAmount | null;
   /** Not in the specification; read where the service sends it (assumed). */
@@ -43,6 +45,9 @@ export type ReviewReason =
   | 'payment-changed'
   | 'payment-moved'
   | 'too-many-payments'
+  | 'unknown-status'
+  | 'unfinished'
+  | 'uncheckable'
   | (string & {});
 
 /** What one listed payment means for its bill. */

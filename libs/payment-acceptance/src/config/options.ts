@@ -90,7 +90,10 @@ export interface DeliveryOptions {
 export interface CallbackOptions {
   /** Body of the 200 that acknowledges a stored postback (not shown in the specification). Default `OK`. */
   replyBody?: string;
-  /** Most postbacks kept that name no bill of ours; beyond it the answer is 503. Default 10000. */
+  /**
+   * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for a
+   * day. Default 10000.
+   */
   maxUnmatched?: number;
   /**
    * Refuse postbacks whose digest is absent or does not match the redirect's formula. The postback's formula is not
@@ -153,8 +156,6 @@ export interface PaymentAcceptanceExtras {
   role?: 'all' | 'callbacks' | 'workers';
   /** Name of the TypeORM data source that holds the orders. Default: the default one. */
   dataSource?: string;
-  /** Makes the module's services injectable everywhere. Default `true`. */
-  isGlobal?: boolean;
   /** Modules whose providers the `decorators` of the routes need (guards, interceptors). Default: none. */
   routeImports?: ModuleMetadata['imports'];
 }

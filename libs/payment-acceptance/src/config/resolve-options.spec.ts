@@ -61,6 +61,10 @@ describe('a shop', () => {
     expect(problems({ shops: { [name]: shopOptions() } })[0]).toContain('as it stands in routes');
   });
 
+  test.each(['1', '7', '11', '222', 'aa', 'main', '0007'])('may have the shop_id %s', (shopId) => {
+    expect(problems(oneShop({ shopId }))).toEqual([]);
+  });
+
   test('with a short token is a warning', () => {
     const { warnings } = resolveOptions(oneShop({ apiToken: 'short-token' }), 'test');
     expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
@@ -134,7 +138,7 @@ describe('the groups of options', () => {
       { confirmer: { leaseMs: 15_000 } },
       'confirmer.leaseMs: 15000 ms is not longer than a request may take (15000 ms).',
     ],
-    [{ creation: { leaseMs: 45_000 } }, 'creation.leaseMs: 45000 ms is not longer than a request may take (45000 ms).'],
+    [{ creation: { leaseMs: 45_000 } }, 'creation.leaseMs: 45000 ms is not longer than a request may take (54000 ms).'],
   ])('%j: %s', (options, problem) => {
     expect(problems(withOptions(options))).toEqual([problem]);
   });

@@ -12,6 +12,9 @@ const PLACEHOLDERS = new Set([
 ]); // prettier-ignore
 const SHORT_TOKEN = 16;
 const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+/** Node's timers end here: about 24 days in milliseconds. The schedule is the database's, and may be longer. */
+const MOST = 2 ** 31 - 1;
+const MOST_SCHEDULED = 10 * 366 * 24 * 3_600_000;
 const CURRENCY = /^[A-Z]{3}$/;
 
 /**
@@ -44,7 +47,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     ['creation', 'leaseMs'],
   ] as const) {
     const leaseMs = groups[group].leaseMs;
-    const longest = groups.http.totalTimeoutMs * (group === 'creation' ? groups.http.attempts : 1);
+    const { totalTimeoutMs, attempts, retryCapMs } = groups.http;
+    const longest = group === 'creation' ? attempts * (totalTimeoutMs + retryCapMs) : totalTimeoutMs;
     if (leaseMs <= longest) {
       problems.push(`${group}.${name}: ${leaseMs} ms is not longer than a request may take (${longest} ms).`);
     }
@@ -126,7 +130,8 @@ function resolveShop(
 
 function tokenFlaw(token: unknown, production: boolean): string | undefined {
   if (typeof token !== 'string' || token.trim() === '') return 'is empty. Set the API token that the service gave you.';
-  if (isPlaceholder(token)) return 'is a placeholder, not a token. Set the API token that the service gave you.';
+  if (isPlaceholder(token) || /^(.)\1*$/.test(token))
+    return 'is a placeholder, not a token. Set the API token that the service gave you.';
   if (/[^\x21-\x7e]/.test(token))
     return 'has white space, control or non-ASCII characters, which no HTTP header carries.';
   if (production && /^sandbox-/i.test(token)) return 'is a token of the sandbox, and NODE_ENV is production.';
@@ -147,7 +152,7 @@ function addressFlaw(address: unknown, production: boolean): string | undefined 
 
 function isPlaceholder(value: string): boolean {
   const text = value.trim().toLowerCase();
-  return PLACEHOLDERS.has(text) || /^[<{[(].*[>})\]]$/.test(text) || /^(.)\1*$/.test(text);
+  return PLACEHOLDERS.has(text) || /^[<{[(].*[>})\]]$/.test(text);
 }
 
 /** Defaults under what was given, each value of the kind and sign that its default has; unknown names are refused. */
@@ -161,15 +166,18 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (!Object.hasOwn(defaults, name)) problems.push(`${group}.${name}: there is no such option.`);
-    else if (!isLike(filled[name], value)) problems.push(`${group}.${name}: ${expectation(filled[name])}`);
+    else if (!isLike(filled[name], value, group === 'schedule' ? MOST_SCHEDULED : MOST))
+      problems.push(`${group}.${name}: ${expectation(filled[name])}`);
     else filled[name] = value;
   }
   return filled as T;
 }
 
-function isLike(model: unknown, value: unknown): boolean {
-  if (Array.isArray(model)) return Array.isArray(value) && value.length > 0 && value.every((item) => isLike(1, item));
-  if (typeof model === 'number') return Number.isSafeInteger(value) && (value as number) > 0;
+function isLike(model: unknown, value: unknown, most: number): boolean {
+  if (Array.isArray(model))
+    return Array.isArray(value) && value.length > 0 && value.every((item) => isLike(1, item, most));
+  if (typeof model === 'number')
+    return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= most;
   return typeof value === typeof model;
 }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { backoff } from '../common/backoff.js';
+import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
@@ -12,6 +13,10 @@ import { paymentEvent, type EventData, type PaymentEventName } from './payment-e
 /** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
 const LEASE_MARGIN_MS = 15_000;
 
+/** How often an instance says that it still hosts its consumers, and after which silence nobody waits for one. */
+const HEARTBEAT_MS = 60_000;
+const ABSENT_MS = 3_600_000;
+
 /**
  * Hands events to the consumers this instance hosts. An attempt is counted and leased in a transaction of its own
  * before it runs; a durable handler then runs in the transaction that marks its delivery done.
@@ -21,11 +26,13 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new Logger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private consumers: readonly EventConsumer[] = [];
+  private announcedAt = 0;
 
   constructor(
     private readonly store: DeliveryStore,
     private readonly transactions: DestroyableTransaction,
     private readonly random: PaymentRandom,
+    private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
@@ -33,8 +40,14 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   /** Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
-    await this.store.register(consumers);
     this.consumers = consumers;
+    await this.announce();
+    for (const { name, event, waiting } of await this.store.absent(ABSENT_MS)) {
+      this.logger.warn(
+        `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
+          'events still make new ones.',
+      );
+    }
   }
 
   /** Hands over what is due now; resolves with the number of attempts when all have ended. */
@@ -57,11 +70,17 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     if (this.consumers.length === 0) return [];
+    if (this.clock.now().getTime() - this.announcedAt >= HEARTBEAT_MS) await this.announce();
     const { timeLimitMs, maxAttempts } = this.options.deliveries;
     for (const { id, consumer } of await this.store.buryExhausted(maxAttempts)) {
       this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`);
     }
-    return this.store.claim(this.consumers, limit, timeLimitMs + LEASE_MARGIN_MS, this.random.uuid());
+    return this.store.claim(this.consumers, limit, timeLimitMs + LEASE_MARGIN_MS, this.random.uuid(), ABSENT_MS);
+  }
+
+  private async announce(): Promise<void> {
+    this.announcedAt = this.clock.now().getTime();
+    await this.store.register(this.consumers);
   }
 
   async process(delivery: ClaimedDelivery): Promise<void> {
@@ -105,9 +124,10 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const last = delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
-    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
+    if (!(await this.store.fail(delivery, reason, pauseMs))) {
+      this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`);
+    } else if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
     else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`);
-    await this.store.fail(delivery, reason, pauseMs);
   }
 }
 

@@ -24,6 +24,8 @@ export interface DecisionInput {
   readonly judge: Judge;
   /** From this moment on, in epoch milliseconds, an unpaid bill expires. */
   readonly endOfLife: number;
+  /** Until this moment a bill is looked at that a running payment keeps open. */
+  readonly horizon: number;
 }
 
 /** The judge does not keep its contract; the check is repeated, so that nothing is settled on a guess. */
@@ -58,10 +60,18 @@ export function decide(input: DecisionInput): Decision {
   return facts.decision([...rows.values()].filter((row) => row.billId === bill.id));
 }
 
-/** The service lists this bill's payments no more (section 8.2): the list is unknown, and a person has to look. */
-export function decideUnlistable(bill: LockedBill): Decision {
-  const facts = new Facts({ bill, firstPaymentId: null, known: [], listed: [], judge: () => [], endOfLife: Infinity });
-  facts.review('too-many-payments', null);
+/** The bill's list of payments cannot be had, for the reason given: a person has to look. */
+export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
+  const facts = new Facts({
+    bill,
+    firstPaymentId: null,
+    known: [],
+    listed: [],
+    judge: () => [],
+    endOfLife: Infinity,
+    horizon: Infinity,
+  });
+  facts.review(reason, null);
   return facts.decision([]);
 }
 
@@ -88,6 +98,11 @@ function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdi
     }
     return [payment, verdict];
   });
+}
+
+/** An unknown status may be any, so it is not taken for an end. */
+function isRunning({ status }: LedgerPayment): boolean {
+  return status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN';
 }
 
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
@@ -135,7 +150,13 @@ class Facts {
     const detail = {
       billed: { amount: bill.amount, currency: bill.currency },
       ...(payment && {
-        listed: { status: payment.status, amount, amountReceived, currency: payment.currency, billId: payment.billId },
+        listed: {
+          status: payment.statusText ?? payment.status,
+          amount,
+          amountReceived,
+          currency: payment.currency,
+          billId: payment.billId,
+        },
       }),
     };
     this.reviews.push({ id, key, paymentId, reason, detail });
@@ -152,6 +173,7 @@ class Facts {
 
   decision(rows: readonly LedgerPayment[]): Decision {
     const state = this.stateAfter(rows);
+    this.reviewUnfinished(rows, state);
     if (state === 'EXPIRED' && this.input.bill.state === 'OPEN') {
       this.event('bill.expired', this.input.bill.id, () => this.common('bill.expired', this.input.bill.id, state));
     }
@@ -167,6 +189,18 @@ class Facts {
         payload: data(state),
       })),
     };
+  }
+
+  /** What is neither paid nor failed when the bill's time is over is a person's business: money may sit there unseen. */
+  private reviewUnfinished(rows: readonly LedgerPayment[], state: BillState): void {
+    const { bill, endOfLife, horizon } = this.input;
+    const now = bill.now.getTime();
+    if (state !== 'OPEN' || now < endOfLife) return;
+    for (const row of rows) {
+      const listed = { ...row, billId: bill.billId, createdAt: null };
+      if (row.status === 'UNKNOWN') this.review('unknown-status', listed);
+      else if (now >= horizon && isRunning(row)) this.review('unfinished', listed);
+    }
   }
 
   private succeed(payment: ReportedPayment, verdict: Extract<Verdict, { kind: 'succeeded' }>): void {
@@ -189,8 +223,7 @@ class Facts {
   private stateAfter(rows: readonly LedgerPayment[]): BillState {
     const { bill, endOfLife } = this.input;
     if (this.succeeded) return 'PAID';
-    const running = rows.some(({ status }) => status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN');
-    return bill.state === 'OPEN' && !running && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
+    return bill.state === 'OPEN' && !rows.some(isRunning) && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
   }
 
   private event<Name extends PaymentEventName>(

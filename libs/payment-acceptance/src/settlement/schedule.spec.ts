@@ -28,7 +28,7 @@ describe('an open bill', () => {
     const soon = lockedBill({ checks: 300, now: at(3 * DAY - MINUTE) });
     expect(next(soon, 'OPEN', true, schedule)).toBe(3 * DAY);
     const over = lockedBill({ checks: 301, now: at(3 * DAY) });
-    expect(next(over, 'OPEN', true, schedule)).toBe(3 * DAY + 15 * MINUTE);
+    expect(next(over, 'OPEN', true, schedule)).toBe(4 * DAY);
   });
 
   test('a hint neither pushes its schedule back nor uses it up', () => {

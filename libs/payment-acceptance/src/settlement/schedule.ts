@@ -1,12 +1,13 @@
 import type { CheckScheduleOptions } from '../config/options.js';
 import type { BillState } from '../storage/bill.store.js';
-import type { LockedBill } from '../storage/settlement.store.js';
+import type { ClaimedBill, LockedBill } from '../storage/settlement.store.js';
 
 type Schedule = Readonly<Required<CheckScheduleOptions>>;
 
 /**
  * When a bill is looked at next without a hint; `null` for never again. A check that only answered a hint leaves the
- * schedule as it was, so that hints neither push it back nor use it up.
+ * schedule as it was, so that hints neither push it back nor use it up. A bill that a running payment keeps open beyond
+ * its lifetime is looked at as seldom as an expired one.
  */
 export function nextCheck(bill: LockedBill, state: BillState, scheduled: boolean, options: Schedule): Date | null {
   const now = bill.now.getTime();
@@ -19,14 +20,46 @@ export function nextCheck(bill: LockedBill, state: BillState, scheduled: boolean
     const endedAt = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now) : bill.now;
     return within(now + options.expiredEveryMs, endedAt.getTime() + options.expiredForMs);
   }
-  const step = Math.min(bill.checks + 1, options.openMs.length - 1);
-  const regular = now + (options.openMs[step] ?? options.expiredEveryMs);
   const end = endOfLife(bill, options);
-  return new Date(now < end ? Math.min(regular, end) : regular);
+  if (now >= end) return within(now + options.expiredEveryMs, end + options.expiredForMs);
+  const step = Math.min(bill.checks + 1, options.openMs.length - 1);
+  return new Date(Math.min(now + (options.openMs[step] ?? options.expiredEveryMs), end));
+}
+
+/** What follows from a check that got no answer. */
+export interface AfterFailure {
+  /** The bill's new place in the schedule; `null` for none, `undefined` where it stays. */
+  readonly nextCheckAt: Date | null | undefined;
+  /** Its time is over without an answer: a person has to look. */
+  readonly review: boolean;
+  /** The bill is followed no longer, so its hints are not waited for either. */
+  readonly giveUp: boolean;
+}
+
+/**
+ * A failing check is repeated after the pause while the bill is young; later no more often than one that succeeds, and
+ * not beyond the time for which the bill is followed.
+ */
+export function afterFailure(claim: ClaimedBill, pauseMs: number, options: Schedule): AfterFailure {
+  const now = claim.now.getTime();
+  const end = endOfLife(claim, options);
+  const { every, until } = {
+    OPEN: { every: now < end ? 0 : options.expiredEveryMs, until: end + options.expiredForMs },
+    PAID: { every: options.paidEveryMs, until: (claim.paidAt ?? claim.openedAt).getTime() + options.paidForMs },
+    EXPIRED: {
+      every: options.expiredEveryMs,
+      until: (claim.endedAt ?? claim.openedAt).getTime() + options.expiredForMs,
+    },
+  }[claim.state as 'OPEN' | 'PAID' | 'EXPIRED'];
+  return {
+    nextCheckAt: claim.scheduled ? within(now + Math.max(pauseMs, every), until) : undefined,
+    review: claim.state === 'OPEN' && now >= end,
+    giveUp: now > until,
+  };
 }
 
 /** From this moment on an unpaid bill without a running payment is expired. */
-export function endOfLife(bill: LockedBill, options: Schedule): number {
+export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: Schedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }
 

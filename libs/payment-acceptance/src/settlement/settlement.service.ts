@@ -31,13 +31,24 @@ export class SettlementService {
     return this.locked(claim, async (manager, bill, firstPaymentId) => {
       const ids = listed.map(({ paymentId }) => paymentId);
       const known = await this.store.payments(manager, bill, ids);
-      return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: endOfLife(bill, schedule) });
+      const end = endOfLife(bill, schedule);
+      const horizon = end + schedule.expiredForMs - schedule.expiredEveryMs;
+      return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: end, horizon });
     });
   }
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
   reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
-    return this.locked(claim, (_manager, bill) => Promise.resolve(decideUnlistable(bill)));
+    return this.locked(claim, (_manager, bill) => Promise.resolve(decideUnlistable(bill, 'too-many-payments')));
+  }
+
+  /** Opens a review of a bill that could not be checked until its time was over. The check itself stays failed. */
+  async reviewUncheckable(claim: ClaimedBill): Promise<void> {
+    await this.store.transaction(async (manager) => {
+      await this.bills.lockOrder(manager, claim.shop, claim.orderId);
+      const bill = await this.store.lockBill(manager, claim.id, claim.token);
+      if (bill) await this.writeFacts(manager, bill, decideUnlistable(bill, 'uncheckable'));
+    });
   }
 
   /** Locks order, then bill; decides under the locks; writes all of the decision. */
@@ -56,17 +67,21 @@ export class SettlementService {
   }
 
   private async write(manager: EntityManager, claim: ClaimedBill, bill: LockedBill, decision: Decision): Promise<void> {
-    for (const payment of decision.payments) await this.store.writePayment(manager, bill.shop, payment);
-    if (decision.firstPaymentId !== null) await this.store.markOrderPaid(manager, bill, decision.firstPaymentId);
-    for (const review of decision.reviews) await this.store.addReview(manager, bill, review);
-    for (const event of decision.events) await this.addEvent(manager, bill, event);
+    await this.writeFacts(manager, bill, decision);
     await this.store.finishCheck(manager, bill, {
       state: decision.state,
       nextCheckAt: nextCheck(bill, decision.state, claim.scheduled, this.options.schedule),
       scheduled: claim.scheduled,
       minGapMs: this.options.schedule.minGapMs,
     });
-    await this.store.consumeHints(manager, claim.hints);
+    await this.store.consumeHints(claim.hints, manager);
+  }
+
+  private async writeFacts(manager: EntityManager, bill: LockedBill, decision: Decision): Promise<void> {
+    for (const payment of decision.payments) await this.store.writePayment(manager, bill.shop, payment);
+    if (decision.firstPaymentId !== null) await this.store.markOrderPaid(manager, bill, decision.firstPaymentId);
+    for (const review of decision.reviews) await this.store.addReview(manager, bill, review);
+    for (const event of decision.events) await this.addEvent(manager, bill, event);
   }
 
   private async addEvent(manager: EntityManager, bill: LockedBill, event: NewEvent): Promise<void> {

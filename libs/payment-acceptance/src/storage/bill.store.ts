@@ -130,14 +130,18 @@ export class BillStore {
     );
   }
 
-  /** Ends a creation that made no bill (`REJECTED`) or that may have made one (`UNKNOWN`). */
-  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = $2, failure = $3, lease_until = NULL, ended_at = now()
-       WHERE id = $1 AND state = 'CREATING'`,
-      [id, state, failure],
+  /**
+   * Ends a creation that made no bill (`REJECTED`) or that may have made one (`UNKNOWN`); `false` where its own answer
+   * came first.
+   */
+  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<boolean> {
+    const closed = await this.database.query(
+      `UPDATE payment_acceptance.bill SET state = $3, failure = $4, lease_until = NULL, ended_at = ${NOW}
+       WHERE id = $2 AND state = 'CREATING' RETURNING id`,
+      [this.database.offsetMs, id, state, failure],
       manager,
     );
+    return closed.length === 1;
   }
 
   /** Gives up creations whose process never came back. */
@@ -145,7 +149,8 @@ export class BillStore {
     return this.many(
       `UPDATE payment_acceptance.bill
        SET state = 'UNKNOWN', failure = 'The process ended before the answer came.', lease_until = NULL, ended_at = ${NOW}
-       WHERE state = 'CREATING' AND lease_until < ${NOW} RETURNING ${BILL}`,
+       WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${NOW}
+         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${BILL}`,
       [this.database.offsetMs],
     );
   }
@@ -159,20 +164,22 @@ export class BillStore {
     );
   }
 
-  async latestOfOrder(shop: string, orderId: string, manager?: EntityManager): Promise<BillRecord | undefined> {
+  /** The order's latest bill that the service knows; else its latest intent. */
+  async latestOfOrder(shop: string, orderId: string): Promise<BillRecord | undefined> {
     return this.one(
-      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt DESC LIMIT 1`,
+      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3
+       ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
       [this.database.offsetMs, shop, orderId],
-      manager,
     );
   }
 
-  async ofOrder(shop: string, orderId: string): Promise<BillRecord[]> {
-    return this.many(`SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`, [
-      this.database.offsetMs,
-      shop,
-      orderId,
-    ]);
+  /** Every bill of the order, first attempt first. */
+  async ofOrder(shop: string, orderId: string, manager?: EntityManager): Promise<BillRecord[]> {
+    return this.many(
+      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`,
+      [this.database.offsetMs, shop, orderId],
+      manager,
+    );
   }
 
   /** By the id of our intent. */

@@ -54,7 +54,8 @@ export class CallbackStore {
          $12::text AS custom) v
        LEFT JOIN payment_acceptance.bill b ON ${bill}
        WHERE b.id IS NOT NULL OR $14::int > (SELECT count(*) FROM (
-         SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL LIMIT $14::int) waiting)
+         SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
+         LIMIT $14::int) waiting)
        RETURNING bill_id AS "billId"`,
       [
         this.database.offsetMs,
@@ -77,6 +78,16 @@ export class CallbackStore {
     if (!row) return 'full';
     if (row.billId !== null) return 'matched';
     return (await this.linkLate(callback.id)) ? 'matched' : 'unmatched';
+  }
+
+  /** Gives up waiting for the bills of postbacks that came long ago: they make room, and stay recorded. */
+  async retireUnmatched(afterMs: number): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW}
+       WHERE id IN (SELECT id FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL
+         AND received_at < ${NOW} - $2::double precision * interval '1 millisecond' LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
+      [this.database.offsetMs, afterMs],
+    );
   }
 
   /**

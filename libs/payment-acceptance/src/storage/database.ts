@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { UnsupportedDataSourceError } from './storage.errors.js';
 
@@ -22,11 +22,18 @@ export function instant(text: string | null): Date | null {
   return text === null ? null : new Date(Number(text));
 }
 
+/** Whether the error says that a row with the same unique key exists already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code === '23505';
+}
+
 /**
  * The host's data source, as our statements use it. Every value that matters is selected as text, so that type parsers
  * of the host (numeric as a float, say) never touch it.
  */
 export class Database {
+  private readCommitted: boolean | undefined;
+
   constructor(
     readonly dataSource: DataSource,
     private readonly clock: PaymentClock,
@@ -51,8 +58,26 @@ export class Database {
     return rows as Row[];
   }
 
+  /**
+   * One statement at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has
+   * just taken, where a stricter level would fail.
+   */
+  async claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+    this.readCommitted ??= await this.isReadCommitted();
+    if (this.readCommitted) return this.query<Row>(sql, parameters);
+    return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
+  }
+
   /** One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. */
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.dataSource.transaction('READ COMMITTED', work);
+  }
+
+  private async isReadCommitted(): Promise<boolean> {
+    const [row] = await this.query<{ level: string }>(
+      `SELECT current_setting('default_transaction_isolation') AS level`,
+      [],
+    );
+    return row?.level === 'read committed';
   }
 }

@@ -26,7 +26,10 @@ export interface ClaimedDelivery {
 export class DeliveryStore {
   constructor(private readonly database: Database) {}
 
-  /** Makes the consumers known: from its commit on, every settlement of any instance creates their deliveries. */
+  /**
+   * Makes the consumers known: from its commit on, every settlement of any instance creates their deliveries. Called
+   * again and again while they are hosted: what nobody hosts any more holds nothing back.
+   */
   async register(consumers: readonly HostedConsumer[]): Promise<void> {
     for (const consumer of consumers) {
       await this.database.query(
@@ -40,28 +43,40 @@ export class DeliveryStore {
 
   /**
    * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
-   * pending delivery is eligible, so they go in settlement order.
+   * pending delivery is eligible, so they go in settlement order. Earlier ones that nobody has hosted for `absentMs`
+   * hold nothing back: they may wait for ever.
    */
   async claim(
     hosted: readonly HostedConsumer[],
     limit: number,
     leaseMs: number,
     token: string,
+    absentMs: number,
   ): Promise<ClaimedDelivery[]> {
-    return this.database.query<ClaimedDelivery>(
+    return this.database.claim<ClaimedDelivery>(
       `WITH due AS (
-         SELECT d.id FROM payment_acceptance.delivery d
-         JOIN unnest($4::text[], $5::text[]) AS hosted (consumer, event_name) USING (consumer, event_name)
+         SELECT d.id FROM unnest($4::text[], $5::text[]) AS hosted (consumer, event_name)
+         JOIN payment_acceptance.delivery d USING (consumer, event_name)
          WHERE d.state = 'PENDING' AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW})
-           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-             AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer AND earlier.seq < d.seq)
+           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
+             JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
+             WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
+               AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $7::double precision * interval '1 millisecond')
          ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED
        )
        UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
        FROM due, payment_acceptance.event e WHERE d.id = due.id AND e.id = d.event_id
        RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
          d.attempts AS attempt, e.payload::text AS payload`,
-      [this.database.offsetMs, leaseMs, limit, hosted.map(({ name }) => name), hosted.map(({ event }) => event), token],
+      [
+        this.database.offsetMs,
+        leaseMs,
+        limit,
+        hosted.map(({ name }) => name),
+        hosted.map(({ event }) => event),
+        token,
+        absentMs,
+      ],
     );
   }
 
@@ -70,7 +85,9 @@ export class DeliveryStore {
     return this.database.query(
       `UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
          last_error = coalesce(last_error, 'The process ended during the last attempt.')
-       WHERE state = 'PENDING' AND attempts >= $2 AND lease_until < ${NOW} RETURNING id::text AS id, consumer`,
+       WHERE id IN (SELECT id FROM payment_acceptance.delivery
+         WHERE state = 'PENDING' AND attempts >= $2 AND lease_until < ${NOW} LIMIT 100 FOR UPDATE SKIP LOCKED)
+       RETURNING id::text AS id, consumer`,
       [this.database.offsetMs, maxAttempts],
     );
   }
@@ -97,15 +114,28 @@ export class DeliveryStore {
     return rows.length === 1;
   }
 
-  /** Puts the delivery off, or, with no pause, makes it a dead letter. */
-  async fail(delivery: ClaimedDelivery, error: string, pauseMs: number | null): Promise<void> {
-    await this.database.query(
+  /** Puts the delivery off, or, with no pause, makes it a dead letter; `false` if the token was replaced, or it is done. */
+  async fail(delivery: ClaimedDelivery, error: string, pauseMs: number | null): Promise<boolean> {
+    const failed = await this.database.query(
       `UPDATE payment_acceptance.delivery SET last_error = $5, lease_token = NULL, lease_until = NULL,
          state = CASE WHEN $2::int IS NULL THEN 'DEAD' ELSE 'PENDING' END,
          due_at = CASE WHEN $2::int IS NULL THEN due_at ELSE ${inMs('$2::int')} END,
          ended_at = CASE WHEN $2::int IS NULL THEN ${NOW} END
-       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING'`,
+       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING' RETURNING id`,
       [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
+    );
+    return failed.length === 1;
+  }
+
+  /** Consumers that no instance has hosted for a while, with what waits for them. */
+  async absent(afterMs: number): Promise<{ name: string; event: string; waiting: number }[]> {
+    return this.database.query(
+      `SELECT c.name, c.event_name AS event, (SELECT count(*)::int FROM (
+           SELECT 1 FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name
+             AND d.event_name = c.event_name LIMIT 10000) waiting) AS waiting
+       FROM payment_acceptance.consumer c
+       WHERE c.last_seen_at < ${NOW} - $2::double precision * interval '1 millisecond' ORDER BY 1, 2`,
+      [this.database.offsetMs, afterMs],
     );
   }
 }

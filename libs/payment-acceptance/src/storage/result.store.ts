@@ -7,18 +7,18 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * `paid` once settled so; `failed` when every payment has failed and no callback still waits for its check; else
+   * `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed and no callback still waits for its check; else
    * `pending`.
    */
   async ofBill(id: string): Promise<'paid' | 'failed' | 'pending'> {
     const [row] = await this.database.query<{ result: 'paid' | 'failed' | 'pending' }>(
       `SELECT CASE
-         WHEN b.state = 'PAID' THEN 'paid'
+         WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND c.pending) THEN 'pending'
          WHEN (SELECT coalesce(bool_and(p.verdict = 'failed'), false) FROM payment_acceptance.payment p
                WHERE p.bill_id = b.id) THEN 'failed'
          ELSE 'pending' END AS result
-       FROM payment_acceptance.bill b WHERE b.id = $1`,
+       FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id) WHERE b.id = $1`,
       [id],
     );
     return row?.result ?? 'pending';

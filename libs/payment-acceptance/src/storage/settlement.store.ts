@@ -15,6 +15,12 @@ export interface ClaimedBill {
   /** Due by its schedule, not only hinted at. */
   readonly scheduled: boolean;
   readonly failedChecks: number;
+  readonly state: BillState;
+  readonly openedAt: Date;
+  readonly paidAt: Date | null;
+  readonly endedAt: Date | null;
+  /** The database's clock at the claim. */
+  readonly now: Date;
   /** The callbacks that the coming check answers: those committed before it was asked. */
   readonly hints: readonly string[];
 }
@@ -53,6 +59,8 @@ export interface LedgerPayment {
   readonly currency: string | null;
   readonly fromCard: string | null;
   readonly createdAtText: string | null;
+  /** `status` as the service sent it. */
+  readonly statusText: string | null;
   readonly verdict: Verdict['kind'];
 }
 
@@ -79,6 +87,7 @@ export interface BillChange {
 }
 
 type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
+type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
 type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
 
 const HINTS_PER_CLAIM = 5_000;
@@ -93,12 +102,12 @@ export class SettlementStore {
   }
 
   /**
-   * Leases due bills: hinted and scheduled ones in turns, so that neither starves the other. A fresh token makes every
+   * Leases due bills: hinted and scheduled ones in turns, by lot where only one can go, so that neither starves the other. A fresh token makes every
    * answer to an earlier claim stale.
    */
   async claim(limit: number, leaseMs: number, token: string): Promise<ClaimedBill[]> {
     const free = `(b.lease_until IS NULL OR b.lease_until < ${NOW}) AND b.check_after <= ${NOW}`;
-    const bills = await this.database.query<Omit<ClaimedBill, 'hints'>>(
+    const bills = await this.database.claim<Claimed>(
       `WITH scheduled AS (
          SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
          WHERE b.next_check_at <= ${NOW} AND b.service_bill_id IS NOT NULL AND ${free} ORDER BY b.next_check_at LIMIT $3
@@ -112,12 +121,14 @@ export class SettlementStore {
          SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
        ), taken AS (
          SELECT b.id, b.next_check_at <= ${NOW} AS scheduled FROM payment_acceptance.bill b JOIN due USING (id)
-         WHERE ${free} ORDER BY due.turn LIMIT $3 FOR UPDATE OF b SKIP LOCKED
+         WHERE ${free} ORDER BY due.turn, md5(b.id::text || $4::text) LIMIT $3 FOR UPDATE OF b SKIP LOCKED
        )
-       UPDATE payment_acceptance.bill b SET lease_token = $4, lease_until = ${inMs('$2')}
+       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}
        FROM taken WHERE b.id = taken.id
        RETURNING b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
-         coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks"`,
+         coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks", b.state,
+         ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
+         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now`,
       [this.database.offsetMs, leaseMs, limit, token],
     );
     if (bills.length === 0) return [];
@@ -126,7 +137,14 @@ export class SettlementStore {
        WHERE pending AND bill_id = ANY($1::uuid[]) LIMIT $2`,
       [bills.map(({ id }) => id), HINTS_PER_CLAIM],
     );
-    return bills.map((bill) => ({ ...bill, hints: hints.filter((h) => h.billId === bill.id).map((h) => h.id) }));
+    return bills.map((bill) => ({
+      ...bill,
+      openedAt: instant(bill.openedAt),
+      paidAt: instant(bill.paidAt),
+      endedAt: instant(bill.endedAt),
+      now: instant(bill.now),
+      hints: hints.filter(({ billId }) => billId === bill.id).map(({ id }) => id),
+    }));
   }
 
   /** Locks the bill if the claim still holds; `undefined` makes the answer stale. The order must be locked before. */
@@ -157,7 +175,7 @@ export class SettlementStore {
     return this.database.query<LedgerPayment>(
       `SELECT payment_id AS "paymentId", bill_id AS "billId", status, amount::text AS amount,
          amount_received::text AS "amountReceived", commission::text AS commission, currency, from_card AS "fromCard",
-         service_created_at AS "createdAtText", verdict
+         service_created_at AS "createdAtText", service_status AS "statusText", verdict
        FROM payment_acceptance.payment WHERE bill_id = $1 OR (shop = $2 AND payment_id = ANY($3))`,
       [bill.id, bill.shop, paymentIds],
       manager,
@@ -167,11 +185,11 @@ export class SettlementStore {
   async writePayment(manager: EntityManager, shop: string, payment: LedgerPayment): Promise<void> {
     await this.database.query(
       `INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-         currency, from_card, service_created_at, verdict, first_seen_at, changed_at)
-       VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${NOW}, ${NOW})
+         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+       VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${NOW}, ${NOW})
        ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
          amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
-         from_card = excluded.from_card, verdict = excluded.verdict, changed_at = excluded.changed_at`,
+         from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict, changed_at = excluded.changed_at`,
       [
         this.database.offsetMs,
         shop,
@@ -184,6 +202,7 @@ export class SettlementStore {
         payment.currency,
         payment.fromCard,
         payment.createdAtText,
+        payment.statusText,
         payment.verdict,
       ],
       manager,
@@ -261,7 +280,7 @@ export class SettlementStore {
   }
 
   /** The callbacks have had their check. Later ones stay pending, and cause another. */
-  async consumeHints(manager: EntityManager, hints: readonly string[]): Promise<void> {
+  async consumeHints(hints: readonly string[], manager?: EntityManager): Promise<void> {
     if (hints.length === 0) return;
     await this.database.query(
       `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW} WHERE id = ANY($2::uuid[])`,
@@ -270,14 +289,30 @@ export class SettlementStore {
     );
   }
 
-  /** Ends a check without an answer. The bill comes again after the pause, its hints still pending. */
-  async failCheck(claim: ClaimedBill, pauseMs: number, error: string): Promise<void> {
+  /**
+   * Ends a check without an answer. The bill comes again after the pause, its hints still pending; `nextCheckAt` is its
+   * new place in the schedule, `undefined` where that stays as it is.
+   */
+  async failCheck(
+    claim: ClaimedBill,
+    pauseMs: number,
+    nextCheckAt: Date | null | undefined,
+    error: string,
+  ): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
          check_after = ${inMs('$2')}, last_check_error = $5,
-         next_check_at = CASE WHEN next_check_at <= ${NOW} THEN ${inMs('$2')} ELSE next_check_at END
+         next_check_at = CASE WHEN $6 THEN to_timestamp($7::double precision / 1000) ELSE next_check_at END
        WHERE id = $3 AND lease_token = $4`,
-      [this.database.offsetMs, pauseMs, claim.id, claim.token, error],
+      [
+        this.database.offsetMs,
+        pauseMs,
+        claim.id,
+        claim.token,
+        error,
+        nextCheckAt !== undefined,
+        nextCheckAt?.getTime() ?? null,
+      ],
     );
   }
 

@@ -16,6 +16,18 @@ export class UnsupportedDataSourceError extends PaymentAcceptanceError {
   }
 }
 
+/** The driver's connections cannot be ended at once, so a handler that outlives its time limit could still commit. */
+export class UndestroyableConnectionError extends PaymentAcceptanceError {
+  readonly code = 'undestroyable-connection';
+
+  constructor() {
+    super(
+      'PaymentAcceptanceModule needs the JavaScript client of "pg", whose connections it can end at once. TypeORM takes ' +
+        'pg-native wherever it is installed: uninstall it, or run this instance with role: "callbacks".',
+    );
+  }
+}
+
 /** The module's tables are behind this release, and the option `migrations` forbids changing them at start. */
 export class SchemaBehindError extends PaymentAcceptanceError {
   readonly code = 'schema-behind';

@@ -65,6 +65,7 @@ export const initial: Migration = {
       currency text,
       from_card text,
       service_created_at text,
+      service_status text,
       verdict text NOT NULL CHECK (verdict IN ('pending', 'failed', 'succeeded', 'review')),
       first_seen_at timestamptz NOT NULL,
       changed_at timestamptz NOT NULL,
@@ -125,7 +126,8 @@ export const initial: Migration = {
       ended_at timestamptz,
       UNIQUE (event_id, consumer)
     )`,
-    `CREATE INDEX delivery_due ON payment_acceptance.delivery (due_at, seq) WHERE state = 'PENDING'`,
+    `CREATE INDEX delivery_due ON payment_acceptance.delivery (consumer, event_name, due_at, seq)
+      WHERE state = 'PENDING'`,
     `CREATE INDEX delivery_order ON payment_acceptance.delivery (bill_id, consumer, seq) WHERE state = 'PENDING'`,
     `CREATE INDEX delivery_dead ON payment_acceptance.delivery (consumer, seq) WHERE state = 'DEAD'`,
     `CREATE TABLE payment_acceptance.review (

@@ -1,0 +1,111 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { EffectWriter } from '../support/orders.js';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let bed: Bed;
+afterEach(() => bed.close());
+
+const checks = () => bed.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
+
+/** Lets the time pass in steps; gives how many checks were made. */
+async function pass(totalMs: number, stepMs: number): Promise<number> {
+  const before = checks();
+  for (let passed = 0; passed < totalMs; passed += stepMs) {
+    bed.clock.advance(stepMs);
+    await bed.settle();
+  }
+  return checks() - before;
+}
+
+describe('checks that fail', () => {
+  test('a paid bill is asked about no more often than when it works, and not beyond its time', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'purged', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+    expect(await pass(DAY, 30 * MINUTE)).toBeLessThanOrEqual(4);
+    await pass(7 * DAY, 12 * 60 * MINUTE);
+    expect(await pass(5 * DAY, 12 * 60 * MINUTE)).toBe(0);
+    expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
+  });
+
+  test('an open bill that can never be checked becomes a review at the end of its life, and ends', async () => {
+    bed = await startBed();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'banned', amount: '10' });
+    await bed.sandbox.setFaults({ requests: { merchantBanned: 1 } });
+    await pass(4 * DAY, 2 * 60 * MINUTE);
+    const { bills, reviews } = await bed.host.ledger();
+    expect(bills).toMatchObject([{ state: 'OPEN', lastCheckError: expect.stringContaining('merchant_banned') }]);
+    expect(reviews).toMatchObject([{ billId, reason: 'uncheckable', state: 'OPEN' }]);
+    expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
+    await pass(30 * DAY, DAY);
+    expect(await pass(5 * DAY, DAY)).toBe(0);
+    expect((await bed.host.ledger()).reviews.length).toBe(1);
+  });
+
+  test('the service is down for hours: checks back off, and all settles when it returns', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'down', amount: '10' });
+    await bed.sandbox.setFaults({ requests: { status500: 1 } });
+    await bed.sandbox.pay(billId);
+    expect(await pass(6 * 60 * MINUTE, MINUTE)).toBeLessThan(60);
+    await bed.sandbox.clearFaults();
+    await pass(10 * MINUTE, MINUTE);
+    expect(await bed.effects()).toMatchObject([{ orderId: 'down' }]);
+  });
+
+  test('Retry-After is kept', async () => {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      if (request.method === 'POST') {
+        response.end('{"success":"true","bill_id":"b-1","link_page_url":"http://127.0.0.1/transfer/b-1"}');
+        return;
+      }
+      asked += 1;
+      response.writeHead(429, { 'retry-after': '3600' }).end('{"message":"slow down"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    bed = await startBed({ options: { shops: moduleOptions(url).shops } });
+    await bed.host.payments.createBill({ orderId: 'slow', amount: '10' });
+    await pass(59 * MINUTE, MINUTE);
+    expect(asked).toBe(1);
+    await pass(3 * MINUTE, MINUTE);
+    expect(asked).toBe(2);
+    server.close();
+  });
+
+  test('a payment that stays NEW keeps its bill open, seldom looked at, and ends as a review', async () => {
+    bed = await startBed();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
+    await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
+    await pass(4 * DAY, 15 * MINUTE);
+    expect(await pass(3 * DAY, 15 * MINUTE)).toBeLessThanOrEqual(3);
+    await pass(30 * DAY, DAY);
+    const { bills, reviews } = await bed.host.ledger();
+    expect(bills).toMatchObject([{ state: 'OPEN', nextCheckAt: null }]);
+    expect(reviews).toMatchObject([{ billId, reason: 'unfinished', state: 'OPEN' }]);
+  });
+
+  test('where only one can go, neither a hinted bill nor a scheduled one waits for all of the others', async () => {
+    bed = await startBed({ options: { confirmer: { concurrency: 1 } } });
+    for (let bill = 0; bill < 40; bill += 1) {
+      await bed.host.payments.createBill({ orderId: `due-${bill}`, amount: '1' });
+    }
+    bed.clock.advance(30_000);
+    const { billId } = await bed.host.payments.createBill({ orderId: 'hinted', amount: '1' });
+    bed.clock.advance(45_000);
+    await bed.sandbox.forge(billId);
+    await bed.sandbox.settled();
+    for (let round = 0; round < 30; round += 1) await bed.host.confirmer.runOnce();
+    const asked = bed.sandbox.requests.filter(({ operation }) => operation === 'payments').map((r) => r.billId);
+    expect(asked).toContain(billId);
+    expect(new Set(asked).size).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ApplicationStoppingError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
+
+let bed: Bed;
+let answer: { status: number; body: string };
+let server: Server;
+let odd: Instance;
+beforeAll(async () => {
+  bed = await startBed();
+  server = createServer((_request, response) => {
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  odd = await bed.start({ options: { shops: moduleOptions(url).shops } });
+});
+afterAll(async () => {
+  await bed.close();
+  server.close();
+});
+
+const create = (instance: Instance, orderId: string, amount = '10') =>
+  instance.payments.createBill({ orderId, amount });
+const failing = (instance: Instance, orderId: string): Promise<unknown> =>
+  create(instance, orderId).catch((error: unknown) => error);
+const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
+const link = { link_url: 'https://pay.example/link/1', link_page_url: 'https://pay.example/transfer/1' };
+
+describe('creating a bill while things fail', () => {
+  test("the service's answer survives a database that is away for a moment", async () => {
+    // Fails twice: a sequence goes on although its transaction is rolled back.
+    await bed.host.dataSource.query(`
+      CREATE SEQUENCE failures;
+      CREATE FUNCTION fail_twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('failures') <= 2 THEN RAISE EXCEPTION 'the disk is full'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER fail_twice BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
+        WHEN (NEW.state = 'OPEN' AND NEW.order_id = 'away') EXECUTE FUNCTION fail_twice()`);
+    expect((await create(bed.host, 'away')).billId).toBeTruthy();
+    expect(await billsOf('away')).toMatchObject([{ state: 'OPEN' }]);
+  });
+
+  test('a bill_id that is that of another bill is an unknown outcome which says so', async () => {
+    answer = { status: 200, body: JSON.stringify({ success: 'true', bill_id: 'twin', ...link }) };
+    await create(odd, 'twin-1');
+    const error = await failing(odd, 'twin-2');
+    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    expect(error).toMatchObject({ billId: 'twin', cause: { code: 'answer-not-understood' } });
+    expect(await billsOf('twin-2')).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringContaining('twin') }]);
+  });
+
+  test('a refusal whose message has a NUL and half a surrogate pair is a refusal all the same', async () => {
+    answer = { status: 400, body: JSON.stringify({ message: 'bad\u0000field \ud800' }) };
+    const error = await failing(odd, 'nul');
+    expect(error).toBeInstanceOf(RequestRefusedError);
+    expect(error).toMatchObject({ messageKey: 'bad field \ufffd' });
+    expect(await billsOf('nul')).toMatchObject([{ state: 'REJECTED' }]);
+  });
+
+  test('an open bill is returned although a later attempt was refused', async () => {
+    const first = await create(bed.host, 'kept-open');
+    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    const again = bed.host.payments.createBill({ orderId: 'kept-open', amount: '11' }, { newAttempt: true });
+    await expect(again).rejects.toMatchObject({ code: 'unauthenticated' });
+    await bed.sandbox.clearFaults();
+    expect(await create(bed.host, 'kept-open')).toEqual(first);
+  });
+
+  test('shutting down: a creation under way ends and is stored, none begins any more', async () => {
+    const leaving = await bed.start();
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = create(leaving, 'leaving');
+    await hold.reached();
+    const closing = leaving.app.close();
+    hold.release();
+    expect((await creating).billId).toBeTruthy();
+    await closing;
+    await expect(create(leaving, 'too-late')).rejects.toBeInstanceOf(ApplicationStoppingError);
+    expect(await billsOf('leaving')).toMatchObject([{ state: 'OPEN' }]);
+  });
+});

@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { OnPaymentFailed, OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
+import { Effect, startBed, type Bed } from '../support/bed.js';
+
+let bed: Bed;
+afterEach(() => bed.close());
+
+@Injectable()
+class Both {
+  @OnPaymentFailed({ consumer: 'orders' })
+  failed(): Promise<void> {
+    return Promise.reject(new Error('not in this release'));
+  }
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  succeeded(): Promise<void> {
+    return Promise.reject(new Error('not in this release'));
+  }
+}
+
+@Injectable()
+class OnlySuccess {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async succeeded(
+    { name, paymentId, orderId }: { name: string; paymentId: string; orderId: string },
+    { manager }: PaymentEventContext,
+  ) {
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+}
+
+describe('deliveries while things change', () => {
+  test('a handler that a release has removed holds the others back for an hour, not for ever', async () => {
+    bed = await startBed({ providers: [Both] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'removed', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    const next = await bed.start({ providers: [OnlySuccess] });
+    expect(await next.deliveries.runOnce()).toBe(0);
+    bed.clock.advance(3_600_001);
+    expect(await next.deliveries.runOnce()).toBe(1);
+    expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded' }]);
+    const { events } = await bed.host.ledger();
+    expect(events.find(({ name }) => name === 'payment.failed')!.deliveries).toMatchObject([{ state: 'PENDING' }]);
+  });
+
+  test('an instance that is frozen inside a last attempt does not stop the others', async () => {
+    bed = await startBed({ providers: [OnlySuccess], options: { deliveries: { maxAttempts: 1 } } });
+    for (const orderId of ['frozen', 'free']) {
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      await bed.host.confirmer.runOnce();
+      if (orderId === 'free') break;
+      await bed.host.dataSource.query(
+        `UPDATE payment_acceptance.delivery SET attempts = 1, lease_until = now(), lease_token = gen_random_uuid()`,
+      );
+    }
+    const frozen = bed.host.dataSource.createQueryRunner();
+    await frozen.startTransaction();
+    await frozen.query(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts = 1 FOR UPDATE`);
+    expect(await bed.host.deliveries.runOnce()).toBe(1);
+    expect(await bed.effects()).toMatchObject([{ orderId: 'free' }]);
+    await frozen.rollbackTransaction();
+    await frozen.release();
+    expect(await bed.host.deliveries.runOnce()).toBe(0);
+    const states = (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
+    expect(states.sort()).toEqual(['DEAD', 'DONE']);
+  });
+
+  test('a connection that was destroyed is not handed to anybody else', async () => {
+    @Injectable()
+    class Slow {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+        await manager.query('SELECT pg_sleep(60)');
+      }
+    }
+    bed = await startBed({ providers: [Slow], options: { deliveries: { timeLimitMs: 150, maxAttempts: 8 } } });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'destroyed', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    for (let attempt = 1; attempt <= 6; attempt += 1) {
+      const { attempts, lastError } = (await bed.host.ledger()).events[0]!.deliveries[0]!;
+      expect([attempts, lastError]).toEqual([attempt, expect.stringContaining('did not end within 150 ms')]);
+      await Promise.all(Array.from({ length: 10 }, () => bed.host.dataSource.query('SELECT 1')));
+      bed.clock.advance(600_000);
+      await bed.host.deliveries.runOnce();
+    }
+  });
+});
