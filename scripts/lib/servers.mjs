@@ -10,6 +10,9 @@ export const sandboxPort = () => portFrom('SANDBOX_PORT', 4010);
 /** The port of a server that another command runs: read, not tried. */
 export const otherPort = (variable, defaultPort) => Number(process.env[variable] || defaultPort);
 
+/** The command says where the servers are, once they answer. */
+const QUIET = { ANNOUNCE: 'no' };
+
 export const address = (port) => `http://${host}:${port}`;
 
 export async function startSandbox({
@@ -17,7 +20,7 @@ export async function startSandbox({
   shopPort,
   data = process.env.SANDBOX_DATA || path.join(dataFolder, 'sandbox'),
 }) {
-  const env = { SANDBOX_PORT: String(port), SHOP_PORT: String(shopPort), SANDBOX_DATA: data };
+  const env = { ...QUIET, SANDBOX_PORT: String(port), SHOP_PORT: String(shopPort), SANDBOX_DATA: data };
   const sandbox = startNode('sandbox', ['dist/apps/sandbox/main.js'], { env });
   await waitUntilAnswers(sandbox, address(port));
   return sandbox;
@@ -25,6 +28,7 @@ export async function startSandbox({
 
 export async function startShop({ port, sandboxPort, databaseUrl, sandboxUrl = process.env.SANDBOX_URL }) {
   const env = {
+    ...QUIET,
     SHOP_PORT: String(port),
     SANDBOX_PORT: String(sandboxPort),
     SANDBOX_URL: sandboxUrl || address(sandboxPort),

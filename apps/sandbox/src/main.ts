@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.
   const { url, close } = await startPaymentSandbox({ port, dataDir, shops, processingTime: '500ms', logger: false });
   Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
-  process.stdout.write(`Sandbox: ${url}\n`);
+  if (process.env['ANNOUNCE'] !== 'no') process.stdout.write(`Sandbox: ${url}\n`);
 
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

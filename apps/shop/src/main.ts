@@ -21,7 +21,7 @@ async function bootstrap(): Promise<void> {
     await app.close();
     throw whyNotListening(error, 'SHOP_PORT', port);
   }
-  process.stdout.write(`Shop: http://127.0.0.1:${port}\n`);
+  if (process.env.ANNOUNCE !== 'no') process.stdout.write(`Shop: http://127.0.0.1:${port}\n`);
 }
 
 bootstrap().catch((error: unknown) => {
