@@ -2,6 +2,7 @@ import type { FactoryProvider } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { PaymentClock } from './common/clock.js';
+import { PaymentProbe } from './common/probe.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
 import { Database } from './storage/database.js';
 import { migratePaymentAcceptance, verifySchema } from './storage/migrate.js';
@@ -13,9 +14,9 @@ export const DATA_SOURCE_NAME = Symbol.for('nestjs-payment-acceptance/data-sourc
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
   return {
     provide: Database,
-    inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS],
-    useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions) => {
-      const database = new Database(dataSource, clock);
+    inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
+    useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
+      const database = new Database(dataSource, clock, probe);
       if (options.migrations === 'run') await migratePaymentAcceptance(dataSource);
       else await verifySchema(database);
       return database;

@@ -6,6 +6,7 @@ import { CallbackResponder } from './callbacks/callback.responder.js';
 import { CallbackService } from './callbacks/callback.service.js';
 import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
+import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
 import type { PaymentAcceptanceOptions } from './config/options.js';
 import { resolveOptions } from './config/resolve-options.js';
@@ -30,7 +31,15 @@ import { ResultStore } from './storage/result.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
 
 /** What other packages and another loaded build of this one can inject: a class, and its token that survives both. */
-const PUBLIC = [PaymentAcceptanceService, PaymentOperations, Confirmer, DeliveryWorker, PaymentClock, PaymentRandom];
+const PUBLIC = [
+  PaymentAcceptanceService,
+  PaymentOperations,
+  Confirmer,
+  DeliveryWorker,
+  PaymentClock,
+  PaymentProbe,
+  PaymentRandom,
+];
 
 const aliases: Provider[] = PUBLIC.map((service) => ({
   provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),

@@ -3,6 +3,7 @@ import { HttpService } from '@nestjs/axios';
 import { PaymentClock } from '../common/clock.js';
 import type { DecimalAmount } from '../common/money.js';
 import type { ReportedPayment } from '../common/payment.js';
+import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import {
@@ -62,6 +63,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
+    private readonly probe: PaymentProbe,
   ) {
     this.transport = new Transport(http.axiosRef, options.http);
   }
@@ -135,7 +137,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     if (request.signal?.aborted) throw new RequestAbortedError(details, false);
     let answer: TransportAnswer;
     try {
+      this.probe.reached(`before ${operation}`);
       answer = await this.transport.send(request);
+      this.probe.reached(`after ${operation}`);
     } catch (failure) {
       if (!(failure instanceof TransportFailure)) throw failure;
       if (failure.aborted) throw new RequestAbortedError(details, failure.left);

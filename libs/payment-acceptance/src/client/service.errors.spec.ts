@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { Recorder, type ScriptedAnswer } from '../../../../test/support/recorder.js';
 import { resolved, TOKEN } from '../../../../test/support/units.js';
 import { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { PaymentServiceClient } from './payment-service.client.js';
 import { PaymentServiceError } from './service.errors.js';

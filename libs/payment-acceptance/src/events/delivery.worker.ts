@@ -3,6 +3,7 @@ import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
+import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
@@ -33,6 +34,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     private readonly transactions: DestroyableTransaction,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
+    private readonly probe: PaymentProbe,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
@@ -108,15 +110,20 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private async attempt(consumer: EventConsumer, delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
     const event = revive(delivery.payload);
     if (consumer.kind === 'lease') {
+      this.probe.reached('before listeners');
       await untilAborted(consumer.handle(event, signal), signal);
+      this.probe.reached('after listeners');
       await this.store.complete(delivery);
       return;
     }
     await this.transactions.run(async (manager) => {
       if (!(await this.store.relock(manager, delivery))) return;
+      this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
+      this.probe.reached('after handler');
       if (!(await this.store.complete(delivery, manager))) throw new Error('The delivery was taken over meanwhile.');
     }, signal);
+    this.probe.reached('after COMMIT of a handler');
   }
 
   private async putOff(delivery: ClaimedDelivery, reason: string): Promise<void> {

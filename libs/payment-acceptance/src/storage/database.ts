@@ -1,5 +1,6 @@
 import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
 import { UnsupportedDataSourceError } from './storage.errors.js';
 
 /** SQL for the present moment on the database's clock; `$1` of the statement is `Database.offsetMs`. */
@@ -22,6 +23,13 @@ export function instant(text: string | null): Date | null {
   return text === null ? null : new Date(Number(text));
 }
 
+/** Verb and table of a statement, for the probe. */
+function statementName(sql: string): string {
+  const verb = /\b(INSERT|UPDATE|DELETE|SELECT)\b/.exec(sql)?.[1] ?? sql.slice(0, 20);
+  const written = /(?:INTO|UPDATE)\s+(payment_acceptance\.\w+)/.exec(sql)?.[1];
+  return `${written ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${written ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
+}
+
 /** Whether the error says that a row with the same unique key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code === '23505';
@@ -37,6 +45,7 @@ export class Database {
   constructor(
     readonly dataSource: DataSource,
     private readonly clock: PaymentClock,
+    private readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
     if (dataSource.options.type !== 'postgres') throw new UnsupportedDataSourceError(dataSource.options.type);
   }
@@ -52,7 +61,10 @@ export class Database {
     parameters: unknown[],
     manager: EntityManager = this.dataSource.manager,
   ): Promise<Row[]> {
+    const name = statementName(sql);
+    this.probe.reached(`before ${name}`);
     const result: unknown = await manager.query(sql, parameters);
+    this.probe.reached(`after ${name}`);
     if (!Array.isArray(result)) return [];
     const rows: unknown[] = result.length === 2 && Array.isArray(result[0]) ? result[0] : result;
     return rows as Row[];
@@ -69,8 +81,10 @@ export class Database {
   }
 
   /** One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. */
-  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.dataSource.transaction('READ COMMITTED', work);
+  async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const result = await this.dataSource.transaction('READ COMMITTED', work);
+    this.probe.reached('after COMMIT');
+    return result;
   }
 
   private async isReadCommitted(): Promise<boolean> {
