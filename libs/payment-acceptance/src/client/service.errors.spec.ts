@@ -27,6 +27,7 @@ function clientAt(apiBaseUrl: string) {
     options,
     new PaymentClock(),
     new PaymentRandom(),
+    new PaymentProbe(),
   );
   return { client, shop: options.defaultShop };
 }
