@@ -1,0 +1,140 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import {
+  Catch,
+  ForbiddenException,
+  Injectable,
+  SetMetadata,
+  ValidationPipe,
+  VersioningType,
+  type CallHandler,
+  type CanActivate,
+  type ExceptionFilter,
+  type ExecutionContext,
+  type INestApplication,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { map, type Observable } from 'rxjs';
+import { setCallbacks, startBed, type Bed, type BedOptions } from '../support/bed.js';
+import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
+import { EffectWriter } from '../support/orders.js';
+
+const Public = () => SetMetadata('isPublic', true);
+
+/** The usual global guard: it reads only the handler. */
+class TokenGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+  canActivate(context: ExecutionContext): boolean {
+    if (this.reflector.get<boolean | undefined>('isPublic', context.getHandler())) return true;
+    throw new ForbiddenException('sign in');
+  }
+}
+
+@Injectable()
+class WrappingInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data: unknown) => ({ statusCode: 200, data })));
+  }
+}
+
+@Catch()
+class TeapotFilter implements ExceptionFilter {
+  catch(_error: unknown, host: Parameters<ExceptionFilter['catch']>[1]): void {
+    const response = host.switchToHttp().getResponse<{ status(code: number): { send(body: string): void } }>();
+    response.status(418).send('teapot');
+  }
+}
+
+const strictPipe = new ValidationPipe({
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  transform: true,
+  forbidUnknownValues: true,
+});
+
+type Host = [string, (app: INestApplication) => void, string, BedOptions['extras']];
+const publicRoutes: BedOptions['extras'] = { routes: { path: '/payments/', decorators: [Public()] } };
+
+/** What a host may have on globally; then what stands before the routes. */
+const HOSTS: Host[] = [
+  ['a strict ValidationPipe', (app) => app.useGlobalPipes(strictPipe), '', {}],
+  ['a global prefix', (app) => app.setGlobalPrefix('api'), '/api', {}],
+  ['routes.path', () => undefined, '/shop/payments', { routes: { path: 'shop/payments' } }],
+  ['URI versioning', (app) => app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' }), '', {}],
+  [
+    'header versioning',
+    (app) => app.enableVersioning({ type: VersioningType.HEADER, header: 'v', defaultVersion: '2' }),
+    '',
+    {},
+  ],
+  ['a response-wrapping interceptor', (app) => app.useGlobalInterceptors(new WrappingInterceptor()), '', {}],
+  ['an exception filter', (app) => app.useGlobalFilters(new TeapotFilter()), '', {}],
+  [
+    'a global guard, the routes public',
+    (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))),
+    '/payments',
+    publicRoutes,
+  ],
+];
+const ALL: Host = [
+  'all of that at once',
+  (app) => {
+    app
+      .setGlobalPrefix('api')
+      .enableVersioning({ type: VersioningType.URI, defaultVersion: '1' })
+      .useGlobalPipes(strictPipe)
+      .useGlobalInterceptors(new WrappingInterceptor())
+      .useGlobalFilters(new TeapotFilter())
+      .useGlobalGuards(new TokenGuard(app.get(Reflector)));
+  },
+  '/api/payments',
+  publicRoutes,
+];
+
+let bed: Bed | undefined;
+afterEach(() => bed?.close());
+
+describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+  test.each(adapter === 'express' ? [...HOSTS, ALL] : [ALL])(
+    'a host with %s takes postbacks and redirects as any other',
+    async (_name, prepare, prefix, extras) => {
+      bed = await startBed({ adapter, prepare, extras, providers: [EffectWriter] });
+      await setCallbacks(bed.sandbox, bed.host.url, prefix.slice(1));
+      const base = bed.host.url + prefix;
+      const { orderId, billId } = await bed.host.payments.createBill({ orderId: 'H-1', amount: '100.05' });
+      const { redirect } = await bed.sandbox.pay(billId);
+      await bed.settle();
+      expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
+      expect((await bed.host.ledger()).callbacks).toMatchObject([{ kind: 'postback', digest: 'match', billId }]);
+
+      // A router of Fastify's tells addresses with and without a slash at the end apart, unless the host says otherwise.
+      for (const suffix of ['', '/main', ...(adapter === 'express' ? ['/'] : [])]) {
+        const fields = { ...postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId }), Unknown: 'field' };
+        const stored = await postJson(`${base}/postback/payment${suffix}`, fields);
+        expect([stored.status, await stored.text()]).toEqual([200, 'OK']);
+        const returned = await postForm(`${base}/redirect/payment/success${suffix}`, redirect!.fields);
+        expect(returned.status).toBe(303);
+        const address = new URL(returned.headers.get('location')!, returned.url);
+        expect(address.href.startsWith(`${base}/redirect/payment/result/`)).toBe(true);
+        const page = await fetch(address);
+        expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+        expect(await page.text()).toContain('H-1');
+      }
+      const malformed = await postJson(`${base}/postback/payment`, { TrsId: billId });
+      expect([malformed.status, await malformed.json()]).toEqual([400, expect.objectContaining({ success: false })]);
+      const forged = await postForm(`${base}/redirect/payment/fail`, {
+        ...redirectFields({ InvId: 'H-1', OutSum: '1.00' }),
+        OutSum: '2.00',
+      });
+      expect(forged.status).toBe(403);
+    },
+  );
+
+  test('a global guard stops the callbacks of routes that are not public', async () => {
+    bed = await startBed({ adapter, prepare: (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))) });
+    for (const path of ['postback/payment', 'redirect/payment/success', 'redirect/payment/fail']) {
+      expect((await postJson(`${bed.host.url}/${path}`, {})).status).toBe(403);
+    }
+    expect((await fetch(`${bed.host.url}/redirect/payment/result/x`)).status).toBe(403);
+  });
+});
