@@ -111,7 +111,8 @@ export class CallbackResponder {
 
   /** A body that was sent and is not there: the host has switched its body parser off. */
   private parserIsOff(body: unknown, { request }: Exchange): boolean {
-    if (body !== undefined || !(Number(request.headers['content-length']) > 0)) return false;
+    const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
+    if (body !== undefined || !(Number(length) > 0 || chunked !== undefined)) return false;
     const type = String(request.headers['content-type'] ?? '');
     if (!/^application\/(json|x-www-form-urlencoded)\b/i.test(type)) return false;
     this.logger.error(
