@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import {
   migratePaymentAcceptance,
@@ -19,16 +19,10 @@ import { Starting } from '../support/starting.js';
 
 const SAFE = 'https://api.example';
 const environment = process.env.NODE_ENV;
-let starting: Starting;
-beforeEach(() => {
-  starting = new Starting();
-});
+const starting = new Starting();
 afterEach(async () => {
   process.env.NODE_ENV = environment;
   await starting.close('drop');
-});
-afterAll(() => {
-  expect(process.env.NODE_ENV).toBe(environment);
 });
 
 const root = (options: Partial<PaymentAcceptanceOptions> = {}, extras: PaymentAcceptanceExtras = {}) =>

@@ -46,6 +46,8 @@ export class Starting {
   /** Closes what is open, and by the end of the file drops the database. */
   async close(end: 'keep' | 'drop'): Promise<void> {
     for (const close of this.open.splice(0).reverse()) await close();
-    if (end === 'drop') await (await this.database)?.drop();
+    if (end === 'keep') return;
+    await (await this.database)?.drop();
+    this.database = undefined;
   }
 }
