@@ -17,11 +17,21 @@ describe('invariant 1: no callback changes a payment, a result or an order', () 
       postbackFields({ InvId: 'forged', OutSum: '100.05', TrsId: bill.billId }),
     );
     expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
-    await bed.settle();
+    for (const pauseMs of [0, 3_000, 10_000, 30_000]) {
+      bed.clock.advance(pauseMs);
+      await bed.settle();
+    }
     const ledger = await bed.host.ledger();
     expect(ledger.bills).toMatchObject([{ orderId: 'forged', state: 'OPEN' }]);
     expect(ledger.callbacks).toMatchObject([
-      { kind: 'postback', status: 'SUCCESS', digest: 'match', billId: bill.billId, pending: false },
+      {
+        kind: 'postback',
+        status: 'SUCCESS',
+        digest: 'match',
+        billId: bill.billId,
+        pending: false,
+        outcome: 'unconfirmed',
+      },
     ]);
     expect([ledger.payments, ledger.events, ledger.reviews, await bed.effects()]).toEqual([[], [], [], []]);
   });

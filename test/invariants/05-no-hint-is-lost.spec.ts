@@ -23,13 +23,19 @@ describe('invariant 5: no hint is lost', () => {
     await check;
     expect(await bed.host.ledger()).toMatchObject({
       bills: [{ state: 'OPEN' }],
-      callbacks: [{ pending: true }, { pending: false }],
+      callbacks: [
+        { pending: true, asks: 0 },
+        { pending: true, asks: 1 },
+      ],
     });
     bed.clock.advance(2_000);
     await bed.settle();
     expect(await bed.host.ledger()).toMatchObject({
       bills: [{ state: 'PAID' }],
-      callbacks: [{ pending: false }, { pending: false }],
+      callbacks: [
+        { pending: false, outcome: 'confirmed' },
+        { pending: false, outcome: 'confirmed' },
+      ],
     });
   });
 

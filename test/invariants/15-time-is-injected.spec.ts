@@ -13,20 +13,20 @@ const checks = (billId: string) =>
   bed.sandbox.requests.filter((request) => request.operation === 'payments' && request.billId === billId).length;
 
 describe('invariant 15: time, randomness and the network are injected', () => {
-  test('without any callback a bill is checked after 1, 2, 5 minutes, then every 15, and settles by that alone', async () => {
+  test('without any callback a bill is checked after 1, 2, 5, 15 minutes, an hour, and so on, and settles by that alone', async () => {
     bed = await startBed({ providers: [EffectWriter] });
     await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
     const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
     const seen: number[] = [];
-    for (let minute = 0; minute < 40; minute += 1) {
+    for (let minute = 0; minute < 90; minute += 1) {
       const before = checks(billId);
       await bed.settle();
       if (checks(billId) > before) seen.push(minute);
       bed.clock.advance(MINUTE);
     }
-    expect(seen).toEqual([1, 3, 8, 23, 38]);
+    expect(seen).toEqual([1, 3, 8, 23, 83]);
     await bed.sandbox.pay(billId);
-    bed.clock.advance(15 * MINUTE);
+    bed.clock.advance(3 * 60 * MINUTE);
     await bed.settle();
     expect(await bed.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
   });
@@ -64,6 +64,19 @@ describe('invariant 15: time, randomness and the network are injected', () => {
     await bed.settle();
     expect(checks(billId)).toBe(2);
     expect((await bed.host.ledger()).bills[0]!.nextCheckAt).toBe(nextCheckAt);
+  });
+
+  test('pauses are spread by the injected randomness, up to the percentage', async () => {
+    const fractions = [0, 0.5];
+    bed = await startBed({
+      options: { schedule: { jitterPercent: 20 } },
+      prepare: (app) => Object.assign(app.get(PaymentRandom), { fraction: () => fractions.shift() ?? 0 }),
+    });
+    for (const orderId of ['early', 'late']) await bed.host.payments.createBill({ orderId, amount: '1' });
+    bed.clock.advance(MINUTE + 1_000);
+    expect(await bed.host.confirmer.runOnce()).toBe(1);
+    bed.clock.advance(6_000);
+    expect(await bed.host.confirmer.runOnce()).toBe(1);
   });
 
   test('ids come from the injected randomness', async () => {

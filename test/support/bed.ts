@@ -147,11 +147,14 @@ export function moduleOptions(
 ): PaymentAcceptanceOptions {
   return {
     shops: {
-      main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl },
-      eu: { shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: sandboxUrl, currency: 'EUR' },
+      main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl, requestsPerSecond: 1000 },
+      eu: { shopId: 'shop-eu', apiToken: EU_TOKEN, apiBaseUrl: sandboxUrl, currency: 'EUR', requestsPerSecond: 1000 },
     },
     autoStart: false,
     ...more,
+    // A page that waits for a check which the test has yet to run would only wait.
+    callbacks: { resultWaitMs: 1, ...more.callbacks },
+    schedule: { jitterPercent: 0, ...more.schedule },
   };
 }
 

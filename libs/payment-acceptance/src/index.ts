@@ -27,6 +27,7 @@ export {
 } from './events/handler.decorators.js';
 export type { PaymentEventContext } from './events/consumer.js';
 export { PaymentHandlerError } from './events/consumer.errors.js';
+export { NonRetryableError } from './events/non-retryable.js';
 export { DeliveryWorker } from './events/delivery.worker.js';
 
 export { Confirmer } from './settlement/confirmer.js';

@@ -24,6 +24,7 @@ import { Confirmer } from './settlement/confirmer.js';
 import { SettlementService } from './settlement/settlement.service.js';
 import { BillStore } from './storage/bill.store.js';
 import { CallbackStore } from './storage/callback.store.js';
+import { CheckStore } from './storage/check.store.js';
 import { DeliveryStore } from './storage/delivery.store.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
 import { LedgerStore } from './storage/ledger.store.js';
@@ -64,6 +65,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     PaymentServiceClient,
     BillStore,
     CallbackStore,
+    CheckStore,
     DeliveryStore,
     DestroyableTransaction,
     LedgerStore,

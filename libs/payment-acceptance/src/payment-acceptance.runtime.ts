@@ -51,6 +51,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.role === 'callbacks') return;
+    await this.confirmer.prepare();
     await this.deliveries.host([...this.explorer.consumers(), ...this.emitters.consumers()]);
     if (!this.options.autoStart) return;
     this.callbacks.onHint = () => this.confirmer.wake();

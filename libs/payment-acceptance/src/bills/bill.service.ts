@@ -178,7 +178,8 @@ export class BillService implements BeforeApplicationShutdown {
 
   /** Stores the service's answer. What cannot be stored is an unknown outcome, whose bill id is told. */
   private async open(shop: Shop, fields: BillFields, intentId: string, answer: CreatedBill): Promise<BillRecord> {
-    const [firstCheckMs = 60_000] = this.options.schedule.openMs;
+    const { openMs, jitterPercent } = this.options.schedule;
+    const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const details = { shop: shop.name, operation: 'createBill' as const };
     try {
       const opened = await insistently(() => this.store.open(intentId, answer, firstCheckMs));

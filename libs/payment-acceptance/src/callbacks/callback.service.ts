@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
@@ -118,7 +119,7 @@ export class CallbackService {
       return {
         shop: shop.name,
         orderId: bill.orderId,
-        result: await this.results.ofBill(bill.id),
+        result: await this.awaitResult(bill.id),
         amount: bill.amount,
         currency: bill.currency,
       };
@@ -126,9 +127,20 @@ export class CallbackService {
     return undefined;
   }
 
+  /** Waits a moment for the check that the redirect asked for, so that the payer usually sees the final result. */
+  private async awaitResult(billId: string): Promise<PaymentResult['result']> {
+    const deadline = Date.now() + this.options.callbacks.resultWaitMs;
+    for (;;) {
+      const result = await this.results.ofBill(billId);
+      if (result !== 'pending' || Date.now() >= deadline) return result;
+      await sleep(Math.min(RESULT_POLL_MS, Math.max(0, deadline - Date.now())));
+    }
+  }
+
   private async store(callback: NewCallback): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
     try {
-      const recorded = await this.callbacks.record(callback, this.options.callbacks.maxUnmatched);
+      const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
+      const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
       if (recorded === 'full') {
         this.logger.error(`Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`);
         return { kind: 'not-stored' };
@@ -148,6 +160,18 @@ export class CallbackService {
     }
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
+}
+
+/** How often the result page looks again while it waits. */
+const RESULT_POLL_MS = 100;
+
+/** A pool with no connection to give keeps one waiting for ever; the sender shall rather come again. */
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`It was not stored within ${limitMs} ms.`)), limitMs);
+  });
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

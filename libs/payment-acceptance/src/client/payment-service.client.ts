@@ -80,10 +80,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     const answer = await this.exchange(
       shop,
       'createBill',
-      () => ({
+      (token) => ({
         method: 'POST',
         url: `${shop.apiBaseUrl}/api/v1/bill/create`,
-        token: shop.token.reveal(),
+        token,
         form: billForm(shop, fields),
       }),
       control,
@@ -100,10 +100,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     const answer = await this.exchange(
       shop,
       'listPayments',
-      () => ({
+      (token) => ({
         method: 'GET',
         url: `${shop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
-        token: shop.token.reveal(),
+        token,
       }),
       control,
       (error) =>
@@ -117,7 +117,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   private exchange(
     shop: Shop,
     operation: ServiceOperation,
-    request: () => TransportRequest,
+    request: (token: string) => TransportRequest,
     control: RequestControl,
     mayRetry: (error: unknown) => false | { afterMs: number },
   ): Promise<TransportAnswer> {
@@ -129,7 +129,28 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       fraction: () => this.random.fraction(),
       signal: control.signal,
     };
-    return retrying(policy, () => this.attempt(shop, operation, { ...request(), signal: control.signal }), mayRetry);
+    return retrying(
+      policy,
+      () =>
+        this.withTokens(shop, (token) => this.attempt(shop, operation, { ...request(token), signal: control.signal })),
+      mayRetry,
+    );
+  }
+
+  /** A request that was refused for its token did nothing, so it is made with the shop's further ones in turn. */
+  private async withTokens<T>(shop: Shop, attempt: (token: string) => Promise<T>): Promise<T> {
+    try {
+      return await attempt(shop.token.reveal());
+    } catch (error) {
+      for (const token of error instanceof UnauthenticatedError ? shop.previousTokens : []) {
+        try {
+          return await attempt(token.reveal());
+        } catch (next) {
+          if (!(next instanceof UnauthenticatedError)) throw next;
+        }
+      }
+      throw error;
+    }
   }
 
   private async attempt(shop: Shop, operation: ServiceOperation, request: TransportRequest): Promise<TransportAnswer> {

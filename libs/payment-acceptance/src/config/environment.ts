@@ -10,7 +10,7 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
  * One shop, named `main`: `PAYMENT_ACCEPTANCE_API_BASE_URL`, `PAYMENT_ACCEPTANCE_API_TOKEN`, `PAYMENT_ACCEPTANCE_SHOP_ID`.
  * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`); what a
  * shop does not set comes from the variable without the name, tokens excepted. Also read: `CURRENCY`, `TIME_ZONE`,
- * `PAYER_PAYS_COMMISSION` (`true`, `false`, `1`, `0`), `PREVIOUS_API_TOKENS` (comma-separated) of each shop, and
+ * `PAYER_PAYS_COMMISSION` (`true`, `false`, `1`, `0`), `REQUESTS_PER_SECOND`, `PREVIOUS_API_TOKENS` (comma-separated) of each shop, and
  * `PAYMENT_ACCEPTANCE_DEFAULT_SHOP`.
  *
  * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
@@ -42,12 +42,17 @@ export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process
     if (flag !== undefined && !/^(true|false|1|0)$/.test(flag)) {
       problems.push(`${own}PAYER_PAYS_COMMISSION (shop "${name}"): must be true, false, 1 or 0.`);
     }
+    const rate = read('REQUESTS_PER_SECOND');
+    if (rate !== undefined && !/^\d{1,4}$/.test(rate)) {
+      problems.push(`${own}REQUESTS_PER_SECOND (shop "${name}"): must be a whole number.`);
+    }
     shops[name] = {
       apiBaseUrl: required('API_BASE_URL'),
       apiToken: required('API_TOKEN', true),
       shopId: required('SHOP_ID'),
       currency: read('CURRENCY'),
       timeZone: read('TIME_ZONE'),
+      requestsPerSecond: rate === undefined ? undefined : Number(rate),
       payerPaysCommission: flag === undefined ? undefined : /^(true|1)$/.test(flag),
       previousApiTokens: list(read('PREVIOUS_API_TOKENS', true)),
     };

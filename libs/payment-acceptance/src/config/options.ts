@@ -9,8 +9,8 @@ export interface PaymentShopOptions {
   /** The shop's API token: bearer of the API and key of the redirect's digest (section 5, documented). */
   apiToken: string;
   /**
-   * Tokens that were valid before. Redirects signed with one of them are still accepted; requests never use them.
-   * Default: none.
+   * Further tokens of the shop, for a rotation: redirects signed with one of them are accepted, and a request whose token
+   * is refused (401) is made with each of them in turn. Default: none.
    */
   previousApiTokens?: string[];
   /** `{base_url}` of the service, for example `https://api.example`; a path is kept. https in production. */
@@ -24,6 +24,11 @@ export interface PaymentShopOptions {
    * Default `UTC` (assumed).
    */
   timeZone?: string;
+  /**
+   * Most checks of bills a second, over all instances together; 1 to 1000. Default 50 (assumed: the specification shows no
+   * rate limits).
+   */
+  requestsPerSecond?: number;
 }
 
 /** Limits of one HTTP request to the service (assumed; the specification is silent). */
@@ -44,7 +49,7 @@ export interface ServiceHttpOptions {
 
 /** When bills are checked without a hint (assumed). Times in milliseconds. */
 export interface CheckScheduleOptions {
-  /** Pauses between the checks of an open bill; the last one repeats. Default 1 m, 2 m, 5 m, then every 15 m. */
+  /** Pauses between the checks of an open bill; the last one repeats. Default 1 m, 2 m, 5 m, 15 m, 1 h, 3 h, then every 6 h. */
   openMs?: number[];
   /** Age at which an unpaid bill without a running payment becomes `EXPIRED`. Default 3 days. */
   lifetimeMs?: number;
@@ -54,6 +59,13 @@ export interface CheckScheduleOptions {
   /** Pause between checks of an expired bill, and for how long. Default 1 day for 30 days. */
   expiredEveryMs?: number;
   expiredForMs?: number;
+  /** By how much, at random, a pause is longer than given, so that bills spread out. In percent, 0 to 100. Default 10. */
+  jitterPercent?: number;
+  /**
+   * When the service is asked again, after each other, while its list does not show yet what a postback claims; then the
+   * claim stays a note on the callback. Default 3 s, 10 s, 30 s.
+   */
+  lagMs?: number[];
   /** Least pause between two checks of one bill, however many hints it gets. Default 2 s. */
   minGapMs?: number;
   /** First and longest pause after a check that failed; doubles each time, with jitter. Default 5 s and 10 m. */
@@ -79,6 +91,8 @@ export interface DeliveryOptions {
   pollMs?: number;
   /** Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. Default 30000. */
   timeLimitMs?: number;
+  /** How long a running attempt may go on when the application shuts down, in milliseconds. Default 10000. */
+  shutdownMs?: number;
   /** Attempts before a delivery becomes a dead letter. Default 12. */
   maxAttempts?: number;
   /** First and longest pause between attempts; doubles each time, with jitter. Default 1 s and 10 m. */
@@ -100,6 +114,13 @@ export interface CallbackOptions {
    * documented, so this turns genuine postbacks away if the service uses another one. Default `false`.
    */
   requirePostbackDigest?: boolean;
+  /**
+   * How long the result page waits for the check that the redirect asked for, in milliseconds, before it says that the
+   * payment is being checked. Default 1500.
+   */
+  resultWaitMs?: number;
+  /** How long storing a callback may take before the answer is 503, in milliseconds. Default 10000. */
+  storeTimeoutMs?: number;
   /** How long the link to the result page works, in milliseconds. Default 1 hour. */
   resultTicketMs?: number;
 }

@@ -115,6 +115,10 @@ function resolveShop(
   if (typeof payerPaysCommission !== 'boolean') report('payerPaysCommission', 'must be true or false.');
   const timeZone = options.timeZone ?? 'UTC';
   if (!isTimeZone(timeZone)) report('timeZone', 'must be an IANA name (Europe/Berlin) or an offset (+03:00).');
+  const requestsPerSecond = options.requestsPerSecond ?? 50;
+  if (!Number.isInteger(requestsPerSecond) || requestsPerSecond < 1 || requestsPerSecond > 1000) {
+    report('requestsPerSecond', 'must be a whole number from 1 to 1000.');
+  }
   if (problems.length > before) return undefined;
   return {
     name,
@@ -125,6 +129,7 @@ function resolveShop(
     currency,
     payerPaysCommission,
     timeZone,
+    requestsPerSecond,
   };
 }
 
@@ -166,7 +171,11 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (!Object.hasOwn(defaults, name)) problems.push(`${group}.${name}: there is no such option.`);
-    else if (!isLike(filled[name], value, group === 'schedule' ? MOST_SCHEDULED : MOST))
+    else if (name.endsWith('Percent')) {
+      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > 100) {
+        problems.push(`${group}.${name}: must be a whole number from 0 to 100.`);
+      } else filled[name] = value;
+    } else if (!isLike(filled[name], value, group === 'schedule' ? MOST_SCHEDULED : MOST))
       problems.push(`${group}.${name}: ${expectation(filled[name])}`);
     else filled[name] = value;
   }

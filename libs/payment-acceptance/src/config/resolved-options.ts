@@ -21,6 +21,7 @@ export interface Shop {
   readonly currency: string;
   readonly payerPaysCommission: boolean;
   readonly timeZone: string;
+  readonly requestsPerSecond: number;
 }
 
 /** The module's options, checked, with every default filled in. */

@@ -8,6 +8,7 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { isNonRetryable } from './non-retryable.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
 
@@ -85,30 +86,33 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     await this.store.register(this.consumers);
   }
 
-  async process(delivery: ClaimedDelivery): Promise<void> {
+  async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );
     if (!consumer)
       throw new Error(`Delivery ${delivery.id} was claimed for "${delivery.consumer}", which is not hosted.`);
     const deadline = new AbortController();
-    const { timeLimitMs } = this.options.deliveries;
-    const timer = setTimeout(() => {
-      deadline.abort(new Error(`The handler did not end within ${timeLimitMs} ms.`));
-    }, timeLimitMs);
+    const { timeLimitMs, shutdownMs } = this.options.deliveries;
+    const endAfter = (ms: number, reason: string): NodeJS.Timeout =>
+      setTimeout(() => deadline.abort(new Error(`The handler did not end within ${ms} ms${reason}.`)), ms);
+    const timers = [endAfter(timeLimitMs, '')];
+    const onStop = (): void => void timers.push(endAfter(shutdownMs, ' of the shutdown'));
+    stopping.addEventListener('abort', onStop, { once: true });
     try {
       await this.attempt(consumer, delivery, deadline.signal);
     } catch (error) {
-      await this.putOff(delivery, describeError(error));
+      await this.putOff(delivery, describeError(error), isNonRetryable(error));
     } finally {
-      clearTimeout(timer);
+      timers.forEach((timer) => clearTimeout(timer));
+      stopping.removeEventListener('abort', onStop);
     }
     // A later event of the same bill may have waited for this one.
     this.worker.wake();
   }
 
   private async attempt(consumer: EventConsumer, delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
-    const event = revive(delivery.payload);
+    const event = revive(delivery);
     if (consumer.kind === 'lease') {
       this.probe.reached('before listeners');
       await untilAborted(consumer.handle(event, signal), signal);
@@ -126,9 +130,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.probe.reached('after COMMIT of a handler');
   }
 
-  private async putOff(delivery: ClaimedDelivery, reason: string): Promise<void> {
+  private async putOff(delivery: ClaimedDelivery, reason: string, final: boolean): Promise<void> {
     const { maxAttempts, retryBaseMs, retryCapMs } = this.options.deliveries;
-    const last = delivery.attempt >= maxAttempts;
+    const last = final || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
     if (!(await this.store.fail(delivery, reason, pauseMs))) {
@@ -138,9 +142,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 }
 
-function revive(payload: string): AnyPaymentEvent {
+function revive({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
   const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
-  return paymentEvent(name, data);
+  return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
 }
 
 /** Work outside a transaction cannot be undone: it is only no longer waited for. */

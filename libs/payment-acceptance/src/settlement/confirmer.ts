@@ -1,21 +1,29 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { ServiceUnavailableError, TooManyPaymentsError } from '../client/service.errors.js';
+import {
+  MerchantBannedError,
+  MerchantNotFoundError,
+  ServiceUnavailableError,
+  TooManyPaymentsError,
+  UnauthenticatedError,
+} from '../client/service.errors.js';
 import { backoff } from '../common/backoff.js';
 import { describeError } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
-import type { ReportedPayment } from '../common/payment.js';
 import { PaymentRandom } from '../common/random.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { CallbackStore } from '../storage/callback.store.js';
-import { SettlementStore, type ClaimedBill } from '../storage/settlement.store.js';
+import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
 import { afterFailure } from './schedule.js';
 import { SettlementService } from './settlement.service.js';
 
 /** How long a postback waits for a bill that it names and we do not know. */
 const UNMATCHED_MS = 24 * 3_600_000;
+
+/** How often a shop that the service refuses is tried. */
+const PROBE_MS = 60_000;
 
 /**
  * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
@@ -25,11 +33,13 @@ const UNMATCHED_MS = 24 * 3_600_000;
 export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new Logger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
+  /** The shop whose bills are claimed first; moves on with each claim, so that none always comes last. */
+  private first = 0;
   /** Called after a settlement that made events, so that they need not wait for a poll. */
   onEvents: (() => void) | undefined;
 
   constructor(
-    private readonly store: SettlementStore,
+    private readonly checks: CheckStore,
     private readonly settlement: SettlementService,
     private readonly bills: BillService,
     private readonly callbacks: CallbackStore,
@@ -39,6 +49,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
+  }
+
+  /** Makes the shops known to all instances. Called at start, before anything is claimed. */
+  prepare(): Promise<void> {
+    return this.checks.registerShops(this.shops.names);
   }
 
   /** Checks the bills that are due now; resolves with their number when all are settled or put off. */
@@ -62,40 +77,74 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async claim(limit: number): Promise<ClaimedBill[]> {
     await this.bills.closeAbandoned();
     await this.callbacks.retireUnmatched(UNMATCHED_MS);
-    return this.store.claim(limit, this.options.confirmer.leaseMs, this.random.uuid());
+    const claimed: ClaimedBill[] = [];
+    const { names } = this.shops;
+    this.first += 1;
+    for (let turn = 0; turn < names.length && claimed.length < limit; turn += 1) {
+      const shop = this.shops.get(names[(this.first + turn) % names.length] ?? this.shops.default.name);
+      const limits = {
+        limit: limit - claimed.length,
+        leaseMs: this.options.confirmer.leaseMs,
+        requestsPerSecond: shop.requestsPerSecond,
+        probeMs: PROBE_MS,
+      };
+      claimed.push(...(await this.checks.claim(shop.name, this.random.uuid(), limits)));
+    }
+    return claimed;
   }
 
   async process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
-    const shop = this.shops.find(claim.shop);
-    if (!shop) return this.putOff(claim, 0, `There is no shop "${claim.shop}" in the options any more.`);
-    let listed: ReportedPayment[];
+    const shop = this.shops.get(claim.shop);
     try {
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
-      listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
-    } catch (error) {
-      if (stopping.aborted) return this.store.release(claim);
-      if (!(error instanceof TooManyPaymentsError)) return this.putOff(claim, retryAfter(error), describeError(error));
-      await this.settlement.reviewUnlistable(claim);
-      return;
-    }
-    try {
+      const listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
+      if (claim.shopRefused) await this.accept(shop);
       const settled = await this.settlement.settle(claim, listed);
       if (settled.stale) this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
       else if (settled.events.length > 0) this.onEvents?.();
     } catch (error) {
-      await this.putOff(claim, 0, describeError(error));
+      if (stopping.aborted) await this.checks.release(claim);
+      else if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      else await this.putOff(shop, claim, error);
     }
   }
 
-  private async putOff(claim: ClaimedBill, leastMs: number, reason: string): Promise<void> {
+  private async putOff(shop: Shop, claim: ClaimedBill, error: unknown): Promise<void> {
+    const reason = describeError(error);
+    if (isRefusalOfShop(error)) await this.refuse(shop, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
-    const pauseMs = Math.max(leastMs, backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction()));
+    const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
+    const pauseMs = Math.max(retryAfter(error), pause);
     const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, this.options.schedule);
     this.logger.warn(`Bill ${claim.billId} of shop "${claim.shop}" is checked again in ${pauseMs} ms. ${reason}`);
     if (review) await this.settlement.reviewUncheckable(claim);
-    await this.store.failCheck(claim, pauseMs, nextCheckAt, reason);
-    if (giveUp) await this.store.consumeHints(claim.hints);
+    await this.checks.fail(claim, pauseMs, nextCheckAt, reason);
+    if (giveUp) {
+      const consumed = claim.hints.map(({ id }) => ({ id, outcome: null }));
+      await this.checks.answerHints({ consumed, again: [] });
+    }
   }
+
+  private async refuse(shop: Shop, reason: string): Promise<void> {
+    if (!(await this.checks.refuseShop(shop.name, reason, PROBE_MS))) return;
+    this.logger.error(
+      `The service refuses shop "${shop.name}": its bills wait, and it is tried each minute. ${reason}`,
+    );
+  }
+
+  private async accept(shop: Shop): Promise<void> {
+    await this.checks.acceptShop(shop.name);
+    this.logger.log(`The service answers shop "${shop.name}" again.`);
+  }
+}
+
+/** What concerns all bills of the shop alike; never taken for final. */
+function isRefusalOfShop(error: unknown): boolean {
+  return (
+    error instanceof UnauthenticatedError ||
+    error instanceof MerchantBannedError ||
+    error instanceof MerchantNotFoundError
+  );
 }
 
 /** What the service asked for, up to an hour; 0 where it asked for nothing. */

@@ -8,7 +8,10 @@ import type { LedgerPayment, LockedBill, NewEvent, NewReview } from '../storage/
 /** What a list of payments changes, all of it written in one transaction. */
 export interface Decision {
   readonly state: BillState;
+  /** The payments that are new or have advanced. */
   readonly payments: readonly LedgerPayment[];
+  /** All payments of the bill as they are then. */
+  readonly ledger: readonly LedgerPayment[];
   readonly events: readonly NewEvent[];
   readonly reviews: readonly NewReview[];
   /** The payment that pays the order for the first time, if any. */
@@ -180,6 +183,7 @@ class Facts {
     return {
       state,
       payments: [...this.written.values()],
+      ledger: rows,
       reviews: this.reviews,
       firstPaymentId: this.firstPaymentId,
       events: this.events.map(({ name, key, data }) => ({

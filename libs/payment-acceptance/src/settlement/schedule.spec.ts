@@ -1,14 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockedBill, resolved } from '../../../../test/support/units.js';
+import type { BillState } from '../storage/bill.store.js';
+import type { LockedBill } from '../storage/settlement.store.js';
 import { endOfLife, nextCheck } from './schedule.js';
 
-const { schedule } = resolved();
+const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const opened = lockedBill().openedAt.getTime();
 const at = (ms: number) => new Date(opened + ms);
 /** Milliseconds from opening to the next look. */
-const next = (...parameters: Parameters<typeof nextCheck>) => {
-  const date = nextCheck(...parameters);
+const next = (bill: LockedBill, state: BillState, scheduled: boolean, options: typeof schedule, fraction = 0) => {
+  const date = nextCheck(bill, state, scheduled, options, fraction);
   return date && date.getTime() - opened;
 };
 

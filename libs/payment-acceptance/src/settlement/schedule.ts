@@ -1,29 +1,37 @@
 import type { CheckScheduleOptions } from '../config/options.js';
 import type { BillState } from '../storage/bill.store.js';
-import type { ClaimedBill, LockedBill } from '../storage/settlement.store.js';
+import type { ClaimedBill } from '../storage/check.store.js';
+import type { LockedBill } from '../storage/settlement.store.js';
 
 type Schedule = Readonly<Required<CheckScheduleOptions>>;
 
 /**
- * When a bill is looked at next without a hint; `null` for never again. A check that only answered a hint leaves the
- * schedule as it was, so that hints neither push it back nor use it up. A bill that a running payment keeps open beyond
- * its lifetime is looked at as seldom as an expired one.
+ * When a bill is looked at next without a hint, spread by a random `fraction` from 0 to 1; `null` for never again. A check
+ * that only answered a hint leaves the schedule as it was, so that hints neither push it back nor use it up. A bill that
+ * a running payment keeps open beyond its lifetime is looked at as seldom as an expired one.
  */
-export function nextCheck(bill: LockedBill, state: BillState, scheduled: boolean, options: Schedule): Date | null {
+export function nextCheck(
+  bill: LockedBill,
+  state: BillState,
+  scheduled: boolean,
+  options: Schedule,
+  fraction: number,
+): Date | null {
+  const spread = (pauseMs: number): number => Math.round(pauseMs * (1 + (fraction * options.jitterPercent) / 100));
   const now = bill.now.getTime();
   if (state === bill.state && !scheduled) return bill.nextCheckAt;
   if (state === 'PAID') {
     const paidAt = bill.state === 'PAID' ? (bill.paidAt ?? bill.now) : bill.now;
-    return within(now + options.paidEveryMs, paidAt.getTime() + options.paidForMs);
+    return within(now + spread(options.paidEveryMs), paidAt.getTime() + options.paidForMs);
   }
   if (state === 'EXPIRED') {
     const endedAt = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now) : bill.now;
-    return within(now + options.expiredEveryMs, endedAt.getTime() + options.expiredForMs);
+    return within(now + spread(options.expiredEveryMs), endedAt.getTime() + options.expiredForMs);
   }
   const end = endOfLife(bill, options);
-  if (now >= end) return within(now + options.expiredEveryMs, end + options.expiredForMs);
+  if (now >= end) return within(now + spread(options.expiredEveryMs), end + options.expiredForMs);
   const step = Math.min(bill.checks + 1, options.openMs.length - 1);
-  return new Date(Math.min(now + (options.openMs[step] ?? options.expiredEveryMs), end));
+  return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
 /** What follows from a check that got no answer. */

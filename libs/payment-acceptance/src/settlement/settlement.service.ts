@@ -3,7 +3,10 @@ import type { EntityManager } from 'typeorm';
 import type { ReportedPayment } from '../common/payment.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { BillStore } from '../storage/bill.store.js';
-import { SettlementStore, type ClaimedBill, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
+import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
+import { SettlementStore, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
+import { PaymentRandom } from '../common/random.js';
+import { answerHints } from './hints.js';
 import { decide, decideUnlistable, type Decision } from './decide.js';
 import { defaultJudge } from './judge.js';
 import { endOfLife, nextCheck } from './schedule.js';
@@ -22,6 +25,8 @@ export class SettlementService {
   constructor(
     private readonly store: SettlementStore,
     private readonly bills: BillStore,
+    private readonly checks: CheckStore,
+    private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -32,7 +37,7 @@ export class SettlementService {
       const ids = listed.map(({ paymentId }) => paymentId);
       const known = await this.store.payments(manager, bill, ids);
       const end = endOfLife(bill, schedule);
-      const horizon = end + schedule.expiredForMs - schedule.expiredEveryMs;
+      const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
       return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: end, horizon });
     });
   }
@@ -67,14 +72,15 @@ export class SettlementService {
   }
 
   private async write(manager: EntityManager, claim: ClaimedBill, bill: LockedBill, decision: Decision): Promise<void> {
+    const { schedule } = this.options;
     await this.writeFacts(manager, bill, decision);
     await this.store.finishCheck(manager, bill, {
       state: decision.state,
-      nextCheckAt: nextCheck(bill, decision.state, claim.scheduled, this.options.schedule),
+      nextCheckAt: nextCheck(bill, decision.state, claim.scheduled, schedule, this.random.fraction()),
       scheduled: claim.scheduled,
-      minGapMs: this.options.schedule.minGapMs,
+      minGapMs: schedule.minGapMs,
     });
-    await this.store.consumeHints(claim.hints, manager);
+    await this.checks.answerHints(answerHints(claim.hints, decision.ledger, schedule.lagMs), manager);
   }
 
   private async writeFacts(manager: EntityManager, bill: LockedBill, decision: Decision): Promise<void> {

@@ -44,12 +44,13 @@ export class CallbackStore {
     const bill = callback.billId !== null ? 'b.id = $5::uuid' : 'b.shop = $4 AND b.service_bill_id = $6';
     const [row] = await this.database.query<{ billId: string | null }>(
       `INSERT INTO payment_acceptance.callback
-         (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending)
+         (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
+         due_at)
        SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
          CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
            'order', ${AGREES('b.order_id', 'v.order_id')}, 'amount', ${AGREES('b.amount', 'v.amount')},
            'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
-         $13::jsonb, ${NOW}, true
+         $13::jsonb, ${NOW}, true, ${NOW}
        FROM (SELECT $5::uuid AS bill_id, $7::text AS order_id, $10::numeric AS amount, $11::text AS currency,
          $12::text AS custom) v
        LEFT JOIN payment_acceptance.bill b ON ${bill}

@@ -16,11 +16,22 @@ export function epochMs(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::bigint::text`;
 }
 
+/** A row whose instants are still text, as `epochMs` selects them. */
+export type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
+
 /** An instant as `epochMs` reads it. */
 export function instant(text: string): Date;
 export function instant(text: string | null): Date | null;
 export function instant(text: string | null): Date | null {
   return text === null ? null : new Date(Number(text));
+}
+
+/** How often a transaction is tried that conflicts with others. */
+const TRANSACTION_ATTEMPTS = 4;
+
+function isConflict(error: unknown): boolean {
+  const code = error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code;
+  return code === '40001' || code === '40P01';
 }
 
 /** Verb and table of a statement, for the probe. */
@@ -80,11 +91,20 @@ export class Database {
     return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
   }
 
-  /** One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. */
+  /**
+   * One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. Work that the database
+   * gave up for another's sake (deadlock, serialization failure) was rolled back whole, and is done again.
+   */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const result = await this.dataSource.transaction('READ COMMITTED', work);
-    this.probe.reached('after COMMIT');
-    return result;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result = await this.dataSource.transaction('READ COMMITTED', work);
+        this.probe.reached('after COMMIT');
+        return result;
+      } catch (error) {
+        if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
+      }
+    }
   }
 
   private async isReadCommitted(): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { BillState } from './bill.store.js';
 import { Database, NOW, inMs } from './database.js';
 
 /** A consumer of one event, hosted by this instance. */
@@ -19,6 +20,10 @@ export interface ClaimedDelivery {
   readonly attempt: number;
   /** The event as JSON. */
   readonly payload: string;
+  /** Whether a later event of the same bill has reached the consumer before. */
+  readonly late: boolean;
+  /** State of the bill now. */
+  readonly billState: BillState;
 }
 
 /** Consumers and their deliveries. */
@@ -65,9 +70,12 @@ export class DeliveryStore {
          ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED
        )
        UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
-       FROM due, payment_acceptance.event e WHERE d.id = due.id AND e.id = d.event_id
+       FROM due, payment_acceptance.event e, payment_acceptance.bill b
+       WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
        RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
-         d.attempts AS attempt, e.payload::text AS payload`,
+         d.attempts AS attempt, e.payload::text AS payload, b.state AS "billState",
+         EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`,
       [
         this.database.offsetMs,
         leaseMs,

@@ -52,6 +52,10 @@ export interface LedgerCallback {
   /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
   readonly corroboration: Readonly<Record<string, string>>;
   readonly pending: boolean;
+  /** How often the service was asked again since its list did not show the claim yet. */
+  readonly asks: number;
+  /** Whether the service's list has shown what a postback claims; `null` before, and for what claims nothing. */
+  readonly outcome: 'confirmed' | 'unconfirmed' | null;
   readonly receivedAt: string;
 }
 
@@ -114,7 +118,7 @@ export class LedgerStore {
       ),
       this.rows<LedgerCallback>(
         `SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
-           c.service_bill_id AS "serviceBillId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending,
+           c.service_bill_id AS "serviceBillId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending, c.asks, c.outcome,
            ${iso('c.received_at')} AS "receivedAt"
          FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
          ORDER BY c.received_at DESC, c.id LIMIT $1`,

@@ -7,14 +7,14 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed and no callback still waits for its check; else
+   * `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed and no callback still waits for its first check; else
    * `pending`.
    */
   async ofBill(id: string): Promise<'paid' | 'failed' | 'pending'> {
     const [row] = await this.database.query<{ result: 'paid' | 'failed' | 'pending' }>(
       `SELECT CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
-         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND c.pending) THEN 'pending'
+         WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND c.pending AND c.asks = 0) THEN 'pending'
          WHEN (SELECT coalesce(bool_and(p.verdict = 'failed'), false) FROM payment_acceptance.payment p
                WHERE p.bill_id = b.id) THEN 'failed'
          ELSE 'pending' END AS result

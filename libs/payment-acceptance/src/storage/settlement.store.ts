@@ -3,27 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, Verdict } from '../common/payment.js';
 import type { BillState } from './bill.store.js';
-import { Database, NOW, epochMs, inMs, instant } from './database.js';
-
-/** A bill this instance may ask the service about, until another claim replaces its token. */
-export interface ClaimedBill {
-  readonly id: string;
-  readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string;
-  readonly token: string;
-  /** Due by its schedule, not only hinted at. */
-  readonly scheduled: boolean;
-  readonly failedChecks: number;
-  readonly state: BillState;
-  readonly openedAt: Date;
-  readonly paidAt: Date | null;
-  readonly endedAt: Date | null;
-  /** The database's clock at the claim. */
-  readonly now: Date;
-  /** The callbacks that the coming check answers: those committed before it was asked. */
-  readonly hints: readonly string[];
-}
+import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
 
 /** The locked bill, as settlement needs it. */
 export interface LockedBill {
@@ -86,65 +66,15 @@ export interface BillChange {
   readonly minGapMs: number;
 }
 
-type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
-type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
 type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
 
-const HINTS_PER_CLAIM = 5_000;
-
-/** The statements of checking and settling. Everything that writes payments, events and reviews is in here. */
+/** The statements of settling: everything that writes payments, events and reviews is in here. */
 @Injectable()
 export class SettlementStore {
   constructor(private readonly database: Database) {}
 
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
-  }
-
-  /**
-   * Leases due bills: hinted and scheduled ones in turns, by lot where only one can go, so that neither starves the other. A fresh token makes every
-   * answer to an earlier claim stale.
-   */
-  async claim(limit: number, leaseMs: number, token: string): Promise<ClaimedBill[]> {
-    const free = `(b.lease_until IS NULL OR b.lease_until < ${NOW}) AND b.check_after <= ${NOW}`;
-    const bills = await this.database.claim<Claimed>(
-      `WITH scheduled AS (
-         SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
-         WHERE b.next_check_at <= ${NOW} AND b.service_bill_id IS NOT NULL AND ${free} ORDER BY b.next_check_at LIMIT $3
-       ), hinted AS (
-         SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
-           SELECT b.id, min(c.received_at) AS first FROM payment_acceptance.callback c
-           JOIN payment_acceptance.bill b ON b.id = c.bill_id
-           WHERE c.pending AND c.bill_id IS NOT NULL AND b.service_bill_id IS NOT NULL AND ${free}
-           GROUP BY b.id ORDER BY first LIMIT $3) h
-       ), due AS (
-         SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
-       ), taken AS (
-         SELECT b.id, b.next_check_at <= ${NOW} AS scheduled FROM payment_acceptance.bill b JOIN due USING (id)
-         WHERE ${free} ORDER BY due.turn, md5(b.id::text || $4::text) LIMIT $3 FOR UPDATE OF b SKIP LOCKED
-       )
-       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}
-       FROM taken WHERE b.id = taken.id
-       RETURNING b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
-         coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks", b.state,
-         ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
-         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now`,
-      [this.database.offsetMs, leaseMs, limit, token],
-    );
-    if (bills.length === 0) return [];
-    const hints = await this.database.query<{ id: string; billId: string }>(
-      `SELECT id, bill_id AS "billId" FROM payment_acceptance.callback
-       WHERE pending AND bill_id = ANY($1::uuid[]) LIMIT $2`,
-      [bills.map(({ id }) => id), HINTS_PER_CLAIM],
-    );
-    return bills.map((bill) => ({
-      ...bill,
-      openedAt: instant(bill.openedAt),
-      paidAt: instant(bill.paidAt),
-      endedAt: instant(bill.endedAt),
-      now: instant(bill.now),
-      hints: hints.filter(({ billId }) => billId === bill.id).map(({ id }) => id),
-    }));
   }
 
   /** Locks the bill if the claim still holds; `undefined` makes the answer stale. The order must be locked before. */
@@ -276,51 +206,6 @@ export class SettlementStore {
         change.scheduled ? 1 : 0,
       ],
       manager,
-    );
-  }
-
-  /** The callbacks have had their check. Later ones stay pending, and cause another. */
-  async consumeHints(hints: readonly string[], manager?: EntityManager): Promise<void> {
-    if (hints.length === 0) return;
-    await this.database.query(
-      `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW} WHERE id = ANY($2::uuid[])`,
-      [this.database.offsetMs, hints],
-      manager,
-    );
-  }
-
-  /**
-   * Ends a check without an answer. The bill comes again after the pause, its hints still pending; `nextCheckAt` is its
-   * new place in the schedule, `undefined` where that stays as it is.
-   */
-  async failCheck(
-    claim: ClaimedBill,
-    pauseMs: number,
-    nextCheckAt: Date | null | undefined,
-    error: string,
-  ): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
-         check_after = ${inMs('$2')}, last_check_error = $5,
-         next_check_at = CASE WHEN $6 THEN to_timestamp($7::double precision / 1000) ELSE next_check_at END
-       WHERE id = $3 AND lease_token = $4`,
-      [
-        this.database.offsetMs,
-        pauseMs,
-        claim.id,
-        claim.token,
-        error,
-        nextCheckAt !== undefined,
-        nextCheckAt?.getTime() ?? null,
-      ],
-    );
-  }
-
-  /** Gives a claim back unused. */
-  async release(claim: ClaimedBill): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL WHERE id = $1 AND lease_token = $2`,
-      [claim.id, claim.token],
     );
   }
 }

@@ -85,6 +85,9 @@ export const initial: Migration = {
       fields jsonb NOT NULL,
       received_at timestamptz NOT NULL,
       pending boolean NOT NULL,
+      due_at timestamptz NOT NULL,
+      asks integer NOT NULL DEFAULT 0,
+      outcome text CHECK (outcome IN ('confirmed', 'unconfirmed')),
       consumed_at timestamptz
     )`,
     `CREATE INDEX callback_hint ON payment_acceptance.callback (bill_id) WHERE pending AND bill_id IS NOT NULL`,
@@ -102,6 +105,13 @@ export const initial: Migration = {
       occurred_at timestamptz NOT NULL
     )`,
     `CREATE INDEX event_of_bill ON payment_acceptance.event (bill_id, seq)`,
+    `CREATE TABLE payment_acceptance.shop_state (
+      shop text PRIMARY KEY,
+      next_request_at timestamptz NOT NULL,
+      refused_since timestamptz,
+      refused_reason text,
+      probe_at timestamptz
+    )`,
     `CREATE TABLE payment_acceptance.consumer (
       name text NOT NULL,
       event_name text NOT NULL,
@@ -119,6 +129,7 @@ export const initial: Migration = {
       consumer text NOT NULL,
       state text NOT NULL CHECK (state IN ('PENDING', 'DONE', 'DEAD')),
       attempts integer NOT NULL DEFAULT 0,
+      replays integer NOT NULL DEFAULT 0,
       due_at timestamptz NOT NULL,
       lease_token uuid,
       lease_until timestamptz,
@@ -129,6 +140,7 @@ export const initial: Migration = {
     `CREATE INDEX delivery_due ON payment_acceptance.delivery (consumer, event_name, due_at, seq)
       WHERE state = 'PENDING'`,
     `CREATE INDEX delivery_order ON payment_acceptance.delivery (bill_id, consumer, seq) WHERE state = 'PENDING'`,
+    `CREATE INDEX delivery_of_bill ON payment_acceptance.delivery (bill_id, consumer, seq)`,
     `CREATE INDEX delivery_dead ON payment_acceptance.delivery (consumer, seq) WHERE state = 'DEAD'`,
     `CREATE TABLE payment_acceptance.review (
       id uuid PRIMARY KEY,

@@ -1,0 +1,16 @@
+/** The same in every loaded copy of this package. */
+const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
+
+/** Thrown by a handler for which no further attempt can help: its delivery becomes a dead letter at once. */
+export class NonRetryableError extends Error {
+  readonly [MARK] = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'NonRetryableError';
+  }
+}
+
+export function isNonRetryable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && MARK in error;
+}

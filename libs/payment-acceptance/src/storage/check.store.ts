@@ -1,0 +1,210 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { BillState } from './bill.store.js';
+import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
+
+/** A callback that asks for a check. */
+export interface Hint {
+  readonly id: string;
+  /** What a postback claims to have happened; `null` for a redirect and for an unknown status. */
+  readonly claims: 'SUCCESS' | 'FAIL' | null;
+  /** How often the service has been asked for its sake already. */
+  readonly asks: number;
+  /** Whether it is its turn now; one that is not may still be answered along the way. */
+  readonly due: boolean;
+}
+
+/** A bill this instance may ask the service about, until another claim replaces its token. */
+export interface ClaimedBill {
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly billId: string;
+  readonly token: string;
+  /** Due by its schedule, not only hinted at. */
+  readonly scheduled: boolean;
+  readonly failedChecks: number;
+  readonly state: BillState;
+  readonly openedAt: Date;
+  readonly paidAt: Date | null;
+  readonly endedAt: Date | null;
+  /** The database's clock at the claim. */
+  readonly now: Date;
+  /** The service refuses the shop, and this is the probe whether it still does. */
+  readonly shopRefused: boolean;
+  /** The callbacks that the coming check answers: those committed before it was asked. */
+  readonly hints: readonly Hint[];
+}
+
+/** What a check does with the hints it was made for. */
+export interface AnsweredHints {
+  /** Had their answer; `outcome` says whether it shows what the callback claims. */
+  readonly consumed: readonly { readonly id: string; readonly outcome: 'confirmed' | 'unconfirmed' | null }[];
+  /** The answer may lag behind the claim: asked again after the pause. */
+  readonly again: readonly { readonly id: string; readonly pauseMs: number }[];
+}
+
+/** What limits the checks of one shop, over all instances together. */
+export interface ClaimLimits {
+  /** Most bills to claim. */
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly requestsPerSecond: number;
+  /** Pause between the probes of a shop that the service refuses. */
+  readonly probeMs: number;
+}
+
+type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
+
+const HINTS_PER_CLAIM = 5_000;
+
+/** The statements of checking: which bills are asked about, by whom, and when again. */
+@Injectable()
+export class CheckStore {
+  constructor(private readonly database: Database) {}
+
+  /** Makes the shops known, so that their limits can be kept. */
+  async registerShops(shops: readonly string[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
+       SELECT shop, '-infinity' FROM unnest($1::text[]) AS shop ON CONFLICT DO NOTHING`,
+      [shops],
+    );
+  }
+
+  /**
+   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones in turns, by lot where only one can
+   * go, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. While another
+   * instance claims for the same shop there is nothing here.
+   */
+  async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
+    const free = `b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
+      AND b.check_after <= ${NOW}`;
+    const bills = await this.database.claim<Claimed>(
+      `WITH shop AS (
+         SELECT refused_since, probe_at, greatest(next_request_at, ${NOW} - interval '1 second') AS start
+         FROM payment_acceptance.shop_state WHERE shop = $5 FOR UPDATE SKIP LOCKED
+       ), budget AS (
+         SELECT start, refused_since IS NOT NULL AS refused, least($3::int, CASE
+           WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${NOW} - start) * $6::int)::int
+           WHEN probe_at <= ${NOW} THEN 1 ELSE 0 END) AS most FROM shop
+       ), scheduled AS (
+         SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+         WHERE b.next_check_at <= ${NOW} AND ${free} ORDER BY b.next_check_at LIMIT $3::int
+       ), hinted AS (
+         SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
+           SELECT b.id, min(c.due_at) AS first FROM payment_acceptance.callback c
+           JOIN payment_acceptance.bill b ON b.id = c.bill_id
+           WHERE c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${NOW} AND ${free}
+           GROUP BY b.id ORDER BY first LIMIT $3::int) h
+       ), due AS (
+         SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
+       ), taken AS (
+         SELECT b.id, b.next_check_at <= ${NOW} AS scheduled FROM payment_acceptance.bill b JOIN due USING (id)
+         WHERE ${free} ORDER BY due.turn, md5(b.id::text || $4::text)
+         LIMIT greatest(0, coalesce((SELECT most FROM budget), 0)) FOR UPDATE OF b SKIP LOCKED
+       ), spent AS (
+         UPDATE payment_acceptance.shop_state s
+         SET next_request_at = budget.start + taking.bills * interval '1 second' / $6::int,
+           probe_at = CASE WHEN budget.refused THEN ${inMs('$7')} END
+         FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = $5 AND taking.bills > 0
+       )
+       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}
+       FROM taken, budget WHERE b.id = taken.id
+       RETURNING b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+         coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks", b.state,
+         ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
+         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, budget.refused AS "shopRefused"`,
+      [this.database.offsetMs, limits.leaseMs, limits.limit, token, shop, limits.requestsPerSecond, limits.probeMs],
+    );
+    if (bills.length === 0) return [];
+    const hints = await this.hintsOf(bills.map(({ id }) => id));
+    return bills.map((bill) => ({
+      ...bill,
+      openedAt: instant(bill.openedAt),
+      paidAt: instant(bill.paidAt),
+      endedAt: instant(bill.endedAt),
+      now: instant(bill.now),
+      hints: hints.filter(({ billId }) => billId === bill.id),
+    }));
+  }
+
+  /** Writes what became of the hints. Callbacks that came later stay pending, and cause another check. */
+  async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
+    if (consumed.length > 0) {
+      await this.database.query(
+        `UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${NOW}, outcome = answered.outcome
+         FROM unnest($2::uuid[], $3::text[]) AS answered (id, outcome) WHERE c.id = answered.id`,
+        [this.database.offsetMs, consumed.map(({ id }) => id), consumed.map(({ outcome }) => outcome)],
+        manager,
+      );
+    }
+    if (again.length > 0) {
+      await this.database.query(
+        `UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${inMs('later.pause_ms')}
+         FROM unnest($2::uuid[], $3::double precision[]) AS later (id, pause_ms) WHERE c.id = later.id`,
+        [this.database.offsetMs, again.map(({ id }) => id), again.map(({ pauseMs }) => pauseMs)],
+        manager,
+      );
+    }
+  }
+
+  /**
+   * Ends a check without an answer. The bill comes again after the pause, its hints still pending; `nextCheckAt` is its
+   * new place in the schedule, `undefined` where that stays as it is.
+   */
+  async fail(claim: ClaimedBill, pauseMs: number, nextCheckAt: Date | null | undefined, error: string): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
+         check_after = ${inMs('$2')}, last_check_error = $5,
+         next_check_at = CASE WHEN $6 THEN to_timestamp($7::double precision / 1000) ELSE next_check_at END
+       WHERE id = $3 AND lease_token = $4`,
+      [
+        this.database.offsetMs,
+        pauseMs,
+        claim.id,
+        claim.token,
+        error,
+        nextCheckAt !== undefined,
+        nextCheckAt?.getTime() ?? null,
+      ],
+    );
+  }
+
+  /** Gives a claim back unused. */
+  async release(claim: ClaimedBill): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL WHERE id = $1 AND lease_token = $2`,
+      [claim.id, claim.token],
+    );
+  }
+
+  /** The service refuses the shop: from now on one probe at a time. `false` where that was known. */
+  async refuseShop(shop: string, reason: string, probeMs: number): Promise<boolean> {
+    const refused = await this.database.query(
+      `UPDATE payment_acceptance.shop_state
+       SET refused_since = ${NOW}, refused_reason = $3, probe_at = ${inMs('$4')}
+       WHERE shop = $2 AND refused_since IS NULL RETURNING shop`,
+      [this.database.offsetMs, shop, reason, probeMs],
+    );
+    return refused.length === 1;
+  }
+
+  /** The service has answered the shop again. */
+  async acceptShop(shop: string): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
+       WHERE shop = $1`,
+      [shop],
+    );
+  }
+
+  private hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
+    return this.database.query(
+      `SELECT id, bill_id AS "billId", CASE WHEN kind = 'postback' AND status IN ('SUCCESS', 'FAIL') THEN status END AS claims,
+         asks, due_at <= ${NOW} AS due
+       FROM payment_acceptance.callback WHERE pending AND bill_id = ANY($2::uuid[]) LIMIT $3`,
+      [this.database.offsetMs, billIds, HINTS_PER_CLAIM],
+    );
+  }
+}
