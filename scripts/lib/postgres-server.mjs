@@ -26,9 +26,9 @@ const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
 /**
  * Starts a server on `home`/data, making that first where it is missing. No other process may do the same meanwhile.
- * It ends with us, however we end; `remove` says whether its home then goes too.
+ * It ends with us, however we end; `remove` says whether its home then goes too. `port`: any free one, unless given.
  */
-export async function startServer({ home, user, binaries, mode, remove = false }) {
+export async function startServer({ home, user, binaries, mode, remove = false, port: wanted }) {
   const data = path.join(home, 'data');
   if (!fs.existsSync(data)) await initialise({ home, user, binaries, mode });
   refuseOtherVersion(data, binaries);
@@ -37,7 +37,7 @@ export async function startServer({ home, user, binaries, mode, remove = false }
   fs.rmSync(path.join(data, 'postmaster.pid'), { force: true });
 
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    const port = wanted ?? (await freePort());
     const keeper = keep({ home, user, binaries, mode, remove, port });
     const ended = once(keeper, 'exit').then(([code]) => code ?? 1);
     if (await becomesReady(data, keeper)) return { url: urlOf(home, port), keeper, ended };

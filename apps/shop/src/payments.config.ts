@@ -1,5 +1,5 @@
 import { registerAs } from '@nestjs/config';
-import { paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';
+import { paymentAcceptanceOptionsFromEnv, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 
 /** The sandbox's two shops: what holds while nothing else is configured, and never in production. */
 function sandboxShops(): NodeJS.ProcessEnv {
@@ -14,10 +14,27 @@ function sandboxShops(): NodeJS.ProcessEnv {
   };
 }
 
+/**
+ * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000`: the pauses between the checks of an open bill. Whoever sets it does not
+ * want to wait, so everything else that is repeated, or taken over from a process that died, comes sooner too. For
+ * tests: a real service would be asked too often.
+ */
+function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
+  if (!pauses) return {};
+  return {
+    http: { totalTimeoutMs: 4_000, retryCapMs: 500 },
+    schedule: { openMs: pauses.split(',').map(Number), retryBaseMs: 500, retryCapMs: 4_000 },
+    confirmer: { leaseMs: 8_000 },
+    deliveries: { timeLimitMs: 4_000, retryBaseMs: 250, retryCapMs: 2_000 },
+    creation: { leaseMs: 15_000 },
+  };
+}
+
 /** The environment's `PAYMENT_ACCEPTANCE_…` variables. */
-export const paymentsConfig = registerAs('payments', () =>
-  paymentAcceptanceOptionsFromEnv({
+export const paymentsConfig = registerAs('payments', () => ({
+  ...paymentAcceptanceOptionsFromEnv({
     ...(process.env.NODE_ENV === 'production' ? {} : sandboxShops()),
     ...process.env,
   }),
-);
+  ...hurry(process.env.PAYMENT_CHECK_PAUSES_MS),
+}));

@@ -1,0 +1,187 @@
+import { countBy, groupBy, indexBy, minor } from './tables.mjs';
+
+/**
+ * Holds what the service knows (`bills`) and what buyers were told (`seen`) against what the module and the shop have
+ * recorded (`ledger`). Pure. Gives figures for the table, and every loss and double as a sentence.
+ */
+export function account({ bills, seen, ledger }) {
+  const lost = [];
+  const double = [];
+  const known = indexBy(ledger.bills, ({ billId }) => billId);
+  const intents = indexBy(ledger.bills, ({ id }) => id);
+  const mine = bills.filter(({ id }) => known.has(id));
+  const payments = mine.flatMap((bill) => bill.payments.map((payment) => ({ ...payment, bill })));
+
+  payments.forEach(checkPayment(ledger, lost, double));
+  checkFactsHaveCauses(payments, ledger, double);
+  checkOrders(payments, known, ledger, lost, double);
+  checkDeliveries(ledger, lost);
+  const unknown = checkUnknown(bills, known, intents, ledger, lost);
+  const acknowledged = checkAcknowledged(bills, seen, ledger, lost);
+  checkPromisedOrders(seen, known, ledger, lost);
+  for (const row of ledger.bills) {
+    if (row.billId !== null && !bills.some(({ id }) => id === row.billId)) {
+      double.push(`bill ${row.billId} of order ${row.orderId} is on record, and the service has none such`);
+    }
+    if (row.state === 'CREATING') lost.push(`bill ${row.id} of order ${row.orderId} is being created for ever`);
+  }
+  return { lost, double, figures: figures({ bills, payments, ledger, unknown, acknowledged }) };
+}
+
+/** Exactly one event, or a review; and exactly one effect for each event. */
+function checkPayment(ledger, lost, double) {
+  const events = groupBy(ledger.events, ({ name, paymentId }) => `${name} ${paymentId}`);
+  const effects = groupBy(ledger.effects, ({ name, paymentId }) => `${name} ${paymentId}`);
+  const reviews = groupBy(ledger.reviews, ({ paymentId }) => paymentId);
+  return (payment) => {
+    const { id, status, bill } = payment;
+    if (status !== 'SUCCESS' && status !== 'FAIL') return;
+    const name = status === 'SUCCESS' ? 'payment.succeeded' : 'payment.failed';
+    const what = `${status} payment ${id} of ${payment.amount} ${payment.currency} (bill ${bill.id} of ${bill.amount} ${bill.currency}, order ${bill.orderId})`;
+    const told = events.get(`${name} ${id}`) ?? [];
+    const done = effects.get(`${name} ${id}`) ?? [];
+    const reasons = (reviews.get(id) ?? []).map(({ reason }) => reason);
+
+    if (told.length > 1) double.push(`${what} has ${told.length} events ${name}`);
+    if (done.length > 1) double.push(`${what} has ${done.length} effects on its order`);
+    if (new Set(reasons).size < reasons.length) double.push(`${what} has reviews twice: ${reasons.join(', ')}`);
+    if (told.length === 1 && done.length === 0) lost.push(`${what} has its event, but no effect on its order`);
+    if (told.length === 0 && fits(payment)) lost.push(`${what} has no event ${name}`);
+    if (told.length === 0 && !fits(payment) && reasons.length === 0) lost.push(`${what} has neither event nor review`);
+    if (told.length > 0 && !fits(payment)) double.push(`${what} does not fit its bill, and has an event ${name}`);
+  };
+}
+
+/** Whether the payment ends in an event: every failure does, and what pays the bill. */
+function fits({ status, amount, currency, bill }) {
+  return status === 'FAIL' || (currency === bill.currency && minor(amount) >= minor(bill.amount));
+}
+
+/** No event and no effect without a payment at the service that says the same. */
+function checkFactsHaveCauses(payments, ledger, double) {
+  const real = indexBy(payments, ({ id }) => id);
+  const statuses = { 'payment.succeeded': ['SUCCESS'], 'payment.failed': ['FAIL', 'SUCCESS'] };
+  for (const kind of ['events', 'effects']) {
+    for (const { name, paymentId, orderId } of ledger[kind]) {
+      const payment = real.get(paymentId);
+      if (!statuses[name] || (statuses[name].includes(payment?.status) && payment.bill.orderId === orderId)) continue;
+      double.push(
+        `order ${orderId} has ${name} of payment ${paymentId} among its ${kind}, which the service calls ${payment?.status ?? 'nothing'}`,
+      );
+    }
+  }
+}
+
+/** An order is paid if, and only if, a payment fits it. */
+function checkOrders(payments, known, ledger, lost, double) {
+  const paid = new Set(
+    payments.filter((each) => each.status === 'SUCCESS' && fits(each)).map(({ bill }) => known.get(bill.id).orderId),
+  );
+  for (const { id, status } of ledger.orders) {
+    if (status === 'paid' && !paid.has(id)) double.push(`order ${id} is paid, without a SUCCESS payment`);
+    if (status !== 'paid' && paid.has(id)) lost.push(`order ${id} is ${status}, and was paid for`);
+  }
+}
+
+function checkDeliveries(ledger, lost) {
+  for (const { id, name, state, attempts, error } of ledger.deliveries) {
+    if (state !== 'DONE') lost.push(`delivery ${id} of ${name} is ${state} after ${attempts} attempts: ${error}`);
+  }
+}
+
+/** A bill that the shop does not know must be visible as an unknown outcome: its intent's id is the bill's `custom`. */
+function checkUnknown(bills, known, intents, ledger, lost) {
+  const unknown = { bills: 0, leftBehind: 0, payments: 0 };
+  const latest = new Map();
+  for (const { orderId, attempt } of ledger.bills) latest.set(orderId, Math.max(attempt, latest.get(orderId) ?? 0));
+  for (const bill of bills.filter(({ id }) => !known.has(id))) {
+    const intent = intents.get(bill.custom);
+    if (intent?.state !== 'UNKNOWN') {
+      lost.push(
+        `bill ${bill.id} (order ${bill.orderId}) was made, and its intent ${bill.custom} is ${intent?.state ?? 'not on record'}`,
+      );
+      continue;
+    }
+    unknown.bills += 1;
+    unknown.payments += bill.payments.length;
+    if (intent.attempt < latest.get(intent.orderId)) unknown.leftBehind += 1;
+  }
+  return unknown;
+}
+
+/** What was answered with 200, or with the way to the result page, is on record as often. */
+function checkAcknowledged(bills, seen, ledger, lost) {
+  const key = ({ trsId, status, outSum }) => `${trsId} ${status} ${outSum}`;
+  const answered = bills.flatMap(({ callbacks }) =>
+    callbacks.flatMap(({ fields: { TrsId, Status, OutSum }, tries }) =>
+      tries.filter((each) => each.status === 200).map(() => ({ trsId: TrsId, status: Status, outSum: OutSum })),
+    ),
+  );
+  const postbacks = [...answered, ...seen.postbacks];
+  const stored = countBy(
+    ledger.callbacks.filter(({ kind }) => kind === 'postback'),
+    key,
+  );
+  for (const [name, times] of countBy(postbacks, key)) {
+    if ((stored.get(name) ?? 0) < times)
+      lost.push(`postback ${name}: acknowledged ${times} times, stored ${stored.get(name) ?? 0} times`);
+  }
+  const redirectKey = ({ kind, orderId }) => `${kind} ${orderId}`;
+  const arrived = countBy(ledger.callbacks, redirectKey);
+  for (const [name, times] of countBy(seen.redirects, redirectKey)) {
+    if ((arrived.get(name) ?? 0) < times)
+      lost.push(`${name}: acknowledged ${times} times, stored ${arrived.get(name) ?? 0} times`);
+  }
+  return { postbacks: postbacks.length, redirects: seen.redirects.length };
+}
+
+/** An order whose bill the buyer was given is on record with that bill. */
+function checkPromisedOrders(seen, known, ledger, lost) {
+  const orders = indexBy(ledger.orders, ({ id }) => id);
+  for (const { id, billId } of seen.orders) {
+    if (!orders.has(id)) lost.push(`order ${id} was answered to the buyer, and is not on record`);
+    else if (known.get(billId)?.orderId !== id)
+      lost.push(`bill ${billId} was answered to the buyer of order ${id}, and is not on record`);
+  }
+}
+
+function figures({ bills, payments, ledger, unknown, acknowledged }) {
+  const statuses = countBy(payments, ({ status }) => status);
+  const events = countBy(ledger.events, ({ name }) => name);
+  const states = countBy(ledger.bills, ({ state }) => state);
+  const effects = countBy(ledger.effects, ({ name }) => name);
+  const orders = countBy(ledger.orders, ({ status }) => status);
+  const reviews = countBy(ledger.reviews, ({ reason }) => reason);
+  const of = (counts, name) => counts.get(name) ?? 0;
+  const list = (counts) =>
+    [...counts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  return [
+    ['bills at the service', bills.length],
+    ['bills on record', list(states)],
+    ['payments of known bills', payments.length],
+    ['  succeeded', of(statuses, 'SUCCESS')],
+    ['  failed', of(statuses, 'FAIL')],
+    ['  without a result', payments.length - of(statuses, 'SUCCESS') - of(statuses, 'FAIL')],
+    ['events payment.succeeded', of(events, 'payment.succeeded')],
+    ['events payment.failed', of(events, 'payment.failed')],
+    ['reviews', `${ledger.reviews.length}${reviews.size > 0 ? `: ${list(reviews)}` : ''}`],
+    ['orders paid', `${of(orders, 'paid')} of ${ledger.orders.length}`],
+    ['effects on orders', `${ledger.effects.length}: ${list(effects)}`],
+    [
+      'postbacks acknowledged, stored',
+      `${acknowledged.postbacks}, ${ledger.callbacks.filter(({ kind }) => kind === 'postback').length}`,
+    ],
+    [
+      'redirects acknowledged, stored',
+      `${acknowledged.redirects}, ${ledger.callbacks.filter(({ kind }) => kind !== 'postback').length}`,
+    ],
+    ['unknown creations', of(states, 'UNKNOWN')],
+    [
+      '  that made a bill',
+      `${unknown.bills} (${unknown.leftBehind} left behind by a new attempt, ${unknown.payments} payments)`,
+    ],
+  ];
+}

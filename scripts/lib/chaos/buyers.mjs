@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from './http.mjs';
+import { Hostility } from './hostility.mjs';
+import { journeys } from './journeys.mjs';
+import { SeededRandom } from './random.mjs';
+
+const JOURNEYS = {
+  paid: 60,
+  failed: 6,
+  failedThenPaid: 8,
+  paidTwice: 5,
+  failedThenSucceeded: 4,
+  tookTime: 4,
+  underpaid: 4,
+  overpaid: 3,
+  otherCurrency: 2,
+  abandoned: 4,
+};
+
+/**
+ * The load: buyers who order, pay in all sorts of ways and come back, and others who forge and copy callbacks.
+ * `seen` is what they were told, to be held against what is recorded in the end.
+ */
+export class Buyers {
+  seen = { orders: [], postbacks: [], redirects: [] };
+  counts = { ordered: 0, refused: 0, cameBack: 0 };
+
+  constructor({ shops, control }, { seed, dropAll }) {
+    this.shops = shops;
+    this.control = control;
+    this.seed = seed;
+    this.dropAll = dropAll;
+  }
+
+  /** Buys until the signal; resolves when the last of them has finished. */
+  async buyUntil(signal, count) {
+    const buyer = async (number) => {
+      const random = new SeededRandom(this.seed, `buyer ${number}`);
+      for (let order = 1; !signal.aborted; order++) await this.#buy(random, `Chaos ${this.seed}/${number}/${order}`);
+    };
+    await Promise.all(Array.from({ length: count }, (_, number) => buyer(number)));
+  }
+
+  async #buy(random, description) {
+    await sleep(random.wait(150));
+    const amount = `${random.whole(1, 9_999)}.${String(random.whole(0, 99)).padStart(2, '0')}`;
+    const shop = random.pick(['main', 'eu']);
+    const journey = journeys[random.weighted(JOURNEYS)];
+    const bill =
+      (await this.#order(random, { shop, amount, description })) ?? (await this.#comeBack(random, description));
+    if (!bill) return;
+
+    const hostility = new Hostility(this, random, { ...bill, shop, amount });
+    if (!this.dropAll) await hostility.before();
+    const pay = (input) => this.#pay(random, bill.billId, input);
+    const complete = (payment, outcome) => this.control.try('POST', `payments/${payment}/complete`, { outcome });
+    await journey({ random, amount, shop, pay, complete });
+    if (!this.dropAll) await hostility.after();
+  }
+
+  async #order(random, order) {
+    this.counts.ordered += 1;
+    const answer = await request(`${random.pick(this.shops).url}/api/orders`, { method: 'POST', body: order });
+    if (answer?.status !== 201) {
+      this.counts.refused += 1;
+      return undefined;
+    }
+    const { id, billId } = answer.body;
+    this.seen.orders.push({ id, billId });
+    return { orderId: id, billId };
+  }
+
+  /** The answer was bad, or did not come: the buyer looks for the order and has it paid, perhaps with two clicks. */
+  async #comeBack(random, description) {
+    await sleep(random.wait(300));
+    const orders = await request(`${random.pick(this.shops).url}/api/orders`);
+    const order = Array.isArray(orders?.body) && orders.body.find((each) => each.description === description);
+    if (!order) return undefined;
+    const clicks = Array.from({ length: random.whole(1, 2) }, () => random.pick(this.shops).url);
+    const answers = await Promise.all(
+      clicks.map((url) => request(`${url}/orders/${order.id}/pay`, { method: 'POST', form: {} })),
+    );
+    for (const { status, location } of answers.filter(Boolean)) {
+      const billId = status === 303 && /\/transfer\/(\w+)$/.exec(location ?? '')?.[1];
+      if (!billId) continue;
+      this.counts.cameBack += 1;
+      this.seen.orders.push({ id: order.id, billId });
+      return { orderId: order.id, billId };
+    }
+    return undefined;
+  }
+
+  /** Pays, and goes back to the shop with the redirect, or closes the browser. */
+  async #pay(random, billId, input) {
+    await sleep(random.wait(100));
+    const paid = await this.control.try('POST', `bills/${billId}/pay`, input);
+    if (paid?.redirect && !this.dropAll && random.chance(0.5)) await this.#goBack(random, paid.redirect);
+    return paid?.payment;
+  }
+
+  /** As a browser does: posts the fields, follows the 303. Some reload, and so post again. */
+  async #goBack(random, { url, fields }) {
+    const target = new URL(new URL(url).pathname, random.pick(this.shops).url);
+    for (let times = random.chance(0.2) ? 3 : 1; times > 0; times--) {
+      const answer = await request(target, { method: 'POST', form: fields });
+      if (answer?.status !== 303) continue;
+      const kind = target.pathname.includes('/success') ? 'redirect-success' : 'redirect-fail';
+      this.seen.redirects.push({ kind, orderId: fields.InvId });
+      await request(new URL(answer.location, target));
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** Faults of the API as they come together in bad times; all of them rare enough that most requests get through. */
+const REQUESTS = {
+  resetBefore: (random) => random.fraction() * 0.06,
+  loseAnswer: (random) => random.fraction() * 0.06,
+  slow: (random) => ({ p: random.fraction() * 0.06, ms: random.pick([300, 1_500, 5_000]) }),
+  status500: (random) => ({ p: random.fraction() * 0.06, done: random.chance(0.5) }),
+  html: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.5) }),
+  malformed: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.7) }),
+  empty: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.7) }),
+  unauthenticated: (random) => random.fraction() * 0.05,
+  merchantNotFound: (random) => random.fraction() * 0.03,
+  merchantBanned: (random) => random.fraction() * 0.03,
+  billNotFound: (random) => random.fraction() * 0.05,
+};
+
+const POSTBACKS = {
+  drop: (random) => random.pick([0.2, 0.5, 1]),
+  duplicate: (random) => ({ p: random.fraction() * 0.5, copies: random.whole(1, 5) }),
+  delay: (random) => ({ p: random.fraction() * 0.4, by: `${random.whole(1, 5)}s` }),
+  reorder: (random) => ({ p: random.fraction() * 0.4, within: '3s' }),
+  change: (random) => ({
+    p: random.fraction() * 0.3,
+    resign: random.chance(0.5),
+    set: random.pick([{ OutSum: '1.00' }, { InvId: 'somebody-else' }, { Status: 'FAIL' }, { custom: 'changed' }]),
+  }),
+  forge: (random) => random.fraction() * 0.3,
+};
+
+/** A random fault document. `dropAll` loses every postback whatever else happens. */
+export function randomFaults(random, dropAll) {
+  return {
+    seed: random.whole(0, 1_000_000),
+    requests: some(REQUESTS, random, 0.5),
+    postbacks: dropAll ? { drop: 1 } : some(POSTBACKS, random, 0.4),
+  };
+}
+
+/** The faults that stay to the end. */
+export function lastFaults(dropAll) {
+  return dropAll ? { postbacks: { drop: 1 } } : {};
+}
+
+function some(faults, random, share) {
+  const chosen = Object.entries(faults).filter(() => random.chance(share));
+  return Object.fromEntries(chosen.map(([name, settings]) => [name, settings(random)]));
+}

@@ -1,0 +1,40 @@
+import { request } from './http.mjs';
+
+/** What others than the service send: forged successes, changed copies, nonsense. None of it may settle anything. */
+export class Hostility {
+  constructor({ control, shops, seen }, random, bill) {
+    Object.assign(this, { control, shops, seen, random, bill });
+  }
+
+  /** Before anything is paid. */
+  async before() {
+    const { random, bill } = this;
+    if (random.chance(0.08)) await this.control.try('POST', `bills/${bill.billId}/forge`, {});
+    if (random.chance(0.08)) await this.#send({ TrsId: bill.billId, OutSum: bill.amount });
+    if (random.chance(0.02)) await this.#send({ TrsId: `nobody${random.whole(0, 1e9)}`, OutSum: bill.amount });
+  }
+
+  /** Copies of what the service has sent. */
+  async after() {
+    const { random, bill } = this;
+    if (random.chance(0.05)) {
+      const { callbacks = [] } = (await this.control.try('GET', `bills/${bill.billId}`)) ?? {};
+      if (callbacks.length === 0) return;
+      const change = random.pick([{}, { set: { OutSum: '0.01' } }, { set: { Status: 'SUCCESS' }, resign: true }]);
+      await this.control.try('POST', `callbacks/${random.pick(callbacks).id}/replay`, change);
+    }
+    if (random.chance(0.03)) {
+      const copies = Array.from({ length: 12 }, () => this.#send({ TrsId: bill.billId, OutSum: bill.amount }));
+      await Promise.all(copies);
+    }
+  }
+
+  /** A postback of our own making. What is answered with 200 must be on record. */
+  async #send({ TrsId, OutSum }) {
+    const { random, bill } = this;
+    const path = `/postback/payment${bill.shop === 'eu' ? '/eu' : ''}`;
+    const body = { Status: 'SUCCESS', InvId: bill.orderId, CurrencyIn: 'RUB', Commission: '0.00', OutSum, TrsId };
+    const answer = await request(random.pick(this.shops).url + path, { method: 'POST', body });
+    if (answer?.status === 200) this.seen.postbacks.push({ trsId: TrsId, status: 'SUCCESS', outSum: OutSum });
+  }
+}

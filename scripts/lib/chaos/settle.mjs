@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastFaults } from './faults.mjs';
+import { readLedger } from './ledger.mjs';
+
+const HEALTHY_S = 60;
+const SETTLED_S = 120;
+
+/** Ends the trouble: no faults, everything up, the payments that still run completed. */
+export async function heal({ database, sandbox, control, shops }, { dropAll }, random) {
+  await database.becomesReady(HEALTHY_S);
+  await Promise.all([sandbox, ...shops].map((server) => server.becomesReady(HEALTHY_S)));
+  await control.setFaults(lastFaults(dropAll));
+  await control.pointTo(shops[0].url);
+  for (const { id, status } of (await control.bills()).flatMap(({ payments }) => payments)) {
+    if (status !== 'NEW' && status !== 'PROCESS') continue;
+    await control.try('POST', `payments/${id}/complete`, { outcome: random.pick(['success', 'fail']) });
+  }
+}
+
+/** Waits until nothing is under way any more, for as long as the slowest retry may take: what is then missing, is lost. */
+export async function settle({ database, control }) {
+  const bills = await control.bills();
+  const start = Date.now();
+  let waiting;
+  for (const end = start + SETTLED_S * 1000; Date.now() < end; await sleep(500)) {
+    waiting = unsettled(bills, await readLedger(database));
+    if (Object.values(waiting).every((count) => count === 0)) break;
+  }
+  return { bills, waiting, seconds: (Date.now() - start) / 1000 };
+}
+
+/**
+ * Sends everything again that the service would still send in the days to come, and some of what it has sent before:
+ * nothing may come of it.
+ */
+export async function repeatCallbacks({ control }, random) {
+  await control.insist('POST', 'clock', { advance: '2d' }, 60_000);
+  const callbacks = (await control.bills()).flatMap((bill) => bill.callbacks);
+  for (let copies = Math.min(300, callbacks.length); copies > 0; copies--) {
+    await control.try('POST', `callbacks/${random.pick(callbacks).id}/replay`, {});
+  }
+  await control.insist('POST', 'clock', { advance: '1s' }, 60_000);
+}
+
+function unsettled(bills, ledger) {
+  const known = new Set(ledger.bills.map(({ billId }) => billId));
+  const recorded = new Map(ledger.payments.map(({ id, status }) => [id, status]));
+  const payments = bills.filter(({ id }) => known.has(id)).flatMap((bill) => bill.payments);
+  return {
+    payments: payments.filter(({ id, status }) => recorded.get(id) !== status).length,
+    creations: ledger.bills.filter(({ state }) => state === 'CREATING').length,
+    deliveries: ledger.deliveries.filter(({ state }) => state === 'PENDING').length,
+    hints: ledger.callbacks.filter(({ pending, matched }) => pending && matched).length,
+  };
+}

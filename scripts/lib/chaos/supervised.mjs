@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntilAnswers } from '../children.mjs';
+import { CommandError, isExiting } from '../lifecycle.mjs';
+
+/** A server that is started again whenever it ends, as an orchestrator does, until the command itself ends. */
+export class Supervised {
+  isReady = false;
+  kills = 0;
+  /** Exit codes of a server that was up and ended although nobody killed it. */
+  endedByItself = [];
+  #server;
+  #killed = false;
+  #downMs = 0;
+
+  /** @param {() => { child, ended }} start @param {string} url answers once the server is up */
+  constructor(name, start, url) {
+    this.name = name;
+    this.start = start;
+    this.url = url;
+  }
+
+  /** Starts it for the first time, and waits until it is up. */
+  async begin() {
+    void this.#keepRunning();
+    await this.becomesReady(60);
+  }
+
+  /** kill -9, at whatever point it is, its start included. It comes back after the pause. */
+  kill(downMs) {
+    if (!this.#server || this.#killed) return false;
+    this.#killed = true;
+    this.#downMs = downMs;
+    this.kills += 1;
+    this.#server.child.kill('SIGKILL');
+    return true;
+  }
+
+  async becomesReady(seconds) {
+    for (const end = Date.now() + seconds * 1000; !this.isReady; await sleep(50)) {
+      if (Date.now() > end) throw new CommandError(`The ${this.name} was not up within ${seconds} s.`);
+    }
+  }
+
+  async #keepRunning() {
+    while (!isExiting()) {
+      const server = this.start();
+      this.#server = server;
+      this.#killed = false;
+      this.#downMs = 200;
+      const up = waitUntilAnswers(server, this.url).then(
+        () => (this.isReady = this.#server === server),
+        () => false, // ended, or will be: its next start is tried
+      );
+      const code = await server.ended;
+      this.#server = undefined;
+      if (await up) {
+        this.isReady = false;
+        if (!this.#killed && !isExiting()) this.endedByItself.push(code);
+      }
+      await sleep(this.#downMs);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomFaults } from './faults.mjs';
+import { SeededRandom } from './random.mjs';
+
+/** Mean pauses: about 120 kills in five minutes. */
+const KILL_EVERY_MS = 2_200;
+const CUT_EVERY_MS = 2_000;
+const FAULTS_EVERY_MS = 4_000;
+
+const WHAT = { shop: 62, sandbox: 14, immediate: 7, 'kill -9': 8, backend: 9 };
+
+/** Kills, cuts and faults at random instants until the signal; resolves when the last of them is over. */
+export async function makeTrouble({ database, sandbox, control, shops }, { seed, dropAll }, signal) {
+  const loop = async (name, everyMs, act) => {
+    const random = new SeededRandom(seed, name);
+    while (await pause(random.wait(everyMs), signal)) await act(random);
+  };
+  const crashes = new Set();
+  const kill = (random) => {
+    const what = random.weighted(WHAT);
+    const downMs = random.wait(600);
+    if (what === 'shop') random.pick(shops).kill(downMs);
+    else if (what === 'sandbox') sandbox.kill(downMs);
+    else {
+      // Other kills go on while the database is away.
+      const crash = database.crash(what, downMs, random).finally(() => crashes.delete(crash));
+      crashes.add(crash);
+    }
+  };
+  await Promise.all([
+    loop('kills', KILL_EVERY_MS, kill),
+    loop('cuts', CUT_EVERY_MS, (random) => database.cut(random)),
+    loop('faults', FAULTS_EVERY_MS, async (random) => {
+      await control.setFaults(randomFaults(random, dropAll));
+      await control.pointTo(random.pick(shops).url, {
+        postbackFormat: random.pick(['json', 'form']),
+        postbackSignature: random.pick(['redirect-formula', 'none']),
+      });
+    }),
+  ]);
+  await Promise.all(crashes);
+}
+
+async function pause(ms, signal) {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+  return !signal.aborted;
+}

@@ -1,0 +1,70 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { startNode } from '../children.mjs';
+import { beforeExit, CommandError } from '../lifecycle.mjs';
+import { freePort } from '../ports.mjs';
+import { address } from '../servers.mjs';
+import { ChaosDatabase } from './database.mjs';
+import { SandboxControl } from './sandbox-control.mjs';
+import { Supervised } from './supervised.mjs';
+
+/** Pauses between the checks of an open bill, so that a lost postback costs seconds. */
+const CHECK_PAUSES_MS = '2000,4000,8000,20000';
+
+/** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. */
+export async function startWorld({ shops: count }) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'nest-payment-acceptance-chaos-'));
+  beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const logs = { folder: path.join(folder, 'logs'), keep: () => keepLogs(folder) };
+  fs.mkdirSync(logs.folder);
+
+  const database = await ChaosDatabase.start();
+  const sandboxPort = await freePort();
+  const ports = [];
+  while (ports.length < count) ports.push(await freePort());
+
+  const program = (name, args, env) => () => {
+    const log = fs.openSync(path.join(logs.folder, `${name}.log`), 'a');
+    try {
+      return startNode(name, args, { env: { ANNOUNCE: 'no', ...env }, stdio: ['ignore', log, log] });
+    } finally {
+      fs.closeSync(log);
+    }
+  };
+  const sandboxEnv = {
+    SANDBOX_PORT: String(sandboxPort),
+    SHOP_PORT: String(ports[0]),
+    SANDBOX_DATA: path.join(folder, 'sandbox'),
+  };
+  const sandbox = new Supervised(
+    'sandbox',
+    program('sandbox', ['dist/apps/sandbox/main.js'], sandboxEnv),
+    `${address(sandboxPort)}/sandbox`,
+  );
+  const shops = ports.map((port, index) => {
+    const name = `shop-${index + 1}`;
+    const env = {
+      SHOP_PORT: String(port),
+      SANDBOX_URL: address(sandboxPort),
+      DATABASE_URL: database.url,
+      PAYMENT_CHECK_PAUSES_MS: CHECK_PAUSES_MS,
+    };
+    return new Supervised(name, program(name, ['dist/apps/shop/main.js'], env), address(port));
+  });
+  await Promise.all([sandbox, ...shops].map((server) => server.begin()));
+  const control = new SandboxControl(address(sandboxPort));
+  return { database, sandbox, control, shops, logs };
+}
+
+/** What the servers said is worth more than the folder's tidiness when something went wrong. */
+function keepLogs(folder) {
+  const kept = fs.mkdtempSync(path.join(os.tmpdir(), 'chaos-logs-'));
+  try {
+    fs.cpSync(path.join(folder, 'logs'), kept, { recursive: true });
+    fs.cpSync(path.join(folder, 'sandbox'), path.join(kept, 'sandbox'), { recursive: true });
+  } catch (error) {
+    throw new CommandError(`The logs could not be kept: ${error.message}`);
+  }
+  return kept;
+}
