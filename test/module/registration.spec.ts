@@ -73,7 +73,7 @@ describe('registration', () => {
   });
 
   test('what stands beside the factory is kept out of the options, and applies to both', async () => {
-    const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default', isGlobal: true } as const;
+    const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
     expect(
       namesIn(await start(PaymentAcceptanceModule.forRoot({ ...moduleOptions(SERVICE), ...extras }))),
     ).toHaveLength(2);
