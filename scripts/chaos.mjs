@@ -11,7 +11,7 @@ import { report } from './lib/chaos/report.mjs';
 import { heal, repeatCallbacks, settle } from './lib/chaos/settle.mjs';
 import { makeTrouble } from './lib/chaos/trouble.mjs';
 import { startWorld } from './lib/chaos/world.mjs';
-import { command } from './lib/lifecycle.mjs';
+import { command, isExiting } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 
 process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
@@ -25,7 +25,7 @@ await command(async () => {
   try {
     return await run(world, options);
   } catch (error) {
-    console.error(`Failed with seed ${seed}; logs: ${world.logs.keep()}`);
+    if (!isExiting()) console.error(`Failed with seed ${seed}; logs: ${world.logs.keep()}`);
     throw error;
   }
 });

@@ -23,7 +23,7 @@ function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   if (!pauses) return {};
   return {
     http: { totalTimeoutMs: 4_000, retryCapMs: 500 },
-    schedule: { openMs: pauses.split(',').map(Number), retryBaseMs: 500, retryCapMs: 4_000 },
+    schedule: { openMs: pauses.split(',').map(Number), lagMs: [1_000, 3_000], retryBaseMs: 500, retryCapMs: 4_000 },
     confirmer: { leaseMs: 8_000 },
     deliveries: { timeLimitMs: 4_000, retryBaseMs: 250, retryCapMs: 2_000 },
     creation: { leaseMs: 15_000 },

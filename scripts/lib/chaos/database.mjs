@@ -41,6 +41,10 @@ export class ChaosDatabase {
     this.settings = settings;
   }
 
+  get home() {
+    return this.settings.home;
+  }
+
   get url() {
     return this.#server.url;
   }
@@ -50,7 +54,7 @@ export class ChaosDatabase {
    * `kill -9`: all its processes at once; `backend`: one process, upon which it restarts by itself.
    */
   async crash(kind, downMs, random) {
-    const server = findServer(this.settings.home);
+    const server = findServer(this.home);
     if (!server?.ready || !this.isUp) return;
     this.crashes[kind] += 1;
     if (kind === 'backend') return this.#killBackend(random);
@@ -106,7 +110,7 @@ export class ChaosDatabase {
   /** Another program may have the port for a moment, as the near end of a connection. */
   async #start() {
     const now = new Date();
-    fs.utimesSync(this.settings.home, now, now); // in use, whoever sweeps old folders
+    fs.utimesSync(this.home, now, now); // in use, whoever sweeps old folders
     for (let tries = 20; !isExiting(); tries--) {
       try {
         this.#server = await startServer(this.settings);
@@ -121,7 +125,7 @@ export class ChaosDatabase {
   async #stop() {
     this.#server?.keeper.stdin.end();
     await Promise.race([this.#server?.ended, sleep(10_000, undefined, { ref: false })]);
-    await endServer(this.settings.home);
+    await endServer(this.home);
   }
 }
 

@@ -7,9 +7,9 @@ const REQUESTS = {
   html: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.5) }),
   malformed: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.7) }),
   empty: (random) => ({ p: random.fraction() * 0.05, done: random.chance(0.7) }),
-  unauthenticated: (random) => random.fraction() * 0.05,
-  merchantNotFound: (random) => random.fraction() * 0.03,
-  merchantBanned: (random) => random.fraction() * 0.03,
+  unauthenticated: refusal,
+  merchantNotFound: refusal,
+  merchantBanned: refusal,
   billNotFound: (random) => random.fraction() * 0.05,
 };
 
@@ -25,6 +25,13 @@ const POSTBACKS = {
   }),
   forge: (random) => random.fraction() * 0.3,
 };
+
+/** Upon a refused check the module leaves the whole shop alone for a minute: that may happen, but not all the time. */
+function refusal(random) {
+  return random.chance(0.03)
+    ? { p: 1, times: 1, operation: 'payments' }
+    : { p: random.fraction() * 0.04, operation: 'create' };
+}
 
 /** A random fault document. `dropAll` loses every postback whatever else happens. */
 export function randomFaults(random, dropAll) {

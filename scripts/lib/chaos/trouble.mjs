@@ -3,7 +3,7 @@ import { randomFaults } from './faults.mjs';
 import { SeededRandom } from './random.mjs';
 
 /** Mean pauses: about 120 kills in five minutes. */
-const KILL_EVERY_MS = 2_200;
+const KILL_EVERY_MS = 2_000;
 const CUT_EVERY_MS = 2_000;
 const FAULTS_EVERY_MS = 4_000;
 

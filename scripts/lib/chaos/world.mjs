@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { startNode } from '../children.mjs';
-import { beforeExit, CommandError } from '../lifecycle.mjs';
+import { CommandError } from '../lifecycle.mjs';
 import { freePort } from '../ports.mjs';
 import { address } from '../servers.mjs';
 import { ChaosDatabase } from './database.mjs';
@@ -14,12 +14,11 @@ const CHECK_PAUSES_MS = '2000,4000,8000,20000';
 
 /** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. */
 export async function startWorld({ shops: count }) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'nest-payment-acceptance-chaos-'));
-  beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const logs = { folder: path.join(folder, 'logs'), keep: () => keepLogs(folder) };
-  fs.mkdirSync(logs.folder);
-
   const database = await ChaosDatabase.start();
+  const folder = path.join(database.home, 'run'); // goes with it, also when we are killed
+  const logs = { folder: path.join(folder, 'logs'), keep: () => keepLogs(folder) };
+  fs.mkdirSync(logs.folder, { recursive: true });
+
   const sandboxPort = await freePort();
   const ports = [];
   while (ports.length < count) ports.push(await freePort());
@@ -49,6 +48,7 @@ export async function startWorld({ shops: count }) {
       SANDBOX_URL: address(sandboxPort),
       DATABASE_URL: database.url,
       PAYMENT_CHECK_PAUSES_MS: CHECK_PAUSES_MS,
+      PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '200',
     };
     return new Supervised(name, program(name, ['dist/apps/shop/main.js'], env), address(port));
   });
