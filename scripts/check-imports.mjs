@@ -20,7 +20,7 @@ const libraries = {
       ['storage'],
       ['common'],
     ],
-    neighbours: ['events → config', 'client → config'],
+    neighbours: ['events → config', 'client → config', 'operations → settlement'],
   },
   'libs/payment-sandbox': {
     floors: [

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { postForm, postJson, postbackFields } from '../support/http.js';
-import { startShops, until, type ShopBed } from '../support/shop.js';
+import { startShops, type ShopBed } from '../support/shop.js';
+import { until } from '../support/until.js';
 
 const TOKEN = 'sandbox-main-token-0123456789abcdef';
 

@@ -110,7 +110,8 @@ export async function startBed(options: BedOptions = {}): Promise<Bed> {
       await running.sandbox.settled();
       for (let work = 1; work > 0;) {
         work = 0;
-        for (const { confirmer, deliveries } of instances) {
+        for (const { confirmer, deliveries, dataSource } of instances) {
+          if (!dataSource.isInitialized) continue;
           work += await confirmer.runOnce();
           work += await deliveries.runOnce();
         }

@@ -98,16 +98,6 @@ export async function startShops(instances: number): Promise<ShopBed> {
   };
 }
 
-/** Asks again until the answer fits, for what another process does on its own; fails after ten seconds. */
-export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const answer = await ask();
-    if (fits(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`It never came to this. The last answer: ${JSON.stringify(answer)}`);
-  }
-}
-
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -37,6 +37,9 @@ export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, V
 export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto } from './callbacks/callback.dto.js';
 
+export { PaymentReviews, type AcceptReviewOptions } from './operations/payment-reviews.service.js';
+export { OperatorActionError } from './operations/operator.errors.js';
+export type { DeadLetter, DeadLetterFilter, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
 export type * from './storage/ledger.store.js';
 export { migratePaymentAcceptance } from './storage/migrate.js';

@@ -16,6 +16,7 @@ import { getPaymentShopToken } from './config/tokens.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
+import { PaymentReviews } from './operations/payment-reviews.service.js';
 import { PaymentOperations } from './operations/payment-operations.service.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
@@ -28,6 +29,7 @@ import { CheckStore } from './storage/check.store.js';
 import { DeliveryStore } from './storage/delivery.store.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
 import { LedgerStore } from './storage/ledger.store.js';
+import { OperatorStore } from './storage/operator.store.js';
 import { ResultStore } from './storage/result.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
 
@@ -35,6 +37,7 @@ import { SettlementStore } from './storage/settlement.store.js';
 const PUBLIC = [
   PaymentAcceptanceService,
   PaymentOperations,
+  PaymentReviews,
   Confirmer,
   DeliveryWorker,
   PaymentClock,
@@ -69,6 +72,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     DeliveryStore,
     DestroyableTransaction,
     LedgerStore,
+    OperatorStore,
     ResultStore,
     SettlementStore,
     BillService,

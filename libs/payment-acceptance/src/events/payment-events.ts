@@ -61,6 +61,8 @@ export class PaymentSucceededEvent extends PaymentOutcomeEvent {
   readonly firstForOrder!: boolean;
   /** What was paid above the bill where the payer pays the commission. */
   readonly surplus?: DecimalAmount;
+  /** The operator who accepted the payment, where the judge had not; `amount` is then what the operator let count. */
+  readonly acceptedBy?: string;
 }
 
 /** A payment has reached FAIL. The bill stays open: another payment may follow. Once for each payment. */

@@ -1,3 +1,4 @@
+import type { DecimalAmount } from '../common/money.js';
 import { uuidFromName } from '../common/random.js';
 import type { Judge, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from '../common/payment.js';
 import type { EventData, PaymentEventName } from '../events/payment-events.js';
@@ -53,6 +54,9 @@ export function decide(input: DecisionInput): Decision {
       facts.review('payment-moved', payment);
     } else if (row?.status === 'SUCCESS') {
       if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
+    } else if (row?.verdict === 'succeeded') {
+      // An operator has accepted it before the service did: what the service says now is kept, and told nobody again.
+      facts.written.set(payment.paymentId, { ...payment, billId: bill.id, verdict: 'succeeded' });
     } else if (!row || RANK[payment.status] > RANK[row.status]) {
       const next: LedgerPayment = { ...payment, billId: bill.id, verdict: verdict.kind };
       rows.set(payment.paymentId, next);
@@ -77,6 +81,43 @@ export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decisi
   facts.review(reason, null);
   return facts.decision([]);
 }
+
+/** A payment that an operator has accepted: it gets the event that the judge did not give it. */
+export function decideAccepted(
+  bill: LockedBill,
+  firstPaymentId: string | null,
+  known: readonly LedgerPayment[],
+  accepted: AcceptedPayment,
+): Decision {
+  const endOfLife = Infinity;
+  const facts = new Facts({ bill, firstPaymentId, known, listed: [], judge: () => [], endOfLife, horizon: endOfLife });
+  const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
+    ...NOTHING_LISTED,
+    paymentId: accepted.paymentId,
+    billId: bill.id,
+  };
+  facts.written.set(row.paymentId, { ...row, verdict: 'succeeded' });
+  facts.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
+  return facts.decision(known.filter(({ billId }) => billId === bill.id));
+}
+
+/** What an operator accepts: the amount counts in the bill's currency. */
+export interface AcceptedPayment {
+  readonly paymentId: string;
+  readonly amount: DecimalAmount;
+  readonly operator: string;
+}
+
+const NOTHING_LISTED = {
+  status: 'UNKNOWN',
+  statusText: null,
+  amount: null,
+  amountReceived: null,
+  commission: null,
+  currency: null,
+  fromCard: null,
+  createdAtText: null,
+} as const;
 
 /** Listed payments with their verdicts: failures first, then by age, so that events come in a stable order. */
 function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
@@ -207,7 +248,15 @@ class Facts {
     }
   }
 
-  private succeed(payment: ReportedPayment, verdict: Extract<Verdict, { kind: 'succeeded' }>): void {
+  accept(payment: ReportedPayment, operator: string): void {
+    this.succeed(payment, { kind: 'succeeded' }, { acceptedBy: operator });
+  }
+
+  private succeed(
+    payment: ReportedPayment,
+    verdict: Extract<Verdict, { kind: 'succeeded' }>,
+    acceptance: { readonly acceptedBy?: string } = {},
+  ): void {
     const firstForOrder = this.input.firstPaymentId === null && this.firstPaymentId === null;
     if (firstForOrder) this.firstPaymentId = payment.paymentId;
     this.succeeded = true;
@@ -219,6 +268,7 @@ class Facts {
       amount,
       firstForOrder,
       ...(verdict.surplus !== undefined && { surplus: verdict.surplus }),
+      ...acceptance,
     }));
     if (verdict.review !== undefined) this.review(verdict.review, payment);
     if (!firstForOrder) this.review('second-payment', payment);

@@ -4,7 +4,7 @@ import type { ReportedPayment } from '../common/payment.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { BillStore } from '../storage/bill.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
-import { SettlementStore, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
+import { SettlementStore, type LedgerPayment, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
 import { PaymentRandom } from '../common/random.js';
 import { answerHints } from './hints.js';
 import { decide, decideUnlistable, type Decision } from './decide.js';
@@ -56,6 +56,34 @@ export class SettlementService {
     });
   }
 
+  /**
+   * Writes what an operator decides about a bill, under the same locks; `undefined` writes nothing of the ledger. A check
+   * that is under way comes back stale and is made again.
+   */
+  async settleByOperator(
+    at: { readonly shop: string; readonly orderId: string; readonly billId: string },
+    decision: (
+      manager: EntityManager,
+      bill: LockedBill,
+      firstPaymentId: string | null,
+    ) => Promise<Decision | undefined>,
+  ): Promise<void> {
+    await this.store.transaction(async (manager) => {
+      const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
+      const bill = await this.store.lockBill(manager, at.billId);
+      if (!bill) throw new Error(`The bill ${at.billId} of a review is not there.`);
+      const decided = await decision(manager, bill, firstPaymentId);
+      if (!decided) return;
+      await this.writeFacts(manager, bill, decided);
+      await this.finishCheck(manager, bill, decided.state, false);
+    });
+  }
+
+  /** The ledger's payments of a bill, and of these ids under whatever bill. */
+  payments(manager: EntityManager, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
+    return this.store.payments(manager, bill, paymentIds);
+  }
+
   /** Locks order, then bill; decides under the locks; writes all of the decision. */
   private locked(
     claim: ClaimedBill,
@@ -72,15 +100,16 @@ export class SettlementService {
   }
 
   private async write(manager: EntityManager, claim: ClaimedBill, bill: LockedBill, decision: Decision): Promise<void> {
-    const { schedule } = this.options;
     await this.writeFacts(manager, bill, decision);
-    await this.store.finishCheck(manager, bill, {
-      state: decision.state,
-      nextCheckAt: nextCheck(bill, decision.state, claim.scheduled, schedule, this.random.fraction()),
-      scheduled: claim.scheduled,
-      minGapMs: schedule.minGapMs,
-    });
-    await this.checks.answerHints(answerHints(claim.hints, decision.ledger, schedule.lagMs), manager);
+    await this.finishCheck(manager, bill, decision.state, claim.scheduled);
+    const answered = answerHints(claim.hints, decision.ledger, this.options.schedule.lagMs);
+    await this.checks.answerHints(answered, manager);
+  }
+
+  private finishCheck(manager: EntityManager, bill: LockedBill, state: LockedBill['state'], scheduled: boolean) {
+    const { schedule } = this.options;
+    const nextCheckAt = nextCheck(bill, state, scheduled, schedule, this.random.fraction());
+    return this.store.finishCheck(manager, bill, { state, nextCheckAt, scheduled, minGapMs: schedule.minGapMs });
   }
 
   private async writeFacts(manager: EntityManager, bill: LockedBill, decision: Decision): Promise<void> {

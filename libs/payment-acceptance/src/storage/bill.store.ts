@@ -182,6 +182,14 @@ export class BillStore {
     );
   }
 
+  /** Creations whose outcome never became known, oldest first. */
+  async unknown(limit: number): Promise<BillRecord[]> {
+    return this.many(
+      `SELECT ${BILL} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' ORDER BY created_at LIMIT $2`,
+      [this.database.offsetMs, limit],
+    );
+  }
+
   /** By the id of our intent. */
   async byId(id: string): Promise<BillRecord | undefined> {
     return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2`, [this.database.offsetMs, id]);

@@ -26,6 +26,24 @@ export function instant(text: string | null): Date | null {
   return text === null ? null : new Date(Number(text));
 }
 
+interface PgPool {
+  on(event: 'connect', listener: (client: PgEvents) => void): void;
+}
+
+interface PgEvents {
+  on(event: 'error', listener: () => void): void;
+}
+
+/**
+ * Between a connection's first answer and the listener that TypeORM adds to it, nobody hears its errors: one that the
+ * server ends in that moment (a restart, an administrator) would end the whole process. Whoever uses it learns of the end
+ * all the same, from the query that fails.
+ */
+function guardNewConnections(dataSource: DataSource): void {
+  const { master } = dataSource.driver as { master?: PgPool };
+  master?.on('connect', (client) => client.on('error', () => undefined));
+}
+
 /** How often a transaction is tried that conflicts with others. */
 const TRANSACTION_ATTEMPTS = 4;
 
@@ -59,6 +77,7 @@ export class Database {
     private readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
     if (dataSource.options.type !== 'postgres') throw new UnsupportedDataSourceError(dataSource.options.type);
+    guardNewConnections(dataSource);
   }
 
   /** First parameter of every statement that says {@link NOW}. */

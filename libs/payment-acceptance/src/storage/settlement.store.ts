@@ -77,15 +77,18 @@ export class SettlementStore {
     return this.database.transaction(work);
   }
 
-  /** Locks the bill if the claim still holds; `undefined` makes the answer stale. The order must be locked before. */
-  async lockBill(manager: EntityManager, id: string, token: string): Promise<LockedBill | undefined> {
+  /**
+   * Locks the bill if the claim still holds; `undefined` makes the answer stale. Without a token (for an operator) it is
+   * locked whatever claim there is. The order must be locked before.
+   */
+  async lockBill(manager: EntityManager, id: string, token?: string): Promise<LockedBill | undefined> {
     const [row] = await this.database.query<Locked>(
       `SELECT id, shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state, amount::text AS amount,
          currency, payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven", checks,
          ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt", ${epochMs('ended_at')} AS "endedAt",
          ${epochMs('next_check_at')} AS "nextCheckAt", ${epochMs(NOW)} AS now
-       FROM payment_acceptance.bill WHERE id = $2 AND lease_token = $3 FOR UPDATE`,
-      [this.database.offsetMs, id, token],
+       FROM payment_acceptance.bill WHERE id = $2 AND ($3::uuid IS NULL OR lease_token = $3) FOR UPDATE`,
+      [this.database.offsetMs, id, token ?? null],
       manager,
     );
     return (

@@ -54,6 +54,7 @@ export const initial: Migration = {
     )`,
     `CREATE INDEX bill_due ON payment_acceptance.bill (next_check_at) WHERE next_check_at IS NOT NULL`,
     `CREATE INDEX bill_creating ON payment_acceptance.bill (lease_until) WHERE state = 'CREATING'`,
+    `CREATE INDEX bill_unknown ON payment_acceptance.bill (created_at) WHERE state = 'UNKNOWN'`,
     `CREATE TABLE payment_acceptance.payment (
       shop text NOT NULL,
       payment_id text NOT NULL,

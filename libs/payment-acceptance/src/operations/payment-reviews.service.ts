@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { parseAmount, type DecimalAmount } from '../common/money.js';
+import { PaymentRandom } from '../common/random.js';
+import { decideAccepted, type AcceptedPayment } from '../settlement/decide.js';
+import { SettlementService } from '../settlement/settlement.service.js';
+import { OperatorStore, type ReviewRow } from '../storage/operator.store.js';
+import { OperatorActionError } from './operator.errors.js';
+
+export interface AcceptReviewOptions {
+  readonly operator: string;
+  readonly note?: string;
+  /** What was paid, where the service did not say; an exact decimal. */
+  readonly amount?: DecimalAmount;
+  /** The payment, where the review is about the bill as a whole. */
+  readonly paymentId?: string;
+}
+
+/** What a person decides about what did not match. */
+@Injectable()
+export class PaymentReviews {
+  constructor(
+    private readonly store: OperatorStore,
+    private readonly settlement: SettlementService,
+    private readonly random: PaymentRandom,
+  ) {}
+
+  /**
+   * Accepts what a review is about. A payment that has had no `payment.succeeded` gets it, with the operator's name in
+   * `acceptedBy`, and its bill is paid; where it has had it (overpaid, second payment, a later change), the review is
+   * only closed.
+   * @throws OperatorActionError where the review is not open, or says too little to accept it
+   */
+  async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
+    const review = await this.open(reviewId);
+    await this.settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
+      await this.close(manager, reviewId, 'ACCEPTED', options);
+      const payment = paymentOf(review, bill.currency, options);
+      const known = await this.settlement.payments(manager, bill, [payment.paymentId]);
+      const row = known.find(({ paymentId }) => paymentId === payment.paymentId);
+      return row?.verdict === 'succeeded' ? undefined : decideAccepted(bill, firstPaymentId, known, payment);
+    });
+  }
+
+  /**
+   * Closes a review without any consequence.
+   * @throws OperatorActionError where it is not open
+   */
+  async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
+    await this.open(reviewId);
+    await this.store.transaction((manager) => this.close(manager, reviewId, 'DISMISSED', options));
+  }
+
+  private async open(reviewId: string): Promise<ReviewRow> {
+    const review = UUID.test(reviewId) ? await this.store.review(reviewId) : undefined;
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    return review;
+  }
+
+  private async close(
+    manager: Parameters<OperatorStore['closeReview']>[0],
+    reviewId: string,
+    state: 'ACCEPTED' | 'DISMISSED',
+    { operator, note = '' }: { readonly operator: string; readonly note?: string },
+  ): Promise<void> {
+    const review = await this.store.review(reviewId, manager);
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    await this.store.closeReview(manager, reviewId, state, operator);
+    const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
+    const detail = { note, reason: review.reason, paymentId: review.paymentId };
+    await this.store.record(manager, { id: this.random.uuid(), operator, action, target: reviewId, detail });
+  }
+}
+
+/** What the review knows of the payment, and the operator adds. */
+function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): AcceptedPayment {
+  const { listed } = JSON.parse(review.detail) as { listed?: { amount: string | null; currency: string | null } };
+  const paymentId = review.paymentId ?? options.paymentId;
+  if (paymentId === undefined) {
+    throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
+  }
+  const stated = listed?.currency === currency ? listed.amount : null;
+  const amount = options.amount === undefined ? stated : parseAmount(options.amount);
+  if (amount === null || /^-|^0\.00$/.test(amount)) {
+    throw new OperatorActionError(
+      `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
+    );
+  }
+  return { paymentId, amount, operator: options.operator };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function notOpen(reviewId: string): OperatorActionError {
+  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open (any more).`);
+}

@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Database, NOW, inMs } from './database.js';
+
+/** Which dead letters to send again; what is left out is any. */
+export interface DeadLetterFilter {
+  readonly deliveryId?: string;
+  readonly consumer?: string;
+  readonly event?: string;
+  readonly shop?: string;
+  readonly orderId?: string;
+}
+
+export interface DeadLetter {
+  readonly deliveryId: string;
+  readonly consumer: string;
+  readonly event: string;
+  readonly eventId: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+/** A review as an operator closes it. */
+export interface ReviewRow {
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly billId: string;
+  readonly paymentId: string | null;
+  readonly reason: string;
+  readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
+  /** What the service listed, as JSON. */
+  readonly detail: string;
+}
+
+/** Counts and ages that tell whether somebody has to look. */
+export interface PaymentStats {
+  readonly unknownBills: number;
+  readonly openReviews: number;
+  readonly deadLetters: number;
+  readonly pendingDeliveries: number;
+  /** Age of the oldest pending delivery and of the longest overdue check, in milliseconds. */
+  readonly oldestDeliveryMs: number | null;
+  readonly oldestCheckMs: number | null;
+  readonly waitingCallbacks: number;
+}
+
+export interface ShopState {
+  readonly shop: string;
+  /** Since when the service refuses the shop, ISO 8601; `null` where it does not. */
+  readonly refusedSince: string | null;
+  readonly refusedReason: string | null;
+}
+
+/** The statements of what people do, each with its record of who did it. */
+@Injectable()
+export class OperatorStore {
+  constructor(private readonly database: Database) {}
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  async record(
+    manager: EntityManager,
+    action: { id: string; operator: string; action: string; target: string; detail: object },
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+       VALUES ($2, ${NOW}, $3, $4, $5, $6::jsonb)`,
+      [this.database.offsetMs, action.id, action.operator, action.action, action.target, JSON.stringify(action.detail)],
+      manager,
+    );
+  }
+
+  /** Ties an unknown outcome to the bill that the service turned out to have, to be checked at once. */
+  async attach(manager: EntityManager, id: string, serviceBillId: string): Promise<boolean> {
+    const attached = await this.database.query(
+      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = $3, failure = NULL, opened_at = ${NOW},
+         ended_at = NULL, next_check_at = ${inMs('0')}, check_after = ${NOW}
+       WHERE id = $2 AND state = 'UNKNOWN' RETURNING id`,
+      [this.database.offsetMs, id, serviceBillId],
+      manager,
+    );
+    return attached.length === 1;
+  }
+
+  async void(manager: EntityManager, id: string): Promise<boolean> {
+    const voided = await this.database.query(
+      `UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${NOW} WHERE id = $2 AND state = 'UNKNOWN'
+       RETURNING id`,
+      [this.database.offsetMs, id],
+      manager,
+    );
+    return voided.length === 1;
+  }
+
+  async review(id: string, manager?: EntityManager): Promise<ReviewRow | undefined> {
+    const [review] = await this.database.query<ReviewRow>(
+      `SELECT id, shop, order_id AS "orderId", bill_id AS "billId", payment_id AS "paymentId", reason, state,
+         detail::text AS detail
+       FROM payment_acceptance.review WHERE id = $1 ${manager ? 'FOR UPDATE' : ''}`,
+      [id],
+      manager,
+    );
+    return review;
+  }
+
+  async closeReview(
+    manager: EntityManager,
+    id: string,
+    state: 'ACCEPTED' | 'DISMISSED',
+    operator: string,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.review SET state = $3, closed_at = ${NOW}, closed_by = $4 WHERE id = $2`,
+      [this.database.offsetMs, id, state, operator],
+      manager,
+    );
+  }
+
+  deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]> {
+    return this.database.query(
+      `SELECT d.id::text AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId", b.shop,
+         b.order_id AS "orderId", d.attempts, d.last_error AS "lastError"
+       ${MATCHING} ORDER BY d.seq LIMIT $6`,
+      [...parametersOf(filter), limit],
+    );
+  }
+
+  /** Makes dead letters due again, with all their attempts; gives their number. */
+  async replay(manager: EntityManager, filter: DeadLetterFilter): Promise<number> {
+    const replayed = await this.database.query(
+      `UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, due_at = now(),
+         ended_at = NULL, lease_token = NULL, lease_until = NULL
+       WHERE id IN (SELECT d.id ${MATCHING} FOR UPDATE OF d) RETURNING id`,
+      parametersOf(filter),
+      manager,
+    );
+    return replayed.length;
+  }
+
+  async stats(): Promise<PaymentStats> {
+    const [stats] = await this.database.query<Omit<PaymentStats, 'oldestDeliveryMs' | 'oldestCheckMs'> & Ages>(
+      `SELECT
+         (SELECT count(*)::int FROM payment_acceptance.bill WHERE state = 'UNKNOWN') AS "unknownBills",
+         (SELECT count(*)::int FROM payment_acceptance.review WHERE state = 'OPEN') AS "openReviews",
+         (SELECT count(*)::int FROM payment_acceptance.delivery WHERE state = 'DEAD') AS "deadLetters",
+         (SELECT count(*)::int FROM payment_acceptance.delivery WHERE state = 'PENDING') AS "pendingDeliveries",
+         (SELECT ${ageMs('min(e.occurred_at)')} FROM payment_acceptance.delivery d
+          JOIN payment_acceptance.event e ON e.id = d.event_id WHERE d.state = 'PENDING') AS "oldestDeliveryMs",
+         (SELECT ${ageMs('min(next_check_at)')} FROM payment_acceptance.bill
+          WHERE next_check_at <= ${NOW}) AS "oldestCheckMs",
+         (SELECT count(*)::int FROM payment_acceptance.callback
+          WHERE pending AND bill_id IS NULL) AS "waitingCallbacks"`,
+      [this.database.offsetMs],
+    );
+    if (!stats) throw new Error('The counts of the payment tables could not be read.');
+    const { oldestDeliveryMs: delivery, oldestCheckMs: check } = stats;
+    return {
+      ...stats,
+      oldestDeliveryMs: delivery === null ? null : Number(delivery),
+      oldestCheckMs: check === null ? null : Number(check),
+    };
+  }
+
+  shops(): Promise<ShopState[]> {
+    return this.database.query(
+      `SELECT shop, to_char(refused_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "refusedSince",
+         refused_reason AS "refusedReason" FROM payment_acceptance.shop_state ORDER BY shop`,
+      [],
+    );
+  }
+}
+
+interface Ages {
+  readonly oldestDeliveryMs: string | null;
+  readonly oldestCheckMs: string | null;
+}
+
+const ageMs = (instant: string): string => `floor(extract(epoch FROM ${NOW} - ${instant}) * 1000)::bigint::text`;
+
+/** Dead letters that fit a filter: `$1` to `$5`. */
+const MATCHING = `FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+  WHERE d.state = 'DEAD' AND ($1::bigint IS NULL OR d.id = $1::bigint) AND ($2::text IS NULL OR d.consumer = $2)
+    AND ($3::text IS NULL OR d.event_name = $3) AND ($4::text IS NULL OR b.shop = $4)
+    AND ($5::text IS NULL OR b.order_id = $5)`;
+
+function parametersOf({ deliveryId, consumer, event, shop, orderId }: DeadLetterFilter): unknown[] {
+  return [deliveryId ?? null, consumer ?? null, event ?? null, shop ?? null, orderId ?? null];
+}

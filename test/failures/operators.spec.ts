@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  NonRetryableError,
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  OperatorActionError,
+  PaymentOperations,
+  PaymentReviews,
+  UnknownOutcomeError,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { Effect, startBed, type Bed } from '../support/bed.js';
+
+const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
+let healthy = true;
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  @OnPaymentFailed({ consumer: 'orders' })
+  async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+    if (!healthy && event.name === 'payment.failed') throw new NonRetryableError('this order is unknown here');
+    seen.push(event);
+    const { name, paymentId, orderId } = event;
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+}
+
+let bed: Bed;
+let operations: PaymentOperations;
+let reviews: PaymentReviews;
+beforeAll(async () => {
+  bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
+  operations = bed.host.app.get(PaymentOperations);
+  reviews = bed.host.app.get(PaymentReviews);
+});
+afterAll(() => bed.close());
+
+const billOf = async (orderId: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
+const reviewOf = async (orderId: string) => (await bed.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
+const eventsOf = (orderId: string) => seen.filter((event) => event.orderId === orderId);
+const actions = async (): Promise<{ operator: string; action: string; target: string }[]> =>
+  bed.host.dataSource.query('SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at');
+
+/** A creation whose answer is lost: the service has the bill, and nobody here knows. */
+async function unknown(orderId: string): Promise<{ intentId: string; billId: string }> {
+  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  const error = await bed.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
+  await bed.sandbox.clearFaults();
+  expect(error).toBeInstanceOf(UnknownOutcomeError);
+  const { intentId } = error as UnknownOutcomeError;
+  return { intentId, billId: bed.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
+}
+
+describe('unknown outcomes', () => {
+  test('are visible, and attached by an operator: checked at once, with the postbacks that were waiting', async () => {
+    const { intentId, billId } = await unknown('attached');
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    expect(await operations.unknownOutcomes()).toMatchObject([{ id: intentId, orderId: 'attached' }]);
+    await operations.attachBill(intentId, billId, 'ann');
+    await bed.settle();
+    expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });
+    expect(eventsOf('attached')).toMatchObject([{ name: 'payment.succeeded' }]);
+    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
+    expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
+  });
+
+  test('are not attached to a bill that the service does not show, or that is of another order', async () => {
+    const { intentId } = await unknown('strict');
+    await expect(operations.attachBill(intentId, 'no-such-bill', 'ann')).rejects.toMatchObject({
+      code: 'bill-not-found',
+    });
+    const { billId } = await billOf('attached');
+    await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(OperatorActionError);
+    expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
+  });
+
+  test('are voided once, by name; the order then takes a new attempt', async () => {
+    const { intentId } = await unknown('voided');
+    await operations.voidBill(intentId, 'ben', 'the service shows no such bill');
+    await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(OperatorActionError);
+    await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(OperatorActionError);
+    expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
+    expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
+    expect((await bed.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
+  });
+});
+
+describe('reviews', () => {
+  const underpaid = async (orderId: string) => {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId, { amount: '9.00' });
+    await bed.settle();
+    return reviewOf(orderId);
+  };
+
+  test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
+    const { id } = await underpaid('accepted');
+    await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
+    await bed.settle();
+    expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
+    expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
+    expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
+    await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(OperatorActionError);
+    bed.clock.advance(7 * 3_600_000);
+    await bed.settle();
+    expect(eventsOf('accepted').length).toBe(1);
+    expect((await bed.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
+  });
+
+  test('accepted by ten operators at once: one event', async () => {
+    const { id } = await underpaid('contested');
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
+    );
+    expect(attempts.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+    await bed.settle();
+    expect(eventsOf('contested').length).toBe(1);
+  });
+
+  test('dismissed: nothing follows', async () => {
+    const { id } = await underpaid('dismissed');
+    await reviews.dismiss(id, { operator: 'ben' });
+    await bed.settle();
+    expect(eventsOf('dismissed')).toEqual([]);
+    expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });
+    expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
+  });
+
+  test('of a payment in another currency: the operator says what counts', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'dollars', amount: '10' });
+    await bed.sandbox.pay(billId, { currency: 'USD' });
+    await bed.settle();
+    const { id } = await reviewOf('dollars');
+    await expect(reviews.accept(id, { operator: 'ann' })).rejects.toThrow(/no usable amount in RUB/);
+    expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
+    await reviews.accept(id, { operator: 'ann', amount: '10.00' });
+    await bed.settle();
+    expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
+  });
+
+  test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
+    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+    bed.clock.advance(60_000);
+    await bed.settle();
+    const { id } = await reviewOf('crowded');
+    await expect(reviews.accept(id, { operator: 'ann', amount: '10' })).rejects.toThrow(/paymentId/);
+    await reviews.accept(id, { operator: 'ann', amount: '10', paymentId: 'seen-at-the-service' });
+    await bed.settle();
+    await bed.sandbox.clearFaults();
+    expect(eventsOf('crowded')).toMatchObject([{ paymentId: 'seen-at-the-service', billId, acceptedBy: 'ann' }]);
+  });
+});
+
+describe('dead letters', () => {
+  test('a non-retryable error makes one at once; replayed, the event says that it is late, and how the bill is now', async () => {
+    healthy = false;
+    const { billId } = await bed.host.payments.createBill({ orderId: 'replayed', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    healthy = true;
+    const [letter, ...others] = await operations.deadLetters({ orderId: 'replayed' });
+    expect(others).toEqual([]);
+    expect(letter).toMatchObject({
+      event: 'payment.failed',
+      attempts: 1,
+      lastError: expect.stringContaining('unknown here'),
+    });
+    expect(await operations.stats()).toMatchObject({ deadLetters: 1 });
+    expect(await operations.replay({ deliveryId: letter!.deliveryId }, 'ann')).toBe(1);
+    await bed.settle();
+    expect(eventsOf('replayed')).toMatchObject([
+      { name: 'payment.succeeded' },
+      { name: 'payment.failed', late: true, bill: 'PAID' },
+    ]);
+    expect(eventsOf('replayed')[0]).not.toHaveProperty('late', true);
+    expect(await operations.stats()).toMatchObject({ deadLetters: 0 });
+  });
+
+  test('are replayed by a filter, or all; what does not fit stays', async () => {
+    healthy = false;
+    for (const orderId of ['r-1', 'r-2', 'r-3']) {
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+      await bed.sandbox.pay(billId, { outcome: 'fail' });
+    }
+    await bed.settle();
+    healthy = true;
+    expect(await operations.replay({ orderId: 'r-2' }, 'ann')).toBe(1);
+    expect(await operations.replay({ consumer: 'somebody-else' }, 'ann')).toBe(0);
+    expect(await operations.replay({ deliveryId: 'x' }, 'ann')).toBe(0);
+    expect(await operations.replay({}, 'ann')).toBe(2);
+    await bed.settle();
+    expect(['r-1', 'r-2', 'r-3'].map((orderId) => eventsOf(orderId).length)).toEqual([1, 1, 1]);
+    expect((await actions()).filter(({ action }) => action === 'replay').length).toBe(4);
+  });
+});

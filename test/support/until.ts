@@ -1,0 +1,9 @@
+/** Asks again until the answer fits, for what others do on their own; fails after ten seconds. */
+export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const answer = await ask();
+    if (fits(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`It never came to this. The last answer: ${JSON.stringify(answer)}`);
+  }
+}
