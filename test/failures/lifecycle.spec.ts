@@ -11,11 +11,11 @@ let bed: Bed;
 afterEach(() => bed.close());
 
 const leased = async (): Promise<number> => {
-  const [row] = (await bed.host.dataSource.query(
+  const rows: { leased: number }[] = await bed.host.dataSource.query(
     `SELECT (SELECT count(*) FROM payment_acceptance.bill WHERE lease_token IS NOT NULL)::int
        + (SELECT count(*) FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL)::int AS leased`,
-  )) as { leased: number }[];
-  return row!.leased;
+  );
+  return rows[0]!.leased;
 };
 
 describe('workers of an application', () => {
