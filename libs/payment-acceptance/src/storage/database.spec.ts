@@ -1,33 +1,77 @@
-import { describe, expect, test } from '@jest/globals';
-import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { PaymentClock } from '../common/clock.js';
-import { Database, instant } from './database.js';
-import { migratePaymentAcceptance } from './migrate.js';
-import { UnsupportedDataSourceError } from './storage.errors.js';
+import { Database, isUniqueViolation } from './database.js';
 
-const ofType = (type: string) => ({ options: { type } }) as DataSource;
+let testDatabase: TestDatabase;
+let dataSource: DataSource;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
+  database = new Database(dataSource, new PaymentClock());
+  await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
+  await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0)');
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await testDatabase.drop();
+});
 
-describe('a data source', () => {
-  test.each(['better-sqlite3', 'sqljs', 'expo', 'capacitor', 'cordova', 'react-native', 'nativescript'])(
-    'of type %s is refused with the reason',
-    async (type) => {
-      expect(() => new Database(ofType(type), new PaymentClock())).toThrow(UnsupportedDataSourceError);
-      await expect(migratePaymentAcceptance(ofType(type))).rejects.toThrow(
-        /share one connection.*name its data source with the option "dataSource"/,
-      );
-    },
-  );
+const taken = async () =>
+  (await database.query<{ taken: number }>('SELECT taken FROM seat ORDER BY id', [])).map((s) => s.taken);
 
-  test.each(['mysql', 'mongodb', 'aurora-postgres', 'cockroachdb'])('of type %s is refused', (type) => {
-    expect(() => new Database(ofType(type), new PaymentClock())).toThrow(`cannot use a data source of type "${type}"`);
+describe('a transaction that conflicts with another', () => {
+  test('is done again after a deadlock: both end, each once', async () => {
+    let arrived = (): void => undefined;
+    const both = new Promise<void>((resolve) => {
+      let waiting = 2;
+      arrived = () => {
+        waiting -= 1;
+        if (waiting === 0) resolve();
+      };
+    });
+    let tries = 0;
+    const take = (first: number, second: number) => {
+      let met = false;
+      return database.transaction(async (manager) => {
+        tries += 1;
+        await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [first], manager);
+        if (!met) {
+          met = true;
+          arrived();
+          await both;
+        }
+        await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [second], manager);
+      });
+    };
+    await Promise.all([take(1, 2), take(2, 1)]);
+    expect(await taken()).toEqual([2, 2]);
+    expect(tries).toBe(3);
   });
 
-  test('of type postgres is taken', () => {
-    expect(() => new Database(ofType('postgres'), new PaymentClock())).not.toThrow();
+  test('of another kind of error is not', async () => {
+    let tries = 0;
+    const failing = database.transaction(async (manager) => {
+      tries += 1;
+      await database.query('INSERT INTO seat VALUES (1, 0)', [], manager);
+    });
+    const error: unknown = await failing.catch((e: unknown) => e);
+    expect([tries, isUniqueViolation(error)]).toEqual([1, true]);
   });
 });
 
-test('an instant is read from text, so that no type parser of the host has a say', () => {
-  expect(instant('1795262400123')).toEqual(new Date('2026-11-21T12:00:00.123Z'));
-  expect(instant(null)).toBeNull();
+describe('a claim', () => {
+  test('is at READ COMMITTED also where the database has another default', async () => {
+    await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
+      current_database()); END $$`);
+    const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
+    const level = await new Database(strict, new PaymentClock()).claim(
+      `SELECT current_setting('transaction_isolation') AS level`,
+      [],
+    );
+    await strict.destroy();
+    expect(level).toEqual([{ level: 'read committed' }]);
+  });
 });
