@@ -37,6 +37,7 @@ function damage({ database, sandbox, shops }) {
     ['  shops, kill -9', ofShops],
     ['  sandbox, kill -9', sandbox.kills],
     ['  database: immediate, kill -9, one process', `${immediate}, ${killed}, ${backend}`],
+    ['shops frozen and woken', shops.reduce((sum, { freezes }) => sum + freezes, 0)],
     ['connections cut', database.cuts],
   ];
 }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntilAnswers } from '../children.mjs';
 import { CommandError, isExiting } from '../lifecycle.mjs';
@@ -6,6 +7,7 @@ import { CommandError, isExiting } from '../lifecycle.mjs';
 export class Supervised {
   isReady = false;
   kills = 0;
+  freezes = 0;
   /** Exit codes of a server that was up and ended although nobody killed it. */
   endedByItself = [];
   #server;
@@ -33,6 +35,15 @@ export class Supervised {
     this.kills += 1;
     this.#server.child.kill('SIGKILL');
     return true;
+  }
+
+  /** Stands still and goes on, as in a long pause of its machine. A shell wakes it, which outlives whatever happens to us. */
+  freeze(seconds) {
+    if (!this.isReady) return;
+    this.freezes += 1;
+    const script = 'kill -STOP "$1" && sleep "$2" && kill -CONT "$1"';
+    const args = ['-c', script, 'sh', String(this.#server.child.pid), String(seconds)];
+    spawn('/bin/sh', args, { detached: true, stdio: 'ignore' }).unref();
   }
 
   async becomesReady(seconds) {

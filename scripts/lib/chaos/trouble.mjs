@@ -5,6 +5,9 @@ import { SeededRandom } from './random.mjs';
 /** Mean pauses: about 120 kills in five minutes. */
 const KILL_EVERY_MS = 2_000;
 const CUT_EVERY_MS = 2_000;
+const FREEZE_EVERY_MS = 15_000;
+/** The last one is longer than the leases: when the shop wakes, others have taken its work over. */
+const FREEZE_S = [1, 3, 10];
 const FAULTS_EVERY_MS = 4_000;
 
 const WHAT = { shop: 62, sandbox: 14, immediate: 7, 'kill -9': 8, backend: 9 };
@@ -30,6 +33,7 @@ export async function makeTrouble({ database, sandbox, control, shops }, { seed,
   await Promise.all([
     loop('kills', KILL_EVERY_MS, kill),
     loop('cuts', CUT_EVERY_MS, (random) => database.cut(random)),
+    loop('freezes', FREEZE_EVERY_MS, (random) => random.pick(shops).freeze(random.pick(FREEZE_S))),
     loop('faults', FAULTS_EVERY_MS, async (random) => {
       await control.setFaults(randomFaults(random, dropAll));
       await control.pointTo(random.pick(shops).url, {

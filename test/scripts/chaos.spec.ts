@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals';
+import { account, type Accounted } from '../../scripts/lib/chaos/account.mjs';
+
+type Truth = ReturnType<typeof truth>;
+
+/** One order of 10.00, paid and settled as it should be, with one postback; and a creation without a known outcome. */
+function truth() {
+  const payment = { id: 'p1', status: 'SUCCESS', amount: '10.00', currency: 'RUB' };
+  const postback = { fields: { TrsId: 'b1', Status: 'SUCCESS', OutSum: '10.00' }, tries: [{ status: 200 }] };
+  const bill = { id: 'b1', orderId: 'o1', amount: '10.00', currency: 'RUB', custom: 'i1' };
+  const succeeded = { name: 'payment.succeeded', paymentId: 'p1', orderId: 'o1' };
+  return {
+    bills: [
+      { ...bill, payments: [payment], callbacks: [postback] },
+      { ...bill, id: 'b0', orderId: 'o2', custom: 'i0', payments: [] as (typeof payment)[], callbacks: [] },
+    ],
+    seen: {
+      orders: [{ id: 'o1', billId: 'b1' }],
+      postbacks: [] as object[],
+      redirects: [{ kind: 'redirect-success', orderId: 'o1' }],
+    },
+    ledger: {
+      bills: [
+        { id: 'i1', shop: 'main', orderId: 'o1', attempt: 1, state: 'PAID', billId: 'b1' as string | null },
+        { id: 'i0', shop: 'main', orderId: 'o2', attempt: 1, state: 'UNKNOWN', billId: null },
+      ],
+      payments: [{ id: 'p1', status: 'SUCCESS' }],
+      events: [{ id: 'e1', ...succeeded }],
+      deliveries: [{ id: '1', name: 'payment.succeeded', state: 'DONE', attempts: 1, error: null }],
+      reviews: [] as { reason: string; paymentId: string; orderId: string }[],
+      callbacks: [
+        { kind: 'postback', orderId: 'o1', trsId: 'b1', status: 'SUCCESS', outSum: '10.00' },
+        { kind: 'redirect-success', orderId: 'o1', trsId: null, status: null, outSum: null },
+      ],
+      orders: [
+        { id: 'o1', status: 'paid', amount: '10.00', currency: 'RUB' },
+        { id: 'o2', status: 'pending', amount: '10.00', currency: 'RUB' },
+      ],
+      effects: [succeeded],
+    },
+  };
+}
+
+function accountAfter(change: (input: Truth) => void) {
+  const input = truth();
+  change(input);
+  const { lost, double } = account(input as unknown as Accounted);
+  return { lost, double };
+}
+
+describe('the chaos test’s account', () => {
+  test('finds nothing where everything is as it should be', () => {
+    expect(accountAfter(() => undefined)).toEqual({ lost: [], double: [] });
+  });
+
+  test.each<[string, (input: Truth) => void, RegExp]>([
+    ['no event', ({ ledger }) => ledger.events.pop(), /has no event payment.succeeded/],
+    ['no effect', ({ ledger }) => ledger.effects.pop(), /no effect on its order/],
+    ['an unpaid order', ({ ledger }) => (ledger.orders[0]!.status = 'pending'), /o1 is pending, and was paid for/],
+    ['a dead letter', ({ ledger }) => (ledger.deliveries[0]!.state = 'DEAD'), /delivery 1 .* is DEAD/],
+    ['a postback not stored', ({ ledger }) => ledger.callbacks.shift(), /postback b1 .* stored 0 times/],
+    ['a redirect not stored', ({ ledger }) => ledger.callbacks.pop(), /redirect-success o1: .* stored 0 times/],
+    [
+      'an answered order not stored',
+      ({ seen }) => seen.orders.push({ id: 'o9', billId: 'b9' }),
+      /order o9 .* not on record/,
+    ],
+    ['a hidden unknown bill', ({ ledger }) => (ledger.bills[1]!.state = 'REJECTED'), /intent i0 is REJECTED/],
+    ['a bill without an intent', ({ ledger }) => ledger.bills.pop(), /intent i0 is not on record/],
+    ['a creation without an end', ({ ledger }) => (ledger.bills[1]!.state = 'CREATING'), /being created for ever/],
+    [
+      'an underpaid bill without a review',
+      ({ bills, ledger }) => {
+        bills[0]!.payments[0]!.amount = '9.99';
+        ledger.events = [];
+        ledger.effects = [];
+        ledger.orders[0]!.status = 'pending';
+      },
+      /has neither event nor review/,
+    ],
+  ])('lost: %s', (_name, change, sentence) => {
+    const { lost } = accountAfter(change);
+    expect(lost.join('\n')).toMatch(sentence);
+  });
+
+  test.each<[string, (input: Truth) => void, RegExp]>([
+    ['two events', ({ ledger }) => ledger.events.push({ ...ledger.events[0]!, id: 'e2' }), /has 2 events/],
+    ['two effects', ({ ledger }) => ledger.effects.push(ledger.effects[0]!), /has 2 effects/],
+    ['an order paid by nothing', ({ ledger }) => (ledger.orders[1]!.status = 'paid'), /o2 is paid, without/],
+    ['an event of a failed payment', ({ bills }) => (bills[0]!.payments[0]!.status = 'FAIL'), /the service calls FAIL/],
+    ['an event of no payment', ({ bills }) => bills[0]!.payments.pop(), /the service calls nothing/],
+    ['an event of an underpaid bill', ({ bills }) => (bills[0]!.payments[0]!.amount = '9.99'), /does not fit its bill/],
+    ['a bill that was never made', ({ ledger }) => (ledger.bills[1]!.billId = 'b7'), /bill b7 .* has none such/],
+    [
+      'two equal reviews',
+      ({ ledger }) => {
+        const review = { reason: 'overpaid', paymentId: 'p1', orderId: 'o1' };
+        ledger.reviews.push(review, { ...review });
+      },
+      /reviews twice: overpaid, overpaid/,
+    ],
+  ])('double: %s', (_name, change, sentence) => {
+    const { double } = accountAfter(change);
+    expect(double.join('\n')).toMatch(sentence);
+  });
+});
