@@ -1,0 +1,88 @@
+import { expect } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  BillMismatchError,
+  CreationInProgressError,
+  OrderAlreadyPaidError,
+  PaymentServiceError,
+  UnknownOutcomeError,
+  type PaymentBill,
+} from 'nestjs-payment-acceptance';
+import { cents, dueOf, type Model } from './truth.js';
+import { anIndex, step } from './step.js';
+import type { World } from './world.js';
+
+interface Wish {
+  readonly shop: 'main' | 'eu';
+  readonly orderId: string;
+  readonly amount: string;
+  readonly newAttempt: boolean;
+  readonly payerPaysCommission: boolean;
+  readonly custom: string | undefined;
+}
+
+/** A bill for one of three orders, asked for once or by both instances at once, and perhaps paid before the answer. */
+export const create = step(
+  'create',
+  fc.record({
+    shop: fc.constantFrom('main', 'main', 'eu'),
+    order: fc.constantFrom('A', 'A', 'B', 'C'),
+    amount: fc.constantFrom('10.00', '10.00', '20.50'),
+    newAttempt: fc.boolean(),
+    payerPaysCommission: fc.boolean(),
+    custom: fc.constantFrom(undefined, 'cart'),
+    by: anIndex,
+    how: fc.constantFrom('once', 'once', 'once', 'twice', 'paid meanwhile'),
+  }),
+  async (model, world, { order, by, how, ...rest }) => {
+    const wish: Wish = { ...rest, orderId: `${model.run}-${order}` };
+    if (how === 'paid meanwhile') return payMeanwhile(model, world, wish, by);
+    const made = await Promise.all(
+      (how === 'twice' ? [by, by + 1] : [by]).map((instance) => attempt(model, world, wish, instance)),
+    );
+    if (!wish.newAttempt) expect(new Set(made.flatMap((bill) => bill?.billId ?? [])).size).toBeLessThanOrEqual(1);
+  },
+  () => true,
+);
+
+/** The postback overtakes the answer that tells us of the bill. */
+async function payMeanwhile(model: Model, world: World, wish: Wish, by: number): Promise<void> {
+  const hold = world.sandbox.holdAnswers('create');
+  const before = new Set(world.sandbox.bills().map(({ id }) => id));
+  const creating = attempt(model, world, wish, by);
+  await Promise.race([hold.reached(), creating]);
+  const made = world.sandbox.bills().find(({ id }) => !before.has(id));
+  if (made) await world.sandbox.pay(made.id);
+  await world.sandbox.settled();
+  hold.release();
+  await creating;
+}
+
+async function attempt(model: Model, world: World, wish: Wish, by: number): Promise<PaymentBill | undefined> {
+  const { shop, orderId, newAttempt, ...request } = wish;
+  const known = model.bills.filter((bill) => bill.shop === shop && bill.orderId === orderId);
+  let bill: PaymentBill;
+  try {
+    const payments = world.slots[by % 2 === 0 ? 0 : 1].instance.payments;
+    bill = await payments.shop(shop).createBill({ orderId, ...request }, { newAttempt });
+  } catch (error) {
+    if (error instanceof CreationInProgressError) return undefined;
+    if (error instanceof UnknownOutcomeError || error instanceof PaymentServiceError) expect(world.faulty).toBe(true);
+    else if (error instanceof OrderAlreadyPaidError)
+      expect(known.some(({ billId }) => isPaid(world, billId))).toBe(true);
+    else if (error instanceof BillMismatchError) expect(known.length).toBeGreaterThan(0);
+    else throw error;
+    return undefined;
+  }
+  const made = world.bill(bill.billId);
+  expect([made.orderId, cents(made.amount)]).toEqual([orderId, cents(wish.amount)]);
+  if (!model.bills.some(({ billId }) => billId === bill.billId)) {
+    model.bills.push({ shop, orderId, billId: bill.billId, told: new Map() });
+  }
+  return bill;
+}
+
+function isPaid(world: World, billId: string): boolean {
+  const bill = world.bill(billId);
+  return bill.payments.some((payment) => payment.status === 'SUCCESS' && dueOf(bill, payment).event);
+}

@@ -1,0 +1,177 @@
+import { expect } from '@jest/globals';
+import { CONSUMERS } from './desk.js';
+import { RANK, dueOf, type Model } from './truth.js';
+import { DAY, MAX_ATTEMPTS, SECOND, type World } from './world.js';
+
+interface EventRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly name: string;
+  readonly shop: string;
+  readonly billId: string;
+  readonly data: { readonly paymentId?: string; readonly firstForOrder?: boolean; readonly reviewId?: string };
+}
+
+interface DeliveryRow {
+  readonly eventId: string;
+  readonly consumer: string;
+  readonly state: string;
+  readonly attempts: number;
+}
+
+/** The faults end, the handlers work, time passes; then everything must have come right. */
+export async function settleAndCheck(model: Model, world: World): Promise<void> {
+  await world.sandbox.clearFaults();
+  world.desk.heal();
+  await answerHints(model, world);
+  // Through the lifetime of every bill: what no hint told of is found by the schedule.
+  await world.pass(4 * DAY);
+  await world.untilQuiet();
+  const events = await world.query<EventRow>(
+    `SELECT e.id, e.seq::int AS seq, e.name, e.shop, b.service_bill_id AS "billId", e.payload AS data
+     FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id ORDER BY e.seq`,
+  );
+  await expectLedger(model, world, events);
+  await expectOrders(model, world, events);
+  await expectDeliveries(world, events);
+  await expectNothingLeft(model, world);
+}
+
+/** What a callback has asked about is known soon, without waiting for the schedule. */
+async function answerHints(model: Model, world: World): Promise<void> {
+  for (let round = 0; round < 6; round += 1) {
+    await world.pass(65 * SECOND);
+    await world.told(model);
+    await world.untilQuiet();
+    if (!(await world.hinted())) break;
+  }
+  expect(await world.hinted()).toBe(false);
+  const { payments } = await world.ledger();
+  const known = new Map(payments.map(({ paymentId, status }) => [paymentId, status]));
+  for (const { billId, told } of model.bills) {
+    if (world.refusedToList(billId)) continue;
+    for (const [id, status] of told) {
+      const rank = RANK[known.get(id) ?? ''] ?? 0;
+      if (rank < RANK[status]!) throw new Error(`A hint is lost: ${id} is ${status}, we have ${known.get(id) ?? '-'}.`);
+    }
+  }
+}
+
+async function expectLedger(model: Model, world: World, events: readonly EventRow[]): Promise<void> {
+  const { bills, payments, reviews } = await world.ledger();
+  const known = model.bills.map(({ billId }) => world.bill(billId));
+  const truth = known.flatMap((bill) => bill.payments.map((payment) => ({ bill, payment, ...dueOf(bill, payment) })));
+  const paid = truth.filter(({ payment }) => payment.status === 'SUCCESS');
+
+  expect(bills.flatMap(({ billId }) => billId ?? []).sort()).toEqual(known.map(({ id }) => id).sort());
+  expect(payments.map((p) => [p.paymentId, p.billId, p.status, p.amount, p.currency].join(' ')).sort()).toEqual(
+    truth.map(({ payment: p }) => [p.id, p.billId, p.status, p.amount, p.currency].join(' ')).sort(),
+  );
+  for (const bill of known) {
+    const accepted = paid.some(({ bill: of, event }) => of === bill && event);
+    const running = bill.payments.some(({ status }) => status === 'NEW' || status === 'PROCESS');
+    const { state } = bills.find(({ billId }) => billId === bill.id)!;
+    // A bill that has expired stays so when a payment begins late.
+    expect(accepted ? ['PAID'] : running ? ['OPEN', 'EXPIRED'] : ['EXPIRED']).toContain(state);
+  }
+
+  const of = (name: string) => events.filter((event) => event.name === name);
+  const succeeded = of('payment.succeeded').map(({ data }) => data.paymentId!);
+  expect([...succeeded].sort()).toEqual(
+    paid
+      .filter(({ event }) => event)
+      .map(({ payment }) => payment.id)
+      .sort(),
+  );
+  const failed = of('payment.failed').map(({ data }) => data.paymentId!);
+  expect(new Set(failed).size).toBe(failed.length);
+  expect([...world.failed]).toEqual(expect.arrayContaining(failed));
+  const ended = truth.filter(({ payment }) => payment.status === 'FAIL').map(({ payment }) => payment.id);
+  expect(failed).toEqual(expect.arrayContaining(ended));
+  const expired = of('bill.expired').map(({ billId }) => billId);
+  expect(new Set(expired).size).toBe(expired.length);
+  expect(expired).toEqual(
+    expect.arrayContaining(bills.filter(({ state }) => state === 'EXPIRED').map(({ billId }) => billId)),
+  );
+
+  const seconds = of('payment.succeeded').filter(({ data }) => data.firstForOrder === false);
+  const due = [
+    ...paid.flatMap(({ payment, review }) => (review === null ? [] : [`${review} ${payment.id}`])),
+    ...seconds.map(({ data }) => `second-payment ${data.paymentId!}`),
+  ];
+  // Where the service refused to answer, that too is for a person.
+  const aboutMoney = reviews.filter(
+    ({ reason, billId }) =>
+      !(reason === 'too-many-payments' && world.refusedToList(billId)) && !(reason === 'uncheckable' && world.faulty),
+  );
+  expect(aboutMoney.map(({ reason, paymentId }) => `${reason} ${paymentId ?? '-'}`).sort()).toEqual(due.sort());
+  expect(
+    of('payment.review')
+      .map(({ data }) => data.reviewId)
+      .sort(),
+  ).toEqual(reviews.map(({ id }) => id).sort());
+}
+
+/** An order has one first payment if any fits, and none otherwise. */
+async function expectOrders(model: Model, world: World, events: readonly EventRow[]): Promise<void> {
+  const orders = await world.query<{ shop: string; orderId: string; first: string | null }>(
+    `SELECT shop, order_id AS "orderId", first_payment_id AS first FROM payment_acceptance.shop_order`,
+  );
+  for (const { shop, orderId, first } of orders) {
+    const ids = model.bills
+      .filter((bill) => bill.shop === shop && bill.orderId === orderId)
+      .map(({ billId }) => billId);
+    const accepted = events.filter(({ name, billId }) => name === 'payment.succeeded' && ids.includes(billId));
+    const firsts = accepted.filter(({ data }) => data.firstForOrder).map(({ data }) => data.paymentId);
+    expect([orderId, firsts]).toEqual([orderId, accepted.length > 0 ? [first] : []]);
+    if (accepted.length === 0) expect(first).toBeNull();
+  }
+}
+
+/** Every consumer has had every event that it takes once, in order, or has a dead letter that its failures explain. */
+async function expectDeliveries(world: World, events: readonly EventRow[]): Promise<void> {
+  const deliveries = await world.query<DeliveryRow>(
+    `SELECT event_id AS "eventId", consumer, state, attempts FROM payment_acceptance.delivery`,
+  );
+  const due = events.flatMap(({ id, name, shop }) =>
+    Object.keys(CONSUMERS)
+      .filter((consumer) => CONSUMERS[consumer]!.includes(name) && (consumer !== 'eu-books' || shop === 'eu'))
+      .map((consumer) => `${consumer} ${id}`),
+  );
+  expect(deliveries.map(({ consumer, eventId }) => `${consumer} ${eventId}`).sort()).toEqual(due.sort());
+  const done: string[] = [];
+  for (const { consumer, eventId, state, attempts } of deliveries) {
+    const key = `${consumer} ${eventId}`;
+    if (state === 'DONE') done.push(key);
+    else expect([state, attempts, world.desk.failures.get(key)]).toEqual(['DEAD', MAX_ATTEMPTS, MAX_ATTEMPTS]);
+  }
+  const listened = done.filter((key) => key.startsWith('event-emitter '));
+  expect([...world.desk.heard].map((id) => `event-emitter ${id}`)).toEqual(expect.arrayContaining(listened));
+
+  const effects = await world.query<{ consumer: string; event: string }>(
+    'SELECT consumer, event FROM effect ORDER BY id',
+  );
+  const written = effects.map(({ consumer, event }) => `${consumer} ${event}`);
+  expect([...written].sort()).toEqual(done.filter((key) => !listened.includes(key)).sort());
+  const eventOf = new Map(events.map((event) => [event.id, event]));
+  const latest = new Map<string, number>();
+  for (const { consumer, event } of effects) {
+    const { seq, billId } = eventOf.get(event)!;
+    const line = `${consumer} of bill ${billId}`;
+    if (seq < (latest.get(line) ?? 0))
+      throw new Error(`Out of order: ${line}, event ${seq} after ${latest.get(line)}.`);
+    latest.set(line, seq);
+  }
+}
+
+async function expectNothingLeft(model: Model, world: World): Promise<void> {
+  const { callbacks } = await world.ledger();
+  expect(callbacks.filter(({ pending }) => pending)).toEqual([]);
+  const count = (kind: string) => callbacks.filter((callback) => callback.kind.startsWith(kind)).length;
+  expect([count('postback'), count('redirect')]).toEqual([world.postbacksTaken(model), world.acknowledged.redirect]);
+  const leased = await world.query(
+    `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
+     UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
+  );
+  expect(leased).toEqual([]);
+}
