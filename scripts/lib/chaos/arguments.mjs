@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { CommandError } from '../lifecycle.mjs';
 
-const usage = 'npm run test:chaos -- --minutes 5 --seed 7 --shops 3 --buyers 10 --drop-all-postbacks (all optional)';
+const usage = 'npm run test:chaos -- --minutes 5 --seed 7 --shops 3 --buyers 24 --drop-all-postbacks (all optional)';
 
 /** What the command was asked for: `{ minutes, seed, shops, buyers, dropAll }`. */
 export function readArguments(args) {
@@ -11,7 +11,7 @@ export function readArguments(args) {
     minutes: number('minutes', values.minutes ?? '1', { least: 0.05, most: 24 * 60 }),
     seed: number('seed', values.seed ?? String(randomInt(1_000_000)), { whole: true, least: 0, most: 2 ** 32 }),
     shops: number('shops', values.shops ?? '3', { whole: true, least: 2, most: 20 }),
-    buyers: number('buyers', values.buyers ?? '10', { whole: true, least: 1, most: 1000 }),
+    buyers: number('buyers', values.buyers ?? '24', { whole: true, least: 1, most: 1000 }),
     dropAll: values['drop-all-postbacks'] ?? false,
   };
 }

@@ -2,8 +2,9 @@ import { request } from './http.mjs';
 
 /** What others than the service send: forged successes, changed copies, nonsense. None of it may settle anything. */
 export class Hostility {
-  constructor({ control, shops, seen }, random, bill) {
-    Object.assign(this, { control, shops, seen, random, bill });
+  constructor(buyers, random, bill) {
+    const { control, seen } = buyers;
+    Object.assign(this, { control, seen, random, bill, anyShop: () => buyers.anyShop(random) });
   }
 
   /** Before anything is paid. */
@@ -31,10 +32,10 @@ export class Hostility {
 
   /** A postback of our own making. What is answered with 200 must be on record. */
   async #send({ TrsId, OutSum }) {
-    const { random, bill } = this;
+    const { bill } = this;
     const path = `/postback/payment${bill.shop === 'eu' ? '/eu' : ''}`;
     const body = { Status: 'SUCCESS', InvId: bill.orderId, CurrencyIn: 'RUB', Commission: '0.00', OutSum, TrsId };
-    const answer = await request(random.pick(this.shops).url + path, { method: 'POST', body });
+    const answer = await request(this.anyShop() + path, { method: 'POST', body });
     if (answer?.status === 200) this.seen.postbacks.push({ trsId: TrsId, status: 'SUCCESS', outSum: OutSum });
   }
 }

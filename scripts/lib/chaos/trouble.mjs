@@ -3,7 +3,7 @@ import { randomFaults } from './faults.mjs';
 import { SeededRandom } from './random.mjs';
 
 /** Mean pauses: about 120 kills in five minutes. */
-const KILL_EVERY_MS = 2_000;
+const KILL_EVERY_MS = 2_300;
 const CUT_EVERY_MS = 2_000;
 const FREEZE_EVERY_MS = 15_000;
 /** The last one is longer than the leases: when the shop wakes, others have taken its work over. */
