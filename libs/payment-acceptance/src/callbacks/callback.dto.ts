@@ -25,8 +25,8 @@ const Text = (): PropertyDecorator =>
     return value === null || value === '' ? undefined : value;
   });
 
-/** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
-export class RedirectDto {
+/** What redirects and postbacks have in common. */
+abstract class CallbackDto {
   /** The `order_id` given when the bill was created. */
   @Text()
   @IsString()
@@ -39,11 +39,6 @@ export class RedirectDto {
   @Matches(DECIMAL, { message: NOT_DECIMAL })
   readonly OutSum!: string;
 
-  /** Currency in which the bill was paid. */
-  @Text()
-  @IsIn(REDIRECT_CURRENCIES)
-  readonly CurrencyIn!: string;
-
   /** The `custom` given when the bill was created. */
   @CustomText()
   @IsOptional()
@@ -51,7 +46,7 @@ export class RedirectDto {
   @MaxLength(4000)
   readonly custom?: string;
 
-  /** Checked when present (section 5.5). */
+  /** Of a redirect: checked when present (section 5.5). Of a postback: the formula is not documented, so it is recorded. */
   @Text()
   @IsOptional()
   @IsString()
@@ -59,22 +54,24 @@ export class RedirectDto {
   readonly SignatureValue?: string;
 }
 
+/** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
+export class RedirectDto extends CallbackDto {
+  /** Currency in which the bill was paid. */
+  @Text()
+  @IsIn(REDIRECT_CURRENCIES)
+  readonly CurrencyIn!: string;
+}
+
 /**
  * The service's postback to the Result URL: section 2.5 of the specification. Which fields are required is not shown;
  * assumed: those that say which bill, which order, how much, and what happened. An unknown `Status` is no error.
  */
-export class PostbackDto {
+export class PostbackDto extends CallbackDto {
   /** `SUCCESS` or `FAIL`; others are stored and read as neither. */
   @Text()
   @IsString()
   @Length(1, 64)
   readonly Status!: string;
-
-  /** The `order_id` given when the bill was created: corroboration only. */
-  @Text()
-  @IsString()
-  @Length(1, 255)
-  readonly InvId!: string;
 
   /** Decides nothing, so no form of it turns a genuine postback away. */
   @Text()
@@ -89,28 +86,9 @@ export class PostbackDto {
   @Length(1, 16)
   readonly CurrencyIn?: string;
 
-  /** Payment amount, as text. */
-  @Text()
-  @IsString()
-  @Matches(DECIMAL, { message: NOT_DECIMAL })
-  readonly OutSum!: string;
-
   /** The bill identifier, equal to `bill_id`. */
   @Text()
   @IsString()
   @Length(1, 128)
   readonly TrsId!: string;
-
-  @CustomText()
-  @IsOptional()
-  @IsString()
-  @MaxLength(4000)
-  readonly custom?: string;
-
-  /** The formula is not documented: recorded as matching the redirect's, not matching, or absent. */
-  @Text()
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  readonly SignatureValue?: string;
 }
