@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import { OnEvent } from '@nestjs/event-emitter';
+import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { DataSource } from 'typeorm';
+import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
+
+const DAY = 86_400_000;
+
+/** Longer than every lease of the processes, and than the first pause before a bill is checked unasked. */
+const PAST_LEASES_MS = 121_000;
+
+const OPTIONS = {
+  // One at a time, so that the same point comes at the same place in every process.
+  confirmer: { concurrency: 1 },
+  deliveries: { concurrency: 1, timeLimitMs: 5_000 },
+  // What an earlier process has paid is not looked at again.
+  schedule: { openMs: [60_000], paidEveryMs: 300 * DAY, paidForMs: 900 * DAY, jitterPercent: 0 },
+  callbacks: { resultWaitMs: 1 },
+};
+
+/** What the killed process would have done: the same consumers, in an instance that lives. */
+@Injectable()
+class Handlers {
+  constructor(private readonly dataSource: DataSource) {}
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async durable({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+
+  @OnEvent('payment.succeeded')
+  async plain({ name, paymentId, orderId }: PaymentSucceededEvent): Promise<void> {
+    await this.dataSource.getRepository(Effect).insert({ consumer: 'listener', event: name, paymentId, orderId });
+  }
+}
+
+/** A service, a database and an instance that lives, for one process after another. */
+export class Lane {
+  private ahead = 0;
+
+  private constructor(private readonly bed: Bed) {}
+
+  static async open(): Promise<Lane> {
+    return new Lane(await startBed({ providers: [Handlers], options: OPTIONS }));
+  }
+
+  close(): Promise<void> {
+    return this.bed.close();
+  }
+
+  /** The points of an undisturbed payment, in order. */
+  async points(): Promise<string[]> {
+    const { code, output } = await this.run('undisturbed');
+    if (code !== 0) throw new Error(`The process ended with ${String(code)}.`);
+    await this.expectRight('undisturbed');
+    return JSON.parse(output) as string[];
+  }
+
+  /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
+  async crash(at: number): Promise<void> {
+    const orderId = `killed-at-${at}`;
+    const { signal, output } = await this.run(orderId, at);
+    if (signal !== 'SIGKILL') throw new Error(`The process was not killed: it never came to this point.`);
+    const acknowledged = this.bed.sandbox
+      .bills()
+      .filter((bill) => bill.orderId === orderId)
+      .flatMap(({ id }) => this.bed.sandbox.bill(id).callbacks.filter(({ state }) => state === 'delivered'));
+    const kept = (await this.bed.host.ledger()).callbacks.filter(({ kind, orderId: of }) => {
+      return kind === 'postback' && of === orderId;
+    });
+    if (kept.length < acknowledged.length) throw new Error(`A postback was acknowledged and not stored (${output}).`);
+    await this.expectRight(orderId);
+  }
+
+  private async run(orderId: string, at?: number) {
+    const child = spawn(process.execPath, ['test/support/crash-probe.mjs'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        DATABASE_URL: this.bed.databaseUrl,
+        SANDBOX_URL: this.bed.sandboxUrl,
+        ORDER_ID: orderId,
+        CLOCK_AHEAD_MS: String(this.ahead),
+        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(this.bed.sandboxUrl, OPTIONS)),
+        ...(at !== undefined && { KILL_AT: String(at) }),
+      },
+    });
+    const [output, [code, signal]] = await Promise.all([
+      text(child.stdout),
+      once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>,
+    ]);
+    return { output, code, signal };
+  }
+
+  private async pass(ms: number): Promise<void> {
+    this.ahead += ms;
+    this.bed.clock.advance(ms);
+    await this.bed.settle();
+  }
+
+  private async expectRight(orderId: string): Promise<void> {
+    await this.pass(PAST_LEASES_MS);
+    await this.pass(PAST_LEASES_MS);
+    const paid = this.bed.sandbox.bills().find((bill) => bill.orderId === orderId && bill.paid);
+    // A payer who never got to pay comes again: whatever the bill was left as, a usable one can be had.
+    const billId = paid?.id ?? (await this.payAgain(orderId));
+    const [payment] = this.bed.sandbox.bill(billId).payments;
+
+    const { bills, payments, events, reviews, callbacks } = await this.bed.host.ledger();
+    const mine = <T extends { readonly orderId: string | null }>(rows: readonly T[]) =>
+      rows.filter((row) => row.orderId === orderId);
+    const states = mine(bills).map(({ state, billId: id }) => (id === billId ? state : `not ${state}`));
+    const effects = mine(await this.bed.effects());
+    const problems = [
+      states.includes('PAID') && states.every((state) => state === 'PAID' || state === 'not UNKNOWN')
+        ? null
+        : `bills: ${states.join()}`,
+      same(
+        mine(payments).map(({ paymentId, status }) => `${paymentId} ${status}`),
+        [`${payment!.id} SUCCESS`],
+      ),
+      same(
+        mine(events).map(({ name }) => name),
+        ['payment.succeeded'],
+      ),
+      same(
+        mine(events).flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
+        ['DONE', 'DONE'],
+      ),
+      same(
+        effects.filter(({ consumer }) => consumer === 'orders').map(({ paymentId }) => paymentId),
+        [payment!.id],
+      ),
+      effects.some(({ consumer }) => consumer === 'listener') ? null : 'no listener was told',
+      same(mine(reviews), []),
+      same(
+        callbacks.filter(({ pending }) => pending),
+        [],
+      ),
+      same(await this.leases(), []),
+    ].filter((problem) => problem !== null);
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  }
+
+  private async payAgain(orderId: string): Promise<string> {
+    const { billId } = await this.bed.host.payments.createBill({ orderId, amount: '10.00' });
+    await this.bed.sandbox.pay(billId);
+    await this.bed.sandbox.settled();
+    await this.pass(PAST_LEASES_MS);
+    return billId;
+  }
+
+  private leases(): Promise<unknown[]> {
+    return this.bed.host.dataSource.query(
+      `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
+       UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
+    );
+  }
+}
+
+function same(actual: readonly unknown[], expected: readonly unknown[]): string | null {
+  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
+  return is === should ? null : `${is} instead of ${should}`;
+}

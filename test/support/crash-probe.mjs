@@ -1,0 +1,108 @@
+// One payment from the bill to the handlers, in a process that can be killed at any point of it: started by a test,
+// against the built library. With KILL_AT it kills itself at that point; without, it says which points there are.
+import 'reflect-metadata';
+import { Injectable, Module } from '@nestjs/common';
+import { EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
+import { Test } from '@nestjs/testing';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  Confirmer,
+  DeliveryWorker,
+  ManualPaymentClock,
+  OnPaymentSucceeded,
+  PaymentAcceptanceModule,
+  PaymentAcceptanceService,
+  PaymentClock,
+  PaymentProbe,
+} from 'nestjs-payment-acceptance';
+import { writeSync } from 'node:fs';
+import { DataSource } from 'typeorm';
+
+const { DATABASE_URL, SANDBOX_URL, ORDER_ID, CLOCK_AHEAD_MS, KILL_AT, PAYMENT_OPTIONS } = process.env;
+
+const points = [];
+const probe = {
+  reached(point) {
+    if (points.push(point) - 1 !== Number(KILL_AT ?? NaN)) return;
+    writeSync(1, point);
+    process.kill(process.pid, 'SIGKILL');
+  },
+};
+
+const effect = (consumer, { name, paymentId, orderId }) => [
+  'INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ($1, $2, $3, $4)',
+  [consumer, name, paymentId, orderId],
+];
+
+class Handlers {
+  async durable(event, { manager }) {
+    await manager.query(...effect('orders', event));
+  }
+
+  /** Has no transaction to write in: its own connection, at least once. */
+  async plain(event) {
+    await app.get(DataSource).query(...effect('listener', event));
+  }
+}
+const method = (name) => [Handlers.prototype, name, Object.getOwnPropertyDescriptor(Handlers.prototype, name)];
+OnPaymentSucceeded({ consumer: 'orders' })(...method('durable'));
+OnEvent('payment.succeeded')(...method('plain'));
+Injectable()(Handlers);
+
+const Host = class Host {
+  name = 'host';
+};
+Module({
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: DATABASE_URL }),
+    EventEmitterModule.forRoot(),
+    PaymentAcceptanceModule.forRoot(JSON.parse(PAYMENT_OPTIONS)),
+  ],
+  providers: [Handlers],
+})(Host);
+
+const clock = new ManualPaymentClock();
+clock.advance(Number(CLOCK_AHEAD_MS));
+const module = await Test.createTestingModule({ imports: [Host] })
+  .overrideProvider(PaymentProbe)
+  .useValue(probe)
+  .overrideProvider(PaymentClock)
+  .useValue(clock)
+  .compile();
+const app = module.createNestApplication({ logger: ['error'], forceCloseConnections: true });
+await app.listen(0, '127.0.0.1');
+const url = await app.getUrl();
+
+const sandbox = async (verb, path, body) => {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${SANDBOX_URL}/sandbox/${path}`, { method: verb, headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+};
+await sandbox('PUT', 'shops/shop-main', {
+  resultUrl: `${url}/postback/payment`,
+  successUrl: `${url}/redirect/payment/success`,
+});
+
+/** Marks what happens outside the module too, so that no two points hide it between them. */
+async function step(name, work) {
+  probe.reached(`before ${name}`);
+  const result = await work();
+  probe.reached(`after ${name}`);
+  return result;
+}
+
+const bill = { orderId: ORDER_ID, amount: '10.00' };
+const { billId } = await step('the order', () => app.get(PaymentAcceptanceService).createBill(bill));
+const { redirect } = await step('the payment', () => sandbox('POST', `bills/${billId}/pay`, {}));
+// Answers when the postback has gone out and been answered.
+await step('the postback', () => sandbox('POST', 'clock', { advance: '0s' }));
+await step('the redirect', async () => {
+  const page = await fetch(redirect.url, { method: 'POST', body: new URLSearchParams(redirect.fields) });
+  if (!page.ok) throw new Error(`The payer's redirect led to ${page.status}.`);
+});
+for (const worker of [Confirmer, DeliveryWorker]) {
+  while ((await app.get(worker).runOnce()) > 0);
+}
+await app.close();
+if (KILL_AT === undefined) writeSync(1, JSON.stringify(points));
