@@ -38,10 +38,10 @@ describe('checks that fail', () => {
   test('an open bill that can never be checked becomes a review at the end of its life, and ends', async () => {
     bed = await startBed();
     const { billId } = await bed.host.payments.createBill({ orderId: 'banned', amount: '10' });
-    await bed.sandbox.setFaults({ requests: { merchantBanned: 1 } });
+    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
     await pass(4 * DAY, 2 * 60 * MINUTE);
     const { bills, reviews } = await bed.host.ledger();
-    expect(bills).toMatchObject([{ state: 'OPEN', lastCheckError: expect.stringContaining('merchant_banned') }]);
+    expect(bills).toMatchObject([{ state: 'OPEN', lastCheckError: expect.stringContaining('bill_not_found') }]);
     expect(reviews).toMatchObject([{ billId, reason: 'uncheckable', state: 'OPEN' }]);
     expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
     await pass(30 * DAY, DAY);

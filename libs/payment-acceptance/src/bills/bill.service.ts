@@ -182,8 +182,11 @@ export class BillService implements BeforeApplicationShutdown {
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const details = { shop: shop.name, operation: 'createBill' as const };
     try {
-      const opened = await insistently(() => this.store.open(intentId, answer, firstCheckMs));
-      if (opened) {
+      // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
+      const opened = await insistently(
+        async () => (await this.store.open(intentId, answer, firstCheckMs)) ?? (await this.store.byId(intentId)),
+      );
+      if (opened?.billId === answer.billId) {
         await this.linkCallbacks(opened);
         return opened;
       }

@@ -86,7 +86,7 @@ export class CallbackService {
     if (digest === 'absent') return { kind: 'neutral', orderId: redirect.InvId };
     if (digest === 'mismatch') return { kind: 'refused' };
     try {
-      const bill = await this.billOf(shop, redirect);
+      const bill = await within(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
       if (!bill) return { kind: 'neutral', orderId: redirect.InvId };
       const stored = await this.store({
         id: this.random.uuid(),
@@ -114,7 +114,8 @@ export class CallbackService {
   async result(ticket: string): Promise<PaymentResult | undefined> {
     for (const shop of this.options.shops.values()) {
       const id = readTicket(shop, ticket, this.clock.now());
-      const bill = id === undefined ? undefined : await this.bills.byId(id);
+      const { storeTimeoutMs } = this.options.callbacks;
+      const bill = id === undefined ? undefined : await within(storeTimeoutMs, this.bills.byId(id));
       if (!bill || bill.shop !== shop.name) continue;
       return {
         shop: shop.name,
@@ -169,7 +170,7 @@ const RESULT_POLL_MS = 100;
 async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`It was not stored within ${limitMs} ms.`)), limitMs);
+    timer = setTimeout(() => reject(new Error(`The database did not answer within ${limitMs} ms.`)), limitMs);
   });
   return Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@nestjs/common';
+import { setMaxListeners } from 'node:events';
 import { describeError } from './errors.js';
 
 /** Work that is claimed from a table under a lease, then done item by item. */
@@ -28,7 +29,10 @@ export class LeasedWorker<T> {
     private readonly work: LeasedWork<T>,
     private readonly options: LeasedWorkerOptions,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    // Every running item listens to it.
+    setMaxListeners(0, this.stopping.signal);
+  }
 
   /** Claims one batch and does it. Resolves with the number of items when all have ended. */
   runOnce(): Promise<number> {

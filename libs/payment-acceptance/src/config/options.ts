@@ -25,7 +25,7 @@ export interface PaymentShopOptions {
    */
   timeZone?: string;
   /**
-   * Most checks of bills a second, over all instances together; 1 to 1000. Default 50 (assumed: the specification shows no
+   * Checks of bills a second, over all instances together, 1 to 1000; up to one second's worth is saved while idle. Default 50 (assumed: the specification shows no
    * rate limits).
    */
   requestsPerSecond?: number;

@@ -34,6 +34,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     if (resolved) shops.set(name, resolved);
   }
 
+  /** A request is made with each token of a shop in turn, until one is not refused. */
+  const tokens = Math.max(1, ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1));
   const groups = {
     http: fill('http', DEFAULTS.http, given.http, problems),
     schedule: fill('schedule', DEFAULTS.schedule, given.schedule, problems),
@@ -48,7 +50,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   ] as const) {
     const leaseMs = groups[group].leaseMs;
     const { totalTimeoutMs, attempts, retryCapMs } = groups.http;
-    const longest = group === 'creation' ? attempts * (totalTimeoutMs + retryCapMs) : totalTimeoutMs;
+    const once = totalTimeoutMs * tokens;
+    const longest = group === 'creation' ? attempts * (once + retryCapMs) : once;
     if (leaseMs <= longest) {
       problems.push(`${group}.${name}: ${leaseMs} ms is not longer than a request may take (${longest} ms).`);
     }

@@ -87,6 +87,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
+    if (stopping.aborted) return this.store.release(delivery);
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );
@@ -112,8 +113,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async attempt(consumer: EventConsumer, delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
-    const event = revive(delivery);
     if (consumer.kind === 'lease') {
+      const event = revive(delivery);
       this.probe.reached('before listeners');
       await untilAborted(consumer.handle(event, signal), signal);
       this.probe.reached('after listeners');
@@ -121,7 +122,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       return;
     }
     await this.transactions.run(async (manager) => {
-      if (!(await this.store.relock(manager, delivery))) return;
+      const locked = await this.store.relock(manager, delivery);
+      if (!locked) return;
+      const event = revive({ ...delivery, late: locked.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
       this.probe.reached('after handler');

@@ -54,14 +54,19 @@ export class PaymentOperations {
    * Ties an unknown outcome to the bill that the service turned out to have. Asks the service for it first; it is checked
    * at once, and settles like any other.
    * @param intentId id of our intent: it went out as `custom` where the shop gave none
+   * @param linkPageUrl where the payer can pay it, http or https; without it `createBill` cannot return the bill
    * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
    */
-  async attachBill(intentId: string, serviceBillId: string, operator: string): Promise<void> {
+  async attachBill(intentId: string, serviceBillId: string, operator: string, linkPageUrl?: string): Promise<void> {
+    if (linkPageUrl !== undefined && !(URL.canParse(linkPageUrl) && /^https?:/.test(linkPageUrl))) {
+      throw new OperatorActionError('The address of the payment page must be http or https.');
+    }
     const bill = await this.unknownBill(intentId);
     await this.client.listPayments(this.shops.get(bill.shop), serviceBillId);
     try {
       await this.act(operator, 'attach-bill', intentId, { serviceBillId }, async (manager) => {
-        if (!(await this.store.attach(manager, intentId, serviceBillId))) throw notUnknown(intentId);
+        if (!(await this.store.attach(manager, intentId, serviceBillId, linkPageUrl ?? null)))
+          throw notUnknown(intentId);
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;

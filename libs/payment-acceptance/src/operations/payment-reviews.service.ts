@@ -37,6 +37,11 @@ export class PaymentReviews {
       const payment = paymentOf(review, bill.currency, options);
       const known = await this.settlement.payments(manager, bill, [payment.paymentId]);
       const row = known.find(({ paymentId }) => paymentId === payment.paymentId);
+      if (row && row.billId !== bill.id) {
+        throw new OperatorActionError(
+          `Payment ${row.paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
+        );
+      }
       return row?.verdict === 'succeeded' ? undefined : decideAccepted(bill, firstPaymentId, known, payment);
     });
   }
@@ -77,6 +82,9 @@ function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOpt
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
     throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
+  }
+  if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
+    throw new OperatorActionError('A payment id has 1 to 128 visible characters and no space.');
   }
   const stated = listed?.currency === currency ? listed.amount : null;
   const amount = options.amount === undefined ? stated : parseAmount(options.amount);

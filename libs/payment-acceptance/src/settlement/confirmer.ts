@@ -2,13 +2,16 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import {
+  BillNotFoundError,
   MerchantBannedError,
   MerchantNotFoundError,
+  RequestRefusedError,
   ServiceUnavailableError,
   TooManyPaymentsError,
   UnauthenticatedError,
 } from '../client/service.errors.js';
 import { backoff } from '../common/backoff.js';
+import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
@@ -21,6 +24,9 @@ import { SettlementService } from './settlement.service.js';
 
 /** How long a postback waits for a bill that it names and we do not know. */
 const UNMATCHED_MS = 24 * 3_600_000;
+
+/** How often the shops are made known again. */
+const PREPARE_MS = 60_000;
 
 /** How often a shop that the service refuses is tried. */
 const PROBE_MS = 60_000;
@@ -35,6 +41,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   /** The shop whose bills are claimed first; moves on with each claim, so that none always comes last. */
   private first = 0;
+  private preparedAt = 0;
   /** Called after a settlement that made events, so that they need not wait for a poll. */
   onEvents: (() => void) | undefined;
 
@@ -46,14 +53,16 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly client: PaymentServiceClient,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
+    private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
   }
 
-  /** Makes the shops known to all instances. Called at start, before anything is claimed. */
-  prepare(): Promise<void> {
-    return this.checks.registerShops(this.shops.names);
+  /** Makes the shops known to all instances: at start, and now and then, since without its row no bill of a shop is checked. */
+  async prepare(): Promise<void> {
+    this.preparedAt = this.clock.now().getTime();
+    await this.checks.registerShops(this.shops.names);
   }
 
   /** Checks the bills that are due now; resolves with their number when all are settled or put off. */
@@ -75,6 +84,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   async claim(limit: number): Promise<ClaimedBill[]> {
+    if (this.clock.now().getTime() - this.preparedAt >= PREPARE_MS) await this.prepare();
     await this.bills.closeAbandoned();
     await this.callbacks.retireUnmatched(UNMATCHED_MS);
     const claimed: ClaimedBill[] = [];
@@ -103,23 +113,29 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       if (settled.stale) this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
       else if (settled.events.length > 0) this.onEvents?.();
     } catch (error) {
-      if (stopping.aborted) await this.checks.release(claim);
-      else if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      if (stopping.aborted) return this.checks.release(claim);
+      if (claim.shopRefused && provesTheShop(error)) await this.accept(shop);
+      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
       else await this.putOff(shop, claim, error);
     }
   }
 
   private async putOff(shop: Shop, claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
-    if (isRefusalOfShop(error)) await this.refuse(shop, reason);
+    const refused = isRefusalOfShop(error);
+    if (refused) await this.refuse(shop, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
-    const pauseMs = Math.max(retryAfter(error), pause);
+    const pauseMs = refused ? PROBE_MS : Math.max(retryAfter(error), pause);
     const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, this.options.schedule);
-    this.logger.warn(`Bill ${claim.billId} of shop "${claim.shop}" is checked again in ${pauseMs} ms. ${reason}`);
+    const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
+    this.logger.warn(
+      `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
+    );
     if (review) await this.settlement.reviewUncheckable(claim);
-    await this.checks.fail(claim, pauseMs, nextCheckAt, reason);
-    if (giveUp) {
+    // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
+    const place = refused && nextCheckAt !== null ? undefined : nextCheckAt;
+    if ((await this.checks.fail(claim, pauseMs, place, reason)) && giveUp) {
       const consumed = claim.hints.map(({ id }) => ({ id, outcome: null }));
       await this.checks.answerHints({ consumed, again: [] });
     }
@@ -144,6 +160,13 @@ function isRefusalOfShop(error: unknown): boolean {
     error instanceof UnauthenticatedError ||
     error instanceof MerchantBannedError ||
     error instanceof MerchantNotFoundError
+  );
+}
+
+/** Answers that only a shop gets whose token and merchant the service knows. */
+function provesTheShop(error: unknown): boolean {
+  return (
+    error instanceof BillNotFoundError || error instanceof TooManyPaymentsError || error instanceof RequestRefusedError
   );
 }
 

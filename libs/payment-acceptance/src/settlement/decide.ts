@@ -15,6 +15,10 @@ export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
   const rows = new Map(known.map((row) => [row.paymentId, row]));
   const facts = new Facts(input);
+  const keep = (payment: LedgerPayment): void => {
+    rows.set(payment.paymentId, payment);
+    facts.written.set(payment.paymentId, payment);
+  };
   for (const [payment, verdict] of judged(input)) {
     const row = rows.get(payment.paymentId);
     if (payment.billId !== null && payment.billId !== bill.billId) {
@@ -25,12 +29,14 @@ export function decide(input: DecisionInput): Decision {
     } else if (row?.status === 'SUCCESS') {
       if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
     } else if (row?.verdict === 'succeeded') {
-      // An operator has accepted it before the service did: what the service says now is kept, and told nobody again.
-      facts.written.set(payment.paymentId, { ...payment, billId: bill.id, verdict: 'succeeded' });
+      // An operator has accepted it before the service did. Where the service then agrees, nobody is told again.
+      if (RANK[payment.status] <= RANK[row.status]) continue;
+      keep({ ...payment, billId: bill.id, verdict: 'succeeded' });
+      if (verdict.kind === 'failed' || verdict.kind === 'review') {
+        facts.review('payment-changed', payment, changeOf(payment));
+      }
     } else if (!row || RANK[payment.status] > RANK[row.status]) {
-      const next: LedgerPayment = { ...payment, billId: bill.id, verdict: verdict.kind };
-      rows.set(payment.paymentId, next);
-      facts.written.set(payment.paymentId, next);
+      keep({ ...payment, billId: bill.id, verdict: verdict.kind });
       facts.take(payment, verdict);
     }
   }

@@ -34,6 +34,9 @@ export function nextCheck(
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
+/** As many tries as it takes for the default pauses to reach their cap. */
+const FAILURES_BEFORE_GIVING_UP = 7;
+
 /** What follows from a check that got no answer. */
 export interface AfterFailure {
   /** The bill's new place in the schedule; `null` for none, `undefined` where it stays. */
@@ -51,8 +54,10 @@ export interface AfterFailure {
 export function afterFailure(claim: ClaimedBill, pauseMs: number, options: Schedule): AfterFailure {
   const now = claim.now.getTime();
   const end = endOfLife(claim, options);
+  // A service that is away just when a bill ends is no reason to call a person.
+  const overdue = now >= end + options.expiredEveryMs;
   const { every, until } = {
-    OPEN: { every: now < end ? 0 : options.expiredEveryMs, until: end + options.expiredForMs },
+    OPEN: { every: overdue ? options.expiredEveryMs : 0, until: end + options.expiredForMs },
     PAID: { every: options.paidEveryMs, until: (claim.paidAt ?? claim.openedAt).getTime() + options.paidForMs },
     EXPIRED: {
       every: options.expiredEveryMs,
@@ -61,8 +66,8 @@ export function afterFailure(claim: ClaimedBill, pauseMs: number, options: Sched
   }[claim.state as 'OPEN' | 'PAID' | 'EXPIRED'];
   return {
     nextCheckAt: claim.scheduled ? within(now + Math.max(pauseMs, every), until) : undefined,
-    review: claim.state === 'OPEN' && now >= end,
-    giveUp: now > until,
+    review: claim.state === 'OPEN' && overdue,
+    giveUp: now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP,
   };
 }
 

@@ -75,19 +75,20 @@ export class CheckStore {
   /**
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones in turns, by lot where only one can
    * go, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. While another
-   * instance claims for the same shop there is nothing here.
+   * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
    */
   async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
     const free = `b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
       AND b.check_after <= ${NOW}`;
     const bills = await this.database.claim<Claimed>(
       `WITH shop AS (
-         SELECT refused_since, probe_at, greatest(next_request_at, ${NOW} - interval '1 second') AS start
+         SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'
+           THEN next_request_at ELSE ${NOW} - interval '1 second' END AS start
          FROM payment_acceptance.shop_state WHERE shop = $5 FOR UPDATE SKIP LOCKED
        ), budget AS (
          SELECT start, refused_since IS NOT NULL AS refused, least($3::int, CASE
            WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${NOW} - start) * $6::int)::int
-           WHEN probe_at <= ${NOW} THEN 1 ELSE 0 END) AS most FROM shop
+           WHEN probe_at <= ${NOW} OR probe_at > ${inMs('$7')} THEN 1 ELSE 0 END) AS most FROM shop
        ), scheduled AS (
          SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
          WHERE b.next_check_at <= ${NOW} AND ${free} ORDER BY b.next_check_at LIMIT $3::int
@@ -151,14 +152,19 @@ export class CheckStore {
 
   /**
    * Ends a check without an answer. The bill comes again after the pause, its hints still pending; `nextCheckAt` is its
-   * new place in the schedule, `undefined` where that stays as it is.
+   * new place in the schedule, `undefined` where that stays as it is. `false` if the claim was replaced.
    */
-  async fail(claim: ClaimedBill, pauseMs: number, nextCheckAt: Date | null | undefined, error: string): Promise<void> {
-    await this.database.query(
+  async fail(
+    claim: ClaimedBill,
+    pauseMs: number,
+    nextCheckAt: Date | null | undefined,
+    error: string,
+  ): Promise<boolean> {
+    const failed = await this.database.query(
       `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
          check_after = ${inMs('$2')}, last_check_error = $5,
          next_check_at = CASE WHEN $6 THEN to_timestamp($7::double precision / 1000) ELSE next_check_at END
-       WHERE id = $3 AND lease_token = $4`,
+       WHERE id = $3 AND lease_token = $4 RETURNING id`,
       [
         this.database.offsetMs,
         pauseMs,
@@ -169,6 +175,7 @@ export class CheckStore {
         nextCheckAt?.getTime() ?? null,
       ],
     );
+    return failed.length === 1;
   }
 
   /** Gives a claim back unused. */

@@ -48,7 +48,7 @@ export class DeliveryStore {
 
   /**
    * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
-   * pending delivery is eligible, so they go in settlement order. Earlier ones that nobody has hosted for `absentMs`
+   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Earlier ones that nobody has hosted for `absentMs`
    * hold nothing back: they may wait for ever.
    */
   async claim(
@@ -67,6 +67,9 @@ export class DeliveryStore {
              JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
              WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
                AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $7::double precision * interval '1 millisecond')
+           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
+             AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
+             AND running.lease_until >= ${NOW})
          ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED
        )
        UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
@@ -100,14 +103,32 @@ export class DeliveryStore {
     );
   }
 
-  /** Locks the delivery if the attempt's token still holds. */
-  async relock(manager: EntityManager, delivery: ClaimedDelivery): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT 1 FROM payment_acceptance.delivery WHERE id = $1 AND lease_token = $2 AND state = 'PENDING' FOR UPDATE`,
-      [delivery.id, delivery.token],
+  /**
+   * Locks the delivery if the attempt's token still holds, and no other one of the bill was claimed at the same moment
+   * and a little earlier; says whether a later event has reached the consumer meanwhile.
+   */
+  async relock(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined> {
+    const [row] = await this.database.query<{ late: boolean; rivalled: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
+         EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
+           AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${NOW}
+           AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
+       FROM payment_acceptance.delivery d WHERE d.id = $2 AND d.lease_token = $3 AND d.state = 'PENDING' FOR UPDATE`,
+      [this.database.offsetMs, delivery.id, delivery.token],
       manager,
     );
-    return rows.length === 1;
+    if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
+    return row && { late: row.late };
+  }
+
+  /** Gives a claim back whose attempt never began: it does not count. */
+  async release(delivery: ClaimedDelivery): Promise<void> {
+    await this.database.query(
+      `UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
+       WHERE id = $1 AND lease_token = $2 AND state = 'PENDING'`,
+      [delivery.id, delivery.token],
+    );
   }
 
   /** Marks the delivery done, in the handler's own transaction where there is one; `false` if the token was replaced. */

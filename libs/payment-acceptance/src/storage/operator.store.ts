@@ -76,12 +76,17 @@ export class OperatorStore {
   }
 
   /** Ties an unknown outcome to the bill that the service turned out to have, to be checked at once. */
-  async attach(manager: EntityManager, id: string, serviceBillId: string): Promise<boolean> {
+  async attach(
+    manager: EntityManager,
+    id: string,
+    serviceBillId: string,
+    linkPageUrl: string | null,
+  ): Promise<boolean> {
     const attached = await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = $3, failure = NULL, opened_at = ${NOW},
+      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = $3, link_page_url = $4, failure = NULL, opened_at = ${NOW},
          ended_at = NULL, next_check_at = ${inMs('0')}, check_after = ${NOW}
        WHERE id = $2 AND state = 'UNKNOWN' RETURNING id`,
-      [this.database.offsetMs, id, serviceBillId],
+      [this.database.offsetMs, id, serviceBillId, linkPageUrl],
       manager,
     );
     return attached.length === 1;
