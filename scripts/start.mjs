@@ -1,6 +1,6 @@
 // npm start: the database, the sandbox and the sample shop.
 import './lib/node-version.mjs';
-import { command } from './lib/lifecycle.mjs';
+import { command, CommandError } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { address, endTogether, sandboxPort, shopDatabase, shopPort, startSandbox, startShop } from './lib/servers.mjs';
 
@@ -9,12 +9,16 @@ process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, wh
 await command(
   async () => {
     const [shopAt, sandboxAt] = [await shopPort(), await sandboxPort()];
+    if (shopAt === sandboxAt)
+      throw new CommandError(`SHOP_PORT and SANDBOX_PORT are both ${shopAt}: change one of them.`);
     await prepare();
     const database = await shopDatabase();
     const sandbox = await startSandbox({ port: sandboxAt, shopPort: shopAt });
     const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url });
     endTogether([database, sandbox, shop]);
-    console.log(`Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)}\nReady. Ctrl-C stops everything.`);
+    console.log(
+      `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (/sandbox lists what it does)\nReady. Ctrl-C stops everything.`,
+    );
   },
   { signalCode: 0 },
 );

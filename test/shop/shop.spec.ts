@@ -109,6 +109,9 @@ describe('the sample shop, two processes on one database', () => {
     ['no amount', {}],
     ['zero', { amount: '0.00' }],
     ['three decimals', { amount: '1.005' }],
+    ['a NUL in the description', { amount: '1.00', description: 'a \0 b' }],
+    ['half a surrogate pair', { amount: '1.00', description: '\ud800' }],
+    ['a blank description', { amount: '1.00', description: '   ' }],
     ['an unknown shop', { amount: '1.00', shop: 'us' }],
     ['an unknown field', { amount: '1.00', status: 'paid' }],
   ])('%s is a 400', async (_name, body) => {

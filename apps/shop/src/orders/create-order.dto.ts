@@ -1,5 +1,15 @@
-import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
+import { IsIn, IsOptional, IsString, Length, Matches, ValidateBy } from 'class-validator';
 import type { ShopName } from './order.entity.js';
+
+/** Text that a database takes: no NUL, no half of a surrogate pair. */
+const IsStorable = () =>
+  ValidateBy({
+    name: 'isStorable',
+    validator: {
+      validate: (text: unknown) => typeof text === 'string' && text.isWellFormed() && !text.includes('\0'),
+      defaultMessage: () => '$property must be well-formed text without a NUL',
+    },
+  });
 
 export class CreateOrderDto {
   @IsOptional()
@@ -14,5 +24,7 @@ export class CreateOrderDto {
   @IsOptional()
   @IsString()
   @Length(1, 200)
+  @Matches(/\S/, { message: 'description must not be blank' })
+  @IsStorable()
   description?: string;
 }

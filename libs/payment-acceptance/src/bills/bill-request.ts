@@ -40,7 +40,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
     const value: unknown = request[name];
     if (value === undefined) return undefined;
     if (typeof value !== 'string' || value.length > limit || value.includes('\0') || !value.isWellFormed()) {
-      problems.push(`${name} must be a string of at most ${limit} characters without a NUL.`);
+      problems.push(`${name} must be a string of at most ${limit} characters, well-formed and without a NUL.`);
       return undefined;
     }
     return value.replace(/\r\n|\r|\n/g, '\r\n');

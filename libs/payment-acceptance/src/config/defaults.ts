@@ -45,7 +45,7 @@ export const DEFAULTS: Pick<
     replyBody: 'OK',
     maxUnmatched: 10_000,
     requirePostbackDigest: false,
-    resultWaitMs: 1_500,
+    resultWaitMs: 3 * SECOND,
     storeTimeoutMs: 10 * SECOND,
     resultTicketMs: HOUR,
   },

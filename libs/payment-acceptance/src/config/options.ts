@@ -116,7 +116,7 @@ export interface CallbackOptions {
   requirePostbackDigest?: boolean;
   /**
    * How long the result page waits for the check that the redirect asked for, in milliseconds, before it says that the
-   * payment is being checked. Default 1500.
+   * payment is being checked. Default 3000: a little longer than `schedule.minGapMs`.
    */
   resultWaitMs?: number;
   /** How long storing a callback may take before the answer is 503, in milliseconds. Default 10000. */

@@ -151,6 +151,7 @@ function addressFlaw(address: unknown, production: boolean): string | undefined 
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return 'is not an http or https address.';
   if (url.username || url.password || url.search || url.hash) return 'must have no user name, query or fragment.';
+  if (/\/api\/v1\/?$/.test(url.pathname)) return 'already ends in /api/v1, which is added to it. Leave that out.';
   if (production && url.protocol !== 'https:') return 'is not https, and NODE_ENV is production.';
   if (production && /^(localhost|127\.|\[::1\]|0\.0\.0\.0|sandbox\.|.*\.localhost$)/.test(url.hostname)) {
     return 'is the address of a sandbox or of this machine, and NODE_ENV is production.';
