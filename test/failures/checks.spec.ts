@@ -49,6 +49,18 @@ describe('checks that fail', () => {
     expect((await bed.host.ledger()).reviews.length).toBe(1);
   });
 
+  test('a service that is away just when a bill ends calls nobody: the bill expires a little later', async () => {
+    bed = await startBed();
+    await bed.host.payments.createBill({ orderId: 'ending', amount: '10' });
+    await pass(3 * DAY - 60 * MINUTE, 30 * MINUTE);
+    await bed.sandbox.setFaults({ requests: { status500: 1 } });
+    await pass(62 * MINUTE, MINUTE);
+    await bed.sandbox.clearFaults();
+    await pass(20 * MINUTE, MINUTE);
+    const { bills, reviews, events } = await bed.host.ledger();
+    expect([bills[0]!.state, reviews, events.map(({ name }) => name)]).toEqual(['EXPIRED', [], ['bill.expired']]);
+  });
+
   test('the service is down for hours: checks back off, and all settles when it returns', async () => {
     bed = await startBed({ providers: [EffectWriter] });
     const { billId } = await bed.host.payments.createBill({ orderId: 'down', amount: '10' });

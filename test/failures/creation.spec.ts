@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ApplicationStoppingError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import {
+  ApplicationStoppingError,
+  PaymentProbe,
+  RequestRefusedError,
+  UnknownOutcomeError,
+} from 'nestjs-payment-acceptance';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
@@ -40,6 +45,20 @@ describe('creating a bill while things fail', () => {
         WHEN (NEW.state = 'OPEN' AND NEW.order_id = 'away') EXECUTE FUNCTION fail_twice()`);
     expect((await create(bed.host, 'away')).billId).toBeTruthy();
     expect(await billsOf('away')).toMatchObject([{ state: 'OPEN' }]);
+  });
+
+  test('a commit whose answer was lost is not taken for an unknown outcome', async () => {
+    let lost = false;
+    const probe = bed.host.app.get(PaymentProbe);
+    probe.reached = (point) => {
+      if (lost || point !== 'after UPDATE payment_acceptance.bill') return;
+      lost = true;
+      throw new Error('the connection broke before the answer came');
+    };
+    const bill = await create(bed.host, 'ambiguous');
+    probe.reached = () => undefined;
+    expect(lost).toBe(true);
+    expect(await billsOf('ambiguous')).toMatchObject([{ state: 'OPEN', billId: bill.billId }]);
   });
 
   test('a bill_id that is that of another bill is an unknown outcome which says so', async () => {

@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentFailed, OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
+import {
+  NonRetryableError,
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  PaymentOperations,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+} from 'nestjs-payment-acceptance';
 import { Effect, startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
@@ -69,6 +76,47 @@ describe('deliveries while things change', () => {
     expect(await bed.host.deliveries.runOnce()).toBe(0);
     const states = (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
     expect(states.sort()).toEqual(['DEAD', 'DONE']);
+  });
+
+  test('a dead letter that is replayed while a later event is being handled waits for it, and then says late', async () => {
+    let letGo = (): void => undefined;
+    let begun = (): void => undefined;
+    const running = new Promise<void>((resolve) => (begun = resolve));
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    const log: string[] = [];
+    let failures = 1;
+    @Injectable()
+    class Slow {
+      @OnPaymentFailed({ consumer: 'orders' })
+      failed({ late }: PaymentFailedEvent): Promise<void> {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(new NonRetryableError('not yet'));
+        log.push(`failed, late: ${String(late)}`);
+        return Promise.resolve();
+      }
+
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async succeeded(): Promise<void> {
+        begun();
+        await gate;
+        log.push('succeeded');
+      }
+    }
+    bed = await startBed({ providers: [Slow], instances: 2 });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'beside', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    await bed.host.deliveries.runOnce();
+    const first = bed.host.deliveries.runOnce();
+    await running;
+    await bed.host.app.get(PaymentOperations).replay({}, 'ann');
+    expect(await bed.instances[1]!.deliveries.runOnce()).toBe(0);
+    letGo();
+    await first;
+    await bed.settle();
+    expect(log).toEqual(['succeeded', 'failed, late: true']);
   });
 
   test('a connection that was destroyed is not handed to anybody else', async () => {

@@ -143,6 +143,44 @@ describe('reviews', () => {
     expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
   });
 
+  test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
+    const other = await bed.host.payments.createBill({ orderId: 'owner', amount: '10' });
+    const { payment } = await bed.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
+    bed.clock.advance(60_000);
+    await bed.settle();
+    await bed.host.payments.createBill({ orderId: 'thief', amount: '10' });
+    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+    bed.clock.advance(60_000);
+    await bed.settle();
+    await bed.sandbox.clearFaults();
+    const { id } = await reviewOf('thief');
+    const accept = (paymentId: string) => reviews.accept(id, { operator: 'ann', amount: '10', paymentId });
+    await expect(accept(payment.id)).rejects.toThrow(/another bill/);
+    await expect(accept(` ${payment.id}`)).rejects.toThrow(/no space/);
+    expect(await reviewOf('thief')).toMatchObject({ state: 'OPEN' });
+    await bed.sandbox.complete(payment.id, { outcome: 'success' });
+    bed.clock.advance(600_000);
+    await bed.settle();
+    expect(eventsOf('owner')).toMatchObject([{ paymentId: payment.id }]);
+    expect(eventsOf('thief')).toEqual([]);
+  });
+
+  test('what contradicts an accepted payment later is a review of its own', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'hasty', amount: '10' });
+    const { payment } = await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
+    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+    bed.clock.advance(60_000);
+    await bed.settle();
+    await bed.sandbox.clearFaults();
+    await reviews.accept((await reviewOf('hasty')).id, { operator: 'ann', amount: '10', paymentId: payment.id });
+    await bed.sandbox.complete(payment.id, { outcome: 'fail' });
+    bed.clock.advance(7 * 3_600_000);
+    await bed.settle();
+    const reasons = (await bed.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
+    expect(reasons.sort()).toEqual(['payment-changed', 'too-many-payments']);
+    expect(eventsOf('hasty').length).toBe(1);
+  });
+
   test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
     await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });

@@ -73,6 +73,21 @@ describe('a shop that the service refuses', () => {
     expect((await bed.effects()).length).toBe(3);
   });
 
+  test('is accepted again by any answer that only a known shop gets, and its bills go on at once', async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'paid-before', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    await bed.sandbox.setFaults({ requests: { merchantBanned: 1 } });
+    bed.clock.advance(6 * 60 * MINUTE);
+    await bed.settle();
+    expect((await refused()).length).toBe(1);
+    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+    bed.clock.advance(2 * MINUTE);
+    await bed.settle();
+    expect(await refused()).toEqual([]);
+  });
+
   test('does not hold up the others', async () => {
     bed = await startBed({ providers: [EffectWriter] });
     await bed.sandbox.putShop('shop-main', { banned: true });
