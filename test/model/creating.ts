@@ -9,8 +9,8 @@ import {
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
 import { cents, dueOf, type Model } from './truth.js';
-import { anIndex, step } from './step.js';
-import type { World } from './world.js';
+import { anIndex, pick, step } from './step.js';
+import { SECOND, type World } from './world.js';
 
 interface Wish {
   readonly shop: 'main' | 'eu';
@@ -44,6 +44,19 @@ export const create = step(
   },
   () => true,
 );
+
+/** One more bill for an order; all of the order's bills are paid, and checked by both instances, at the same moment. */
+export const rivals = step('rivals', fc.record({ bill: anIndex, by: anIndex }), async (model, world, { bill, by }) => {
+  const { shop, orderId } = pick(model.bills, bill);
+  const wish = { shop, orderId, amount: '10.00', newAttempt: true, payerPaysCommission: false, custom: undefined };
+  await attempt(model, world, wish, by);
+  for (const rival of model.bills.filter((other) => other.shop === shop && other.orderId === orderId)) {
+    if (world.bill(rival.billId).payments.length === 0) await world.sandbox.pay(rival.billId);
+  }
+  await world.told(model);
+  await world.pass(3 * SECOND);
+  await world.everybody();
+});
 
 /** The postback overtakes the answer that tells us of the bill. */
 async function payMeanwhile(model: Model, world: World, wish: Wish, by: number): Promise<void> {

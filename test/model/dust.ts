@@ -9,6 +9,8 @@ interface EventRow {
   readonly name: string;
   readonly shop: string;
   readonly billId: string;
+  /** Of one settlement, the same. */
+  readonly at: string;
   readonly data: { readonly paymentId?: string; readonly firstForOrder?: boolean; readonly reviewId?: string };
 }
 
@@ -28,7 +30,7 @@ export async function settleAndCheck(model: Model, world: World): Promise<void> 
   await world.pass(4 * DAY);
   await world.untilQuiet();
   const events = await world.query<EventRow>(
-    `SELECT e.id, e.seq::int AS seq, e.name, e.shop, b.service_bill_id AS "billId", e.payload AS data
+    `SELECT e.id, e.seq::int AS seq, e.name, e.shop, b.service_bill_id AS "billId", e.payload AS data, e.occurred_at::text AS at
      FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id ORDER BY e.seq`,
   );
   await expectLedger(model, world, events);
@@ -88,6 +90,10 @@ async function expectLedger(model: Model, world: World, events: readonly EventRo
   expect([...world.failed]).toEqual(expect.arrayContaining(failed));
   const ended = truth.filter(({ payment }) => payment.status === 'FAIL').map(({ payment }) => payment.id);
   expect(failed).toEqual(expect.arrayContaining(ended));
+  for (const { seq, billId, at } of of('payment.failed')) {
+    const before = of('payment.succeeded').filter((event) => event.billId === billId && event.at === at);
+    expect(before.filter((event) => event.seq < seq)).toEqual([]);
+  }
   const expired = of('bill.expired').map(({ billId }) => billId);
   expect(new Set(expired).size).toBe(expired.length);
   expect(expired).toEqual(

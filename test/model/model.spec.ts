@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../support/seed.js';
 import { forge, noFaults, postbackFaults, redirect, replay, requestFaults, stray } from './callbacks.js';
-import { create } from './creating.js';
+import { create, rivals } from './creating.js';
 import { settleAndCheck } from './dust.js';
 import { complete, pay } from './paying.js';
 import type { Model } from './truth.js';
@@ -24,6 +24,7 @@ const commands = fc.commands(
   [
     fc.oneof(
       { weight: 6, arbitrary: create },
+      { weight: 2, arbitrary: rivals },
       { weight: 6, arbitrary: pay },
       { weight: 3, arbitrary: complete },
       { weight: 2, arbitrary: forge },
@@ -43,7 +44,7 @@ const commands = fc.commands(
       { weight: 1, arbitrary: restart },
     ),
   ],
-  { maxCommands: 20, size: 'max' },
+  { maxCommands: 24, size: 'max' },
 );
 
 test(`whatever happens, in whatever order, every payment comes out right (seed ${MODEL_SEED})`, async () => {

@@ -82,7 +82,13 @@ export class World {
       options: {
         http: { retryBaseMs: 1, retryCapMs: 1 },
         // Long pauses tell a check that a hint asked for from one that was due anyway; no horizon is ever reached.
-        schedule: { openMs: [6 * 60 * MINUTE], retryCapMs: MINUTE, paidForMs: 3650 * DAY, expiredForMs: 3650 * DAY },
+        schedule: {
+          openMs: [6 * 60 * MINUTE],
+          lagMs: [3 * SECOND],
+          retryCapMs: MINUTE,
+          paidForMs: 3650 * DAY,
+          expiredForMs: 3650 * DAY,
+        },
         confirmer: { leaseMs: LEASE_MS },
         deliveries: { maxAttempts: MAX_ATTEMPTS, retryCapMs: MINUTE, timeLimitMs: 5 * SECOND },
         callbacks: { maxUnmatched: 5 },
