@@ -79,7 +79,7 @@ export interface ConfirmerOptions {
   concurrency?: number;
   /** How often to look for due bills, in milliseconds. Default 1000. */
   pollMs?: number;
-  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 60000. */
+  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 60000, or twice that. */
   leaseMs?: number;
 }
 
@@ -129,7 +129,7 @@ export interface CallbackOptions {
 export interface CreationOptions {
   /** How long `createBill` waits for another call that is creating the same bill, in milliseconds. Default 5000. */
   waitMs?: number;
-  /** After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 120000. */
+  /** After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 120000, or twice what its requests may take. */
   leaseMs?: number;
 }
 

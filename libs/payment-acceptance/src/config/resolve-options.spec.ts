@@ -175,3 +175,11 @@ test('resolved options and their error show no token', () => {
   const shown = inspect(resolved, { depth: 10, showHidden: true }) + JSON.stringify([...resolved.shops]);
   expect(shown).not.toMatch(/unit-token|previous-token/);
 });
+
+test('leases that were not asked for are as long as the tokens and times that were', () => {
+  const shop = shopOptions({ previousApiTokens: ['second-token-0123456789', 'third-token-0123456789'] });
+  const { creation, confirmer } = resolveOptions({ shops: { main: shop } }, 'test');
+  expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 60_000]);
+  const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');
+  expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 60_000]);
+});

@@ -44,17 +44,14 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     callbacks: fill('callbacks', DEFAULTS.callbacks, given.callbacks, problems),
     creation: fill('creation', DEFAULTS.creation, given.creation, problems),
   };
-  for (const [group, name] of [
-    ['confirmer', 'leaseMs'],
-    ['creation', 'leaseMs'],
-  ] as const) {
-    const leaseMs = groups[group].leaseMs;
-    const { totalTimeoutMs, attempts, retryCapMs } = groups.http;
-    const once = totalTimeoutMs * tokens;
-    const longest = group === 'creation' ? attempts * (once + retryCapMs) : once;
-    if (leaseMs <= longest) {
-      problems.push(`${group}.${name}: ${leaseMs} ms is not longer than a request may take (${longest} ms).`);
-    }
+  const once = groups.http.totalTimeoutMs * tokens;
+  const longest = { confirmer: once, creation: groups.http.attempts * (once + groups.http.retryCapMs) };
+  for (const group of ['confirmer', 'creation'] as const) {
+    const { leaseMs } = groups[group];
+    if (leaseMs > longest[group]) continue;
+    // What was not asked for follows what was; what was asked for and cannot be right is said.
+    if (given[group]?.leaseMs === undefined) Object.assign(groups[group], { leaseMs: 2 * longest[group] });
+    else problems.push(`${group}.leaseMs: ${leaseMs} ms is not longer than a request may take (${longest[group]} ms).`);
   }
   for (const name of ['judge', 'resultPage'] as const) {
     if (given[name] !== undefined && typeof given[name] !== 'function') problems.push(`${name}: must be a function.`);
@@ -166,7 +163,7 @@ function isPlaceholder(value: string): boolean {
 
 /** Defaults under what was given, each value of the kind and sign that its default has; unknown names are refused. */
 function fill<T extends object>(group: string, defaults: T, given: unknown, problems: string[]): T {
-  if (given === undefined) return defaults;
+  if (given === undefined) return { ...defaults };
   if (!isRecord(given)) {
     problems.push(`${group}: must be an object.`);
     return defaults;
