@@ -6,8 +6,12 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
 import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { until } from '../support/until.js';
 
 const DAY = 86_400_000;
+
+/** Name of the killed processes' connections. */
+const VICTIM = 'to-be-killed';
 
 /** Longer than every lease of the processes, and than the first pause before a bill is checked unasked. */
 const PAST_LEASES_MS = 121_000;
@@ -60,10 +64,26 @@ export class Lane {
   }
 
   /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
+  /**
+   * Waits until the server has noticed that the killed process is gone: until then its transaction is open, holds its
+   * locks, and what it has locked is skipped by everybody else.
+   */
+  private async buried(): Promise<void> {
+    await until(
+      () =>
+        this.bed.host.dataSource.query<{ pid: number }[]>(
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`,
+          [VICTIM],
+        ),
+      (backends) => backends.length === 0,
+    );
+  }
+
   async crash(at: number): Promise<void> {
     const orderId = `killed-at-${at}`;
     const { signal, output } = await this.run(orderId, at);
     if (signal !== 'SIGKILL') throw new Error(`The process was not killed: it never came to this point.`);
+    await this.buried();
     const acknowledged = this.bed.sandbox
       .bills()
       .filter((bill) => bill.orderId === orderId)
@@ -81,6 +101,7 @@ export class Lane {
       env: {
         ...process.env,
         NODE_OPTIONS: '',
+        PGAPPNAME: VICTIM,
         DATABASE_URL: this.bed.databaseUrl,
         SANDBOX_URL: this.bed.sandboxUrl,
         ORDER_ID: orderId,
