@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
 import { EffectWriter } from '../support/orders.js';
+import { until } from '../support/until.js';
 
 const LEASE_MS = 60_000;
 
@@ -24,9 +25,20 @@ async function crash(): Promise<NodeJS.Signals | null> {
   const options = moduleOptions(bed.sandboxUrl, { deliveries: { maxAttempts: 2, timeLimitMs: 5_000 } });
   const child = spawn(process.execPath, ['test/support/crashing-host.mjs'], {
     stdio: 'inherit',
-    env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: bed.databaseUrl, PAYMENT_OPTIONS: JSON.stringify(options) },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      PGAPPNAME: 'killed',
+      DATABASE_URL: bed.databaseUrl,
+      PAYMENT_OPTIONS: JSON.stringify(options),
+    },
   });
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  // Until the server has noticed, the killed process's transaction holds its locks.
+  await until(
+    () => bed.host.dataSource.query<unknown[]>(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'killed'`),
+    (backends) => backends.length === 0,
+  );
   return signal;
 }
 
