@@ -63,7 +63,6 @@ export class Lane {
     return JSON.parse(output) as string[];
   }
 
-  /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
   /**
    * Waits until the server has noticed that the killed process is gone: until then its transaction is open, holds its
    * locks, and what it has locked is skipped by everybody else.
@@ -79,6 +78,7 @@ export class Lane {
     );
   }
 
+  /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
   async crash(at: number): Promise<void> {
     const orderId = `killed-at-${at}`;
     const { signal, output } = await this.run(orderId, at);
