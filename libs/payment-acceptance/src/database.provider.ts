@@ -7,9 +7,6 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-option
 import { Database } from './storage/database.js';
 import { migratePaymentAcceptance, verifySchema } from './storage/migrate.js';
 
-/** Token of the name of the host's data source. */
-export const DATA_SOURCE_NAME = Symbol.for('nestjs-payment-acceptance/data-source-name');
-
 /** The database, ready: whoever has it injected finds the module's tables in place. */
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
   return {

@@ -2,7 +2,7 @@ import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
 import { createCallbackControllers } from './callbacks/callback.controllers.js';
 import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
-import { DATA_SOURCE_NAME, databaseProvider } from './database.provider.js';
+import { databaseProvider } from './database.provider.js';
 
 /** Every extra has a default: only those listed here are kept out of the options. */
 const EXTRAS: Required<PaymentAcceptanceExtras> = {
@@ -33,7 +33,6 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     providers: [
       ...(definition.providers ?? []),
       { provide: PAYMENT_ROLE, useValue: role },
-      { provide: DATA_SOURCE_NAME, useValue: dataSource },
       databaseProvider(dataSource),
     ],
   };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
-import { PaymentRandom } from '../common/random.js';
+import { isUuid, PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { PaymentResult } from '../config/result-page.types.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
@@ -155,7 +155,7 @@ export class CallbackService {
   }
 
   private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<BillRecord | undefined> {
-    if (custom !== undefined && UUID.test(custom)) {
+    if (custom !== undefined && isUuid(custom)) {
       const own = await this.bills.byId(custom);
       if (own?.shop === shop.name && own.orderId === InvId) return own;
     }
@@ -174,8 +174,6 @@ async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   });
   return Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** What a callback claims, to be held against our bill. */
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { uuidFromBytes } from '../common/random.js';
 import type { Secret } from '../common/secret.js';
 import type { Shop } from '../config/resolved-options.js';
 
@@ -26,7 +27,7 @@ export function readTicket(shop: Shop, ticket: string, now: Date): string | unde
     timingSafeEqual(given, mac(token, shop.name, content)),
   );
   if (!valid || content.readUInt32BE(16) * 1000 < now.getTime()) return undefined;
-  return content.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return uuidFromBytes(content);
 }
 
 function mac(token: Secret, shop: string, content: Buffer): Buffer {

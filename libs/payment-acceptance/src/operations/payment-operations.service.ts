@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentRandom } from '../common/random.js';
+import { isUuid, PaymentRandom } from '../common/random.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { isUniqueViolation } from '../storage/database.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
@@ -103,7 +103,7 @@ export class PaymentOperations {
   }
 
   private async unknownBill(intentId: string): Promise<BillRecord> {
-    const bill = UUID.test(intentId) ? await this.bills.byId(intentId) : undefined;
+    const bill = isUuid(intentId) ? await this.bills.byId(intentId) : undefined;
     if (bill?.state !== 'UNKNOWN') throw notUnknown(intentId);
     return bill;
   }
@@ -122,8 +122,6 @@ export class PaymentOperations {
     });
   }
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function notUnknown(intentId: string): OperatorActionError {
   return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is no unknown outcome (any more).`);

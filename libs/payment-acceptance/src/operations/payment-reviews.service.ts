@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { parseAmount, type DecimalAmount } from '../common/money.js';
-import { PaymentRandom } from '../common/random.js';
+import { isUuid, PaymentRandom } from '../common/random.js';
 import { decideAccepted, type AcceptedPayment } from '../settlement/decide.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { OperatorStore, type ReviewRow } from '../storage/operator.store.js';
@@ -56,7 +56,7 @@ export class PaymentReviews {
   }
 
   private async open(reviewId: string): Promise<ReviewRow> {
-    const review = UUID.test(reviewId) ? await this.store.review(reviewId) : undefined;
+    const review = isUuid(reviewId) ? await this.store.review(reviewId) : undefined;
     if (review?.state !== 'OPEN') throw notOpen(reviewId);
     return review;
   }
@@ -95,8 +95,6 @@ function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOpt
   }
   return { paymentId, amount, operator: options.operator };
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function notOpen(reviewId: string): OperatorActionError {
   return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open (any more).`);

@@ -195,15 +195,6 @@ export class BillStore {
     return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2`, [this.database.offsetMs, id]);
   }
 
-  /** By the service's `bill_id`. */
-  async byServiceId(shop: string, billId: string): Promise<BillRecord | undefined> {
-    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND service_bill_id = $3`, [
-      this.database.offsetMs,
-      shop,
-      billId,
-    ]);
-  }
-
   private async one(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord | undefined> {
     return (await this.many(sql, parameters, manager))[0];
   }

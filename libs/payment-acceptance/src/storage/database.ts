@@ -16,6 +16,11 @@ export function epochMs(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::bigint::text`;
 }
 
+/** SQL for an instant as ISO 8601 in UTC, made by the database, so that no type parser of the host has a say. */
+export function iso(column: string): string {
+  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 /** A row whose instants are still text, as `epochMs` selects them. */
 export type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
 
@@ -69,6 +74,7 @@ export function isUniqueViolation(error: unknown): boolean {
  * of the host (numeric as a float, say) never touch it.
  */
 export class Database {
+  private readonly names = new Map<string, string>();
   private readCommitted: boolean | undefined;
 
   constructor(
@@ -91,7 +97,7 @@ export class Database {
     parameters: unknown[],
     manager: EntityManager = this.dataSource.manager,
   ): Promise<Row[]> {
-    const name = statementName(sql);
+    const name = this.nameOf(sql);
     this.probe.reached(`before ${name}`);
     const result: unknown = await manager.query(sql, parameters);
     this.probe.reached(`after ${name}`);
@@ -124,6 +130,13 @@ export class Database {
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
+  }
+
+  /** Statements are few and come again and again: each is named once. */
+  private nameOf(sql: string): string {
+    const name = this.names.get(sql) ?? statementName(sql);
+    this.names.set(sql, name);
+    return name;
   }
 
   private async isReadCommitted(): Promise<boolean> {

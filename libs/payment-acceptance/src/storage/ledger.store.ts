@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState, BillRecord } from './bill.store.js';
-import { Database } from './database.js';
+import { Database, iso } from './database.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {
@@ -88,9 +88,6 @@ export interface LedgerReview {
   readonly detail: object;
   readonly openedAt: string;
 }
-
-/** ISO 8601 in UTC, made by the database, so that no type parser of the host has a say. */
-const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Reads of everything recorded, for people and for comparison. Changes nothing. */
 @Injectable()

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Database, NOW, inMs } from './database.js';
+import { Database, NOW, inMs, iso } from './database.js';
 
 /** Which dead letters to send again; what is left out is any. */
 export interface DeadLetterFilter {
@@ -173,7 +173,7 @@ export class OperatorStore {
 
   shops(): Promise<ShopState[]> {
     return this.database.query(
-      `SELECT shop, to_char(refused_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "refusedSince",
+      `SELECT shop, ${iso('refused_since')} AS "refusedSince",
          refused_reason AS "refusedReason" FROM payment_acceptance.shop_state ORDER BY shop`,
       [],
     );
