@@ -1,19 +1,14 @@
 import 'reflect-metadata';
-import { ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
-import { PageExceptionFilter } from './pages/page-exception.filter.js';
 import { portFromEnv, whyNotListening } from './port.js';
+import { configureShop, shopAdapter } from './shop.js';
 
 async function bootstrap(): Promise<void> {
   const port = portFromEnv('SHOP_PORT', 3000);
-  const app = await NestFactory.create<NestExpressApplication>(AppModule, {
-    logger: ['error', 'warn'],
-  });
-  app.disable('x-powered-by');
-  app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
-  app.useGlobalFilters(new PageExceptionFilter());
+  const adapter = await shopAdapter(process.env.SHOP_ADAPTER || 'express');
+  const app = await NestFactory.create(AppModule, adapter, { logger: ['error', 'warn'] });
+  configureShop(app);
   app.enableShutdownHooks();
   try {
     await app.listen(port, '127.0.0.1');

@@ -1,5 +1,11 @@
-import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import {
+  Catch,
+  HttpException,
+  Logger,
+  type ArgumentsHost,
+  type ExceptionFilter,
+  type HttpServer,
+} from '@nestjs/common';
 import { BillError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
 import { html, layout } from './html.js';
 
@@ -8,15 +14,16 @@ import { html, layout } from './html.js';
 export class PageExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger('Shop');
 
+  constructor(private readonly adapter: HttpServer) {}
+
   catch(error: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<Request>();
-    const response = host.switchToHttp().getResponse<Response>();
+    const request = host.switchToHttp().getRequest<{ readonly url: string }>();
+    const response = host.switchToHttp().getResponse<object>();
     const status = statusOf(error);
     if (status >= 500) this.logger.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     const body = bodyOf(error, status);
-    response.status(status);
-    if (request.path.startsWith('/api/')) {
-      response.json(body);
+    if (request.url.startsWith('/api/')) {
+      this.adapter.reply(response, body, status);
       return;
     }
     const page = layout(
@@ -25,7 +32,8 @@ export class PageExceptionFilter implements ExceptionFilter {
         <p>${[body.message].flat().join(' ')}</p>
         <p><a href="/">To the shop</a></p>`,
     );
-    response.type('html').send(page);
+    this.adapter.setHeader(response, 'Content-Type', 'text/html; charset=utf-8');
+    this.adapter.reply(response, page, status);
   }
 }
 
