@@ -79,11 +79,13 @@ export interface AttackedShopOptions {
   autoStart?: boolean;
   /** What the module is told beyond the sample shop's own settings. */
   options?: Partial<PaymentAcceptanceOptions>;
+  /** Puts something between the shop and the sandbox: gets the sandbox's address, and returns what the shop calls. */
+  service?: (sandboxUrl: string) => Promise<string>;
 }
 
 export async function startAttackedShop(
   adapter: (typeof ADAPTERS)[number],
-  { autoStart = false, options = {} }: AttackedShopOptions = {},
+  { autoStart = false, options = {}, service }: AttackedShopOptions = {},
 ): Promise<AttackedShop> {
   const database = await createTestDatabase();
   const running = await startPaymentSandbox({
@@ -94,7 +96,7 @@ export async function startAttackedShop(
   const { sandbox } = running;
   // As the program reads them; each spec file has an environment of its own.
   process.env.DATABASE_URL = database.url;
-  process.env.SANDBOX_URL = running.url;
+  process.env.SANDBOX_URL = (await service?.(running.url)) ?? running.url;
   const clock = new ManualPaymentClock();
   const logs = new LogRecorder();
   const module = await Test.createTestingModule({ imports: [AppModule] })

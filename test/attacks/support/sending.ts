@@ -27,15 +27,25 @@ export function sendBytes(
   });
 }
 
-/** Writes these bytes on a connection of its own, request line and all, and returns what comes back until it ends. */
+/**
+ * Writes these bytes on a connection of its own, request lines and all, and returns what comes back until the server
+ * hangs up: let the last request say `Connection: close`. A server that does not hang up fails it after ten seconds.
+ */
 export async function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
+  let waited = false;
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('error', () => socket.destroy());
+  socket.setTimeout(10_000, () => {
+    waited = true;
+    socket.destroy();
+  });
   const closed = once(socket, 'close');
-  socket.end(bytes);
+  socket.write(bytes);
   await closed;
-  return Buffer.concat(chunks).toString('latin1');
+  const answer = Buffer.concat(chunks).toString('latin1');
+  if (waited) throw new Error(`The server did not hang up. It had said: ${answer.slice(0, 500)}`);
+  return answer;
 }
