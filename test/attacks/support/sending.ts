@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /** Fields of a form, in order; a name may come more than once. */
@@ -31,21 +30,20 @@ export function sendBytes(
  * Writes these bytes on a connection of its own, request lines and all, and returns what comes back until the server
  * hangs up: let the last request say `Connection: close`. A server that does not hang up fails it after ten seconds.
  */
-export async function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
+export function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  const chunks: Buffer[] = [];
-  let waited = false;
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  socket.on('error', () => socket.destroy());
-  socket.setTimeout(10_000, () => {
-    waited = true;
-    socket.destroy();
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const answer = () => Buffer.concat(chunks).toString('latin1');
+    const socket = connect(Number(port), hostname);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // What came before a reset counts.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => resolve(answer()));
+    socket.setTimeout(10_000, () => {
+      reject(new Error(`The server did not hang up. It had said: ${answer().slice(0, 500)}`));
+      socket.destroy();
+    });
+    socket.write(bytes);
   });
-  const closed = once(socket, 'close');
-  socket.write(bytes);
-  await closed;
-  const answer = Buffer.concat(chunks).toString('latin1');
-  if (waited) throw new Error(`The server did not hang up. It had said: ${answer.slice(0, 500)}`);
-  return answer;
 }
