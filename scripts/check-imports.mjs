@@ -17,7 +17,7 @@ const libraries = {
       ['callbacks', 'settlement', 'operations'],
       ['bills'],
       ['events', 'client', 'config'],
-      ['storage'],
+      ['storage', 'telemetry'],
       ['common'],
     ],
     neighbours: ['events → config', 'client → config', 'operations → settlement'],

@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { Telemetry, type Recording } from './telemetry.js';
+
+/** Bounds of the lags' buckets, in seconds: from a hint that is answered at once to a schedule that finds it a day later. */
+const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
+
+const SECONDS = 1_000;
+
+/**
+ * The module's counters and lags. Attributes take few values: names of shops, consumers and events, and outcomes; never
+ * an id, an amount or a text from outside.
+ */
+@Injectable()
+export class PaymentMetrics {
+  private readonly creations: Recording;
+  private readonly callbacks: Recording;
+  private readonly checks: Recording;
+  private readonly settlements: Recording;
+  private readonly deliveries: Recording;
+  private readonly callbackLag: Recording;
+  private readonly paymentLag: Recording;
+  private readonly deliveryLag: Recording;
+
+  constructor(telemetry: Telemetry) {
+    const counter = (name: string, unit: string, description: string): Recording =>
+      telemetry.counter(`payment_acceptance.${name}`, { unit, description });
+    const lag = (name: string, description: string): Recording =>
+      telemetry.histogram(`payment_acceptance.${name}`, { unit: 's', description, boundaries: LAG_BOUNDARIES });
+    this.creations = counter('creations', '{call}', 'Calls of createBill, by how they ended.');
+    this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by what became of them.');
+    this.checks = counter('checks', '{check}', "Requests for a bill's payments, by how they ended.");
+    this.settlements = counter('settlements', '{event}', 'Domain events that settlements have made.');
+    this.deliveries = counter('deliveries', '{attempt}', 'Attempts to hand an event to a consumer, by how they ended.');
+    this.callbackLag = lag('callback.lag', 'From a postback to the settlement that confirms what it claims.');
+    this.paymentLag = lag('payment.lag', "From the service's created_at of a payment to its settlement.");
+    this.deliveryLag = lag('delivery.lag', 'From a settlement to the end of a delivery of its event.');
+  }
+
+  /** @param outcome `ok`, or the code of the error */
+  creation(shop: string, outcome: string): void {
+    this.creations(1, { 'payment.shop': shop, 'payment.outcome': outcome });
+  }
+
+  callback(shop: string, kind: string, digest: string, outcome: string): void {
+    this.callbacks(1, {
+      'payment.shop': shop,
+      'payment.callback.kind': kind,
+      'payment.callback.digest': digest,
+      'payment.outcome': outcome,
+    });
+  }
+
+  /** @param outcome `settled`, `unchanged`, `stale`, or the code of the error */
+  check(shop: string, outcome: string): void {
+    this.checks(1, { 'payment.shop': shop, 'payment.outcome': outcome });
+  }
+
+  settlement(shop: string, event: string): void {
+    this.settlements(1, { 'payment.shop': shop, 'payment.event': event });
+  }
+
+  /** @param outcome `done`, `retried`, `dead` or `taken-over` */
+  delivery(consumer: string, event: string, outcome: string): void {
+    this.deliveries(1, { 'payment.consumer': consumer, 'payment.event': event, 'payment.outcome': outcome });
+  }
+
+  lagOfCallback(shop: string, ms: number): void {
+    this.callbackLag(seconds(ms), { 'payment.shop': shop });
+  }
+
+  lagOfPayment(shop: string, ms: number): void {
+    this.paymentLag(seconds(ms), { 'payment.shop': shop });
+  }
+
+  lagOfDelivery(consumer: string, ms: number): void {
+    this.deliveryLag(seconds(ms), { 'payment.consumer': consumer });
+  }
+}
+
+/** Two clocks may disagree by a little; a lag is never negative. */
+function seconds(ms: number): number {
+  return Math.max(0, ms) / SECONDS;
+}

@@ -1,0 +1,183 @@
+import { Logger } from '@nestjs/common';
+import type { BatchObservableResult, Context, Observable, Span } from '@opentelemetry/api';
+import { describeError } from '../common/errors.js';
+import { loadOpenTelemetry, type OpenTelemetryApi } from './open-telemetry.js';
+import { readTraceparent, writeTraceparent } from './traceparent.js';
+
+/** Name of the module's tracer and meter. */
+export const INSTRUMENTATION = 'nestjs-payment-acceptance';
+
+export type TelemetryAttributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface SpanOptions {
+  /** Default `internal`. */
+  readonly kind?: 'internal' | 'client' | 'consumer';
+  readonly attributes?: TelemetryAttributes;
+  /** A stored `traceparent` to go on with, or `null` to begin a trace. Default: the span that is active. */
+  readonly parent?: string | null;
+}
+
+/** The span around running work; does nothing where nobody traces. */
+export interface ActiveSpan {
+  /** Whether anybody will see it: what is only worth asking for then can be left out otherwise. */
+  readonly recording: boolean;
+  /** To be stored, so that another process can go on with the trace; `null` where there is none. */
+  readonly traceparent: string | null;
+  set(attributes: TelemetryAttributes): void;
+  /** Points to a span of another trace, by its stored `traceparent`. */
+  link(traceparent: string | null): void;
+}
+
+export interface InstrumentOptions {
+  readonly unit: string;
+  readonly description: string;
+}
+
+/** Adds to a counter, or records into a histogram. */
+export type Recording = (value: number, attributes: TelemetryAttributes) => void;
+
+/** What a gauge shows now. */
+export interface Measurement {
+  readonly gauge: string;
+  readonly value: number;
+  readonly attributes?: TelemetryAttributes;
+}
+
+const NO_SPAN: ActiveSpan = {
+  recording: false,
+  traceparent: null,
+  set: () => undefined,
+  link: () => undefined,
+};
+
+/**
+ * Traces and metrics through `@opentelemetry/api`, where the host has installed it; otherwise every call does nothing.
+ * What fails in the host's SDK is logged once and never reaches a payment.
+ */
+export class Telemetry {
+  private readonly logger = new Logger('PaymentTelemetry');
+  private failed = false;
+
+  private constructor(private readonly api: OpenTelemetryApi | undefined) {}
+
+  /** Names no type of the API, which a host without it could not resolve. */
+  static async load(load: () => Promise<object | undefined> = loadOpenTelemetry): Promise<Telemetry> {
+    return new Telemetry((await load()) as OpenTelemetryApi | undefined);
+  }
+
+  /** Runs the work inside a span, which is active in all that it calls. What it throws marks the span, by its type only. */
+  async span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
+    const { api } = this;
+    const begun = api && this.safely(() => this.begin(api, name, options));
+    if (!api || !begun) return work(NO_SPAN);
+    const { span, base } = begun;
+    try {
+      return await api.context.with(api.trace.setSpan(base, span), work, undefined, this.active(span));
+    } catch (error) {
+      this.safely(() => {
+        span.setAttribute('error.type', errorType(error)).setStatus({ code: api.SpanStatusCode.ERROR });
+      });
+      throw error;
+    } finally {
+      this.safely(() => span.end());
+    }
+  }
+
+  counter(name: string, options: InstrumentOptions): Recording {
+    return this.instrument((api) => {
+      const counter = api.metrics.getMeter(INSTRUMENTATION).createCounter(name, options);
+      return (value, attributes) => counter.add(value, attributes);
+    });
+  }
+
+  histogram(name: string, options: InstrumentOptions & { readonly boundaries: number[] }): Recording {
+    return this.instrument((api) => {
+      const { boundaries, ...rest } = options;
+      const advice = { explicitBucketBoundaries: boundaries };
+      const histogram = api.metrics.getMeter(INSTRUMENTATION).createHistogram(name, { ...rest, advice });
+      return (value, attributes) => histogram.record(value, attributes);
+    });
+  }
+
+  /** Gauges that are read together when the host's SDK collects. Gives what ends them. */
+  gauges(gauges: Readonly<Record<string, InstrumentOptions>>, read: () => Promise<readonly Measurement[]>): () => void {
+    const { api } = this;
+    const end = api && this.safely(() => this.observe(api, gauges, read));
+    return end ?? (() => undefined);
+  }
+
+  private observe(
+    api: OpenTelemetryApi,
+    gauges: Readonly<Record<string, InstrumentOptions>>,
+    read: () => Promise<readonly Measurement[]>,
+  ): () => void {
+    const meter = api.metrics.getMeter(INSTRUMENTATION);
+    const observables = new Map<string, Observable>(
+      Object.entries(gauges).map(([name, options]) => [name, meter.createObservableGauge(name, options)]),
+    );
+    const collect = async (result: BatchObservableResult): Promise<void> => {
+      for (const { gauge, value, attributes } of await read()) {
+        const observable = observables.get(gauge);
+        if (observable) result.observe(observable, value, attributes);
+      }
+    };
+    const all = [...observables.values()];
+    meter.addBatchObservableCallback(collect, all);
+    return () => meter.removeBatchObservableCallback(collect, all);
+  }
+
+  private begin(api: OpenTelemetryApi, name: string, options: SpanOptions): { span: Span; base: Context } {
+    const { kind = 'internal', attributes, parent } = options;
+    const base = parent === undefined ? api.context.active() : remote(api, parent);
+    const kinds = { internal: api.SpanKind.INTERNAL, client: api.SpanKind.CLIENT, consumer: api.SpanKind.CONSUMER };
+    const span = api.trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: kinds[kind], attributes }, base);
+    return { span, base };
+  }
+
+  private active(span: Span): ActiveSpan {
+    const context = span.spanContext();
+    return {
+      recording: span.isRecording(),
+      traceparent: this.api?.isSpanContextValid(context) ? writeTraceparent(context) : null,
+      set: (attributes) => this.safely(() => void span.setAttributes(attributes)),
+      link: (traceparent) => {
+        const linked = traceparent === null ? undefined : readTraceparent(traceparent);
+        if (linked) this.safely(() => void span.addLink({ context: { ...linked, isRemote: true } }));
+      },
+    };
+  }
+
+  /** Made at its first use, when a host's SDK is registered that starts late. */
+  private instrument(make: (api: OpenTelemetryApi) => Recording): Recording {
+    let recording: Recording | undefined;
+    return (value, attributes) => {
+      const { api } = this;
+      if (api) this.safely(() => (recording ??= make(api))(value, attributes));
+    };
+  }
+
+  private safely<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!this.failed) this.logger.warn(`The OpenTelemetry SDK failed; payments go on. ${describeError(error)}`);
+      this.failed = true;
+      return undefined;
+    }
+  }
+}
+
+/** A stored span as the parent, and nothing of what is active here. */
+function remote({ trace, ROOT_CONTEXT }: OpenTelemetryApi, traceparent: string | null): Context {
+  const parent = traceparent === null ? undefined : readTraceparent(traceparent);
+  return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
+}
+
+/** The kind of an error, in few values; messages of handlers may hold anything. */
+export function errorType(error: unknown): string {
+  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: unknown;
+    name?: unknown;
+  };
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+}
