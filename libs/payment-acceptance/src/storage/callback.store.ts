@@ -20,7 +20,7 @@ export interface NewCallback {
   readonly keptOrderId: string;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `OutSum` as an exact decimal; `null` where it is none. */
+  /** `OutSum` as an exact decimal(10,2); `null` where it is none, so that it agrees with no bill. */
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
   readonly custom: string | null;
@@ -48,7 +48,8 @@ export class CallbackStore {
          due_at)
        SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
          CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
-           'order', ${AGREES('b.order_id', 'v.order_id')}, 'amount', ${AGREES('b.amount', 'v.amount')},
+           'order', ${AGREES('b.order_id', 'v.order_id')},
+           'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
            'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
          $13::jsonb, ${NOW}, true, ${NOW}
        FROM (SELECT $5::uuid AS bill_id, $7::text AS order_id, $10::numeric AS amount, $11::text AS currency,
