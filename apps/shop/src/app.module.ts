@@ -8,6 +8,7 @@ import { OrdersModule } from './orders/orders.module.js';
 import { paymentResultPage } from './pages/payment-result.page.js';
 import { StyleController } from './pages/style.controller.js';
 import { paymentsConfig } from './payments.config.js';
+import { isProduction } from './production.js';
 
 @Module({
   imports: [
@@ -19,6 +20,6 @@ import { paymentsConfig } from './payments.config.js';
     }),
     OrdersModule,
   ],
-  controllers: [StyleController, ...(process.env.NODE_ENV === 'production' ? [] : [LedgerController])],
+  controllers: [StyleController, ...(isProduction() ? [] : [LedgerController])],
 })
 export class AppModule {}

@@ -1,5 +1,6 @@
 import { registerAs } from '@nestjs/config';
 import { paymentAcceptanceOptionsFromEnv, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { isProduction } from './production.js';
 
 /** The sandbox's two shops: what holds while nothing else is configured, and never in production. */
 function sandboxShops(): NodeJS.ProcessEnv {
@@ -33,7 +34,7 @@ function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
 /** The environment's `PAYMENT_ACCEPTANCE_…` variables. */
 export const paymentsConfig = registerAs('payments', () => ({
   ...paymentAcceptanceOptionsFromEnv({
-    ...(process.env.NODE_ENV === 'production' ? {} : sandboxShops()),
+    ...(isProduction() ? {} : sandboxShops()),
     ...process.env,
   }),
   ...hurry(process.env.PAYMENT_CHECK_PAUSES_MS),

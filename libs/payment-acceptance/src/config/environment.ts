@@ -3,6 +3,11 @@ import { PaymentConfigurationError } from './configuration.error.js';
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
 
 const PREFIX = 'PAYMENT_ACCEPTANCE_';
+const REMEDIES = {
+  API_BASE_URL: 'Set it to the base address of the service, such as https://api.pay.example.',
+  API_TOKEN: 'Set it to the API token that the service gave you.',
+  SHOP_ID: 'Set it to the shop_id that the service gave you.',
+} as const;
 
 /**
  * Reads the options from environment variables.
@@ -33,9 +38,9 @@ export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process
     const own = several ? `${PREFIX}${variable(name)}_` : PREFIX;
     const read = (option: string, secret = false): string | undefined =>
       env[own + option] || (secret ? undefined : env[PREFIX + option]) || undefined;
-    const required = (option: string, secret = false): string => {
+    const required = (option: keyof typeof REMEDIES, secret = false): string => {
       const value = read(option, secret);
-      if (value === undefined) problems.push(`${own}${option} (shop "${name}"): is not set.`);
+      if (value === undefined) problems.push(`${own}${option} (shop "${name}"): is not set. ${REMEDIES[option]}`);
       return value ?? '';
     };
     const flag = read('PAYER_PAYS_COMMISSION');

@@ -3,13 +3,9 @@ import { PaymentConfigurationError } from './configuration.error.js';
 import { DEFAULTS } from './defaults.js';
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
+import { addressFlaw, shopIdFlaw, tokenFlaw } from './shop-flaws.js';
 import { isTimeZone } from './time-zone.js';
 
-const PLACEHOLDERS = new Set([
-  'undefined', 'null', 'nan', 'none', 'changeme', 'change-me', 'change_me', 'todo', 'token', 'secret', 'password',
-  'test', 'example', 'placeholder', 'your-token', 'your_token', 'your-api-token', 'your_api_token', 'api_token',
-  'api-token', 'apitoken', 'xxx', 'xxxx', '[object object]', '[secret]', 'true', 'false',
-]); // prettier-ignore
 const SHORT_TOKEN = 16;
 const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 /** Node's timers end here: about 24 days in milliseconds. The schedule is the database's, and may be longer. */
@@ -22,7 +18,8 @@ const CURRENCY = /^[A-Z]{3}$/;
  * @throws PaymentConfigurationError naming every unusable option and its shop.
  */
 export function resolveOptions(options: PaymentAcceptanceOptions, environment: string | undefined): ResolvedOptions {
-  const production = environment === 'production';
+  // `set NODE_ENV=production && node …` on Windows leaves a space behind it.
+  const production = environment?.trim().toLowerCase() === 'production';
   const problems: string[] = [];
   const warnings: string[] = [];
   const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
@@ -93,9 +90,8 @@ function resolveShop(
     problems.push(`shops.${name}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return undefined;
   }
-  if (typeof options.shopId !== 'string' || options.shopId.trim() === '' || isPlaceholder(options.shopId)) {
-    report('shopId', 'is empty or a placeholder. Set the shop_id that the service gave you.');
-  }
+  const shopId = shopIdFlaw(options.shopId);
+  if (shopId) report('shopId', shopId);
   const previous = options.previousApiTokens ?? [];
   const tokens: [keyof PaymentShopOptions, unknown][] = [['apiToken', options.apiToken]];
   if (!Array.isArray(previous)) report('previousApiTokens', 'must be an array of tokens.');
@@ -131,34 +127,6 @@ function resolveShop(
     timeZone,
     requestsPerSecond,
   };
-}
-
-function tokenFlaw(token: unknown, production: boolean): string | undefined {
-  if (typeof token !== 'string' || token.trim() === '') return 'is empty. Set the API token that the service gave you.';
-  if (isPlaceholder(token) || /^(.)\1*$/.test(token))
-    return 'is a placeholder, not a token. Set the API token that the service gave you.';
-  if (/[^\x21-\x7e]/.test(token))
-    return 'has white space, control or non-ASCII characters, which no HTTP header carries.';
-  if (production && /^sandbox-/i.test(token)) return 'is a token of the sandbox, and NODE_ENV is production.';
-  return undefined;
-}
-
-function addressFlaw(address: unknown, production: boolean): string | undefined {
-  if (typeof address !== 'string' || address.trim() === '') return 'is empty. Set the base address of the service.';
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) return 'is not an http or https address.';
-  if (url.username || url.password || url.search || url.hash) return 'must have no user name, query or fragment.';
-  if (/\/api\/v1\/?$/.test(url.pathname)) return 'already ends in /api/v1, which is added to it. Leave that out.';
-  if (production && url.protocol !== 'https:') return 'is not https, and NODE_ENV is production.';
-  if (production && /^(localhost|127\.|\[::1\]|0\.0\.0\.0|sandbox\.|.*\.localhost$)/.test(url.hostname)) {
-    return 'is the address of a sandbox or of this machine, and NODE_ENV is production.';
-  }
-  return undefined;
-}
-
-function isPlaceholder(value: string): boolean {
-  const text = value.trim().toLowerCase();
-  return PLACEHOLDERS.has(text) || /^[<{[(].*[>})\]]$/.test(text);
 }
 
 /** Defaults under what was given, each value of the kind and sign that its default has; unknown names are refused. */
