@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ADAPTERS, startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
+import { sendForm } from './support/sending.js';
+
+describe.each(ADAPTERS)('an order that changes after its bill was made, on %s', (adapter) => {
+  let shop: AttackedShop;
+  beforeAll(async () => {
+    shop = await startAttackedShop(adapter);
+  });
+  afterAll(() => shop.close());
+
+  /** The basket is not the sample shop's business: whatever changes an order writes here. */
+  async function change(id: string, change: { amount?: string; currency?: string }): Promise<void> {
+    await shop.dataSource.query(
+      'UPDATE shop_order SET amount = coalesce($2, amount), currency = coalesce($3, currency) WHERE id = $1',
+      [id, change.amount, change.currency],
+    );
+  }
+  async function payAndSettle(billId: string): Promise<void> {
+    await shop.pay(billId);
+    await shop.settleHints();
+  }
+
+  test.each([
+    ['has grown', { amount: '2500.00' }, 'Paid 100.05 RUB, but it costs 2500.00 RUB.'],
+    ['has grown by the least amount there is', { amount: '100.06' }, 'Paid 100.05 RUB, but it costs 100.06 RUB.'],
+    ['is in another currency', { currency: 'EUR' }, 'Paid 100.05 RUB, but it costs 100.05 EUR.'],
+  ])('a bigger basket under the same bill: an order that %s is not paid', async (_name, changed, note) => {
+    const { id, billId } = await shop.buy();
+    await change(id, changed);
+    await payAndSettle(billId);
+    expect(await shop.order(id)).toMatchObject({ status: 'pending', paidAmount: null, note });
+  });
+
+  test('it grows after a first payment failed: not paid by the second', async () => {
+    const { id, billId } = await shop.buy();
+    await shop.pay(billId, { outcome: 'fail' });
+    await shop.settle();
+    await change(id, { amount: '2500.00' });
+    await shop.elapse(5_000);
+    await payAndSettle(billId);
+    expect(await shop.order(id)).toMatchObject({ status: 'not_paid', paidAmount: null });
+    expect((await shop.order(id)).note).toContain('it costs 2500.00 RUB');
+  });
+
+  test('what was paid too little is not paid by a copy of the postback, nor by the redirect', async () => {
+    const { id, billId } = await shop.buy();
+    await change(id, { amount: '2500.00' });
+    const { url, fields } = await shop.pay(billId);
+    await shop.settle();
+    const nothingChanged = await shop.watch();
+    expect((await sendForm(url, fields)).status).toBe(303);
+    const [callback] = shop.sandbox.bill(billId).callbacks;
+    await shop.sandbox.replay(callback!.id);
+    await nothingChanged();
+  });
+
+  test('it grows, and is paid for again: the shop does not send the payer to the bill of the old price', async () => {
+    const { id } = await shop.buy();
+    await change(id, { amount: '2500.00' });
+    const requests = shop.requests();
+    const answer = await sendForm(`${shop.url}/orders/${id}/pay`, []);
+    expect([answer.status, answer.headers.get('location')]).toEqual([409, null]);
+    expect(shop.requests()).toBe(requests);
+  });
+
+  test('a cheaper basket under the same bill: paid, and more than it costs is on record', async () => {
+    const { id, billId } = await shop.buy();
+    await change(id, { amount: '10.00' });
+    await payAndSettle(billId);
+    expect(await shop.order(id)).toMatchObject({ status: 'paid', paidAmount: '100.05' });
+  });
+});
