@@ -7,8 +7,8 @@ import { withLock } from './lock.mjs';
 import { dataFolder, root } from './project.mjs';
 
 const projects = [
-  { folder: 'libs/payment-acceptance', config: 'tsconfig.build.json', output: 'libs/payment-acceptance/dist' },
-  { folder: 'libs/payment-sandbox', config: 'tsconfig.build.json', output: 'libs/payment-sandbox/dist' },
+  { folder: 'libs/payment-acceptance', config: 'tsconfig.build.json', output: 'libs/payment-acceptance/dist/esm' },
+  { folder: 'libs/payment-sandbox', config: 'tsconfig.build.json', output: 'libs/payment-sandbox/dist/esm' },
   { folder: 'apps/shop', config: 'tsconfig.app.json', output: 'dist/apps/shop' },
   { folder: 'apps/sandbox', config: 'tsconfig.app.json', output: 'dist/apps/sandbox' },
 ];
