@@ -32,6 +32,8 @@ import { LedgerStore } from './storage/ledger.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { ResultStore } from './storage/result.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
+import { PaymentMetrics } from './telemetry/payment-metrics.js';
+import { Telemetry } from './telemetry/telemetry.js';
 
 /** What other packages and another loaded build of this one can inject: a class, and its token that survives both. */
 const PUBLIC = [
@@ -64,6 +66,8 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
       inject: [MODULE_OPTIONS_TOKEN],
       useFactory: (options: PaymentAcceptanceOptions) => resolveOptions(options, process.env.NODE_ENV),
     },
+    { provide: Telemetry, useFactory: () => Telemetry.load() },
+    PaymentMetrics,
     ShopRegistry,
     PaymentServiceClient,
     BillStore,

@@ -8,6 +8,8 @@ import { AnswerNotUnderstoodError, PaymentServiceError } from '../client/service
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/database.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
 import {
   ApplicationStoppingError,
@@ -42,6 +44,13 @@ export interface PaymentBill {
   readonly intentId: string;
 }
 
+/** What is stored before the request leaves, beside its fields. */
+interface Intent {
+  readonly id: string;
+  readonly customGiven: boolean;
+  readonly traceparent: string | null;
+}
+
 const POLL_MS = 50;
 
 /** Pauses before an outcome that could not be stored is stored again: the answer must not be forgotten lightly. */
@@ -58,6 +67,8 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly store: BillStore,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
+    private readonly telemetry: Telemetry,
+    private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -79,12 +90,20 @@ export class BillService implements BeforeApplicationShutdown {
    * @throws BillAddressError where the bill was made but has no usable address
    */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
-    const intentId = this.random.uuid();
-    const fields = prepareBill(shop, request, intentId);
-    if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
-    const creation = this.createPrepared(shop, fields, intentId, request.custom !== undefined, options);
-    this.running.add(creation);
-    return creation.finally(() => this.running.delete(creation));
+    const attributes = { 'payment.shop': shop.name };
+    const call = this.telemetry.span('payment.create_bill', { attributes }, async (span) => {
+      const customGiven = request.custom !== undefined;
+      const intent = { id: this.random.uuid(), customGiven, traceparent: span.traceparent };
+      const fields = prepareBill(shop, request, intent.id);
+      span.set({ 'payment.order_id': fields.orderId });
+      if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
+      const creation = this.createPrepared(shop, fields, intent, options);
+      this.running.add(creation);
+      const bill = await creation.finally(() => this.running.delete(creation));
+      span.set({ 'payment.bill_id': bill.billId });
+      return bill;
+    });
+    return this.metrics.creation(shop.name, call);
   }
 
   /** The order's bills, first attempt first. */
@@ -105,14 +124,13 @@ export class BillService implements BeforeApplicationShutdown {
   private async createPrepared(
     shop: Shop,
     fields: BillFields,
-    intentId: string,
-    customGiven: boolean,
+    intent: Intent,
     { newAttempt = false, signal }: CreateBillOptions,
   ): Promise<PaymentBill> {
     const deadline = Date.now() + this.options.creation.waitMs;
     for (;;) {
-      const begun = await this.begin(shop, fields, intentId, customGiven, newAttempt);
-      if (begun === 'stored') return payable(await this.request(shop, fields, intentId, signal));
+      const begun = await this.begin(shop, fields, intent, newAttempt);
+      if (begun === 'stored') return payable(await this.request(shop, fields, intent.id, signal));
       if (begun !== 'busy') return payable(begun);
       if (Date.now() >= deadline || signal?.aborted) throw new CreationInProgressError(shop.name, fields.orderId);
       await sleep(POLL_MS);
@@ -123,8 +141,7 @@ export class BillService implements BeforeApplicationShutdown {
   private begin(
     shop: Shop,
     fields: BillFields,
-    intentId: string,
-    customGiven: boolean,
+    intent: Intent,
     newAttempt: boolean,
   ): Promise<'stored' | 'busy' | BillRecord> {
     const { orderId, amount, currency } = fields;
@@ -149,12 +166,11 @@ export class BillService implements BeforeApplicationShutdown {
         manager,
         {
           ...fields,
-          id: intentId,
+          ...intent,
           shop: shop.name,
           attempt: (bills.at(-1)?.attempt ?? 0) + 1,
           description: fields.description ?? null,
           name: fields.name ?? null,
-          customGiven,
         },
         this.options.creation.leaseMs,
       );

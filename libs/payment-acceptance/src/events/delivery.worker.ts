@@ -8,9 +8,14 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { isNonRetryable } from './non-retryable.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
+
+/** How an attempt ended. */
+type DeliveryOutcome = 'done' | 'retried' | 'dead' | 'taken-over';
 
 /** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
 const LEASE_MARGIN_MS = 15_000;
@@ -36,6 +41,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
     private readonly probe: PaymentProbe,
+    private readonly telemetry: Telemetry,
+    private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
@@ -93,6 +100,28 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     );
     if (!consumer)
       throw new Error(`Delivery ${delivery.id} was claimed for "${delivery.consumer}", which is not hosted.`);
+    const attributes = {
+      'payment.event': delivery.eventName,
+      'payment.consumer': delivery.consumer,
+      'payment.delivery_id': delivery.id,
+      'payment.attempt': delivery.attempt,
+    };
+    const options = { kind: 'consumer', attributes, parent: delivery.traceparent } as const;
+    await this.telemetry.span('payment.deliver', options, async (span) => {
+      const outcome = await this.deliver(consumer, delivery, stopping, span);
+      span.set({ 'payment.outcome': outcome });
+      this.metrics.delivery(delivery.consumer, delivery.eventName, outcome);
+    });
+    // A later event of the same bill may have waited for this one.
+    this.worker.wake();
+  }
+
+  private async deliver(
+    consumer: EventConsumer,
+    delivery: ClaimedDelivery,
+    stopping: AbortSignal,
+    span: ActiveSpan,
+  ): Promise<DeliveryOutcome> {
     const deadline = new AbortController();
     const { timeLimitMs, shutdownMs } = this.options.deliveries;
     const endAfter = (ms: number, reason: string): NodeJS.Timeout =>
@@ -101,47 +130,58 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const onStop = (): void => void timers.push(endAfter(shutdownMs, ' of the shutdown'));
     stopping.addEventListener('abort', onStop, { once: true });
     try {
-      await this.attempt(consumer, delivery, deadline.signal);
+      const event = await this.attempt(consumer, delivery, deadline.signal);
+      if (!event) return 'taken-over';
+      this.metrics.lagOfDelivery(delivery.consumer, this.clock.now().getTime() - Date.parse(event.occurredAt));
+      return 'done';
     } catch (error) {
-      await this.putOff(delivery, describeError(error), isNonRetryable(error));
+      span.fail(error);
+      return await this.putOff(delivery, describeError(error), isNonRetryable(error));
     } finally {
       timers.forEach((timer) => clearTimeout(timer));
       stopping.removeEventListener('abort', onStop);
     }
-    // A later event of the same bill may have waited for this one.
-    this.worker.wake();
   }
 
-  private async attempt(consumer: EventConsumer, delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
+  /** Gives the event that was taken; `undefined` where another instance had taken the delivery over. */
+  private async attempt(
+    consumer: EventConsumer,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+  ): Promise<AnyPaymentEvent | undefined> {
     if (consumer.kind === 'lease') {
       const event = revive(delivery);
       this.probe.reached('before listeners');
       await untilAborted(consumer.handle(event, signal), signal);
       this.probe.reached('after listeners');
-      await this.store.complete(delivery);
-      return;
+      return (await this.store.complete(delivery)) ? event : undefined;
     }
+    let event: AnyPaymentEvent | undefined;
     await this.transactions.run(async (manager) => {
       const locked = await this.store.relock(manager, delivery);
       if (!locked) return;
-      const event = revive({ ...delivery, late: locked.late });
+      event = revive({ ...delivery, late: locked.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
       this.probe.reached('after handler');
       if (!(await this.store.complete(delivery, manager))) throw new Error('The delivery was taken over meanwhile.');
     }, signal);
     this.probe.reached('after COMMIT of a handler');
+    return event;
   }
 
-  private async putOff(delivery: ClaimedDelivery, reason: string, final: boolean): Promise<void> {
+  private async putOff(delivery: ClaimedDelivery, reason: string, final: boolean): Promise<DeliveryOutcome> {
     const { maxAttempts, retryBaseMs, retryCapMs } = this.options.deliveries;
     const last = final || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
     if (!(await this.store.fail(delivery, reason, pauseMs))) {
       this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`);
-    } else if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
+      return 'taken-over';
+    }
+    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
     else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`);
+    return pauseMs === null ? 'dead' : 'retried';
   }
 }
 

@@ -19,7 +19,10 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { errorType, Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { afterFailure } from './schedule.js';
+import { recordLags } from './lags.js';
 import { SettlementService } from './settlement.service.js';
 
 /** How long a postback waits for a bill that it names and we do not know. */
@@ -54,6 +57,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
+    private readonly telemetry: Telemetry,
+    private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
@@ -103,20 +108,46 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return claimed;
   }
 
-  async process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
+  process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
+    const attributes = {
+      'payment.shop': claim.shop,
+      'payment.order_id': claim.orderId,
+      'payment.bill_id': claim.billId,
+      'payment.check.hints': claim.hints.length,
+    };
+    return this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
+      const outcome = await this.check(claim, stopping, span);
+      span.set({ 'payment.outcome': outcome });
+      this.metrics.check(claim.shop, outcome);
+    });
+  }
+
+  /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
+  private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
     const shop = this.shops.get(claim.shop);
     try {
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
       const listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
       if (claim.shopRefused) await this.accept(shop);
       const settled = await this.settlement.settle(claim, listed);
-      if (settled.stale) this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
-      else if (settled.events.length > 0) this.onEvents?.();
+      if (settled.stale) {
+        this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
+        return 'stale';
+      }
+      if (settled.events.length === 0) return 'unchanged';
+      this.onEvents?.();
+      recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
+      return 'settled';
     } catch (error) {
-      if (stopping.aborted) return this.checks.release(claim);
+      if (stopping.aborted) {
+        await this.checks.release(claim);
+        return 'released';
+      }
+      span.fail(error);
       if (claim.shopRefused && provesTheShop(error)) await this.accept(shop);
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
       else await this.putOff(shop, claim, error);
+      return errorType(error);
     }
   }
 

@@ -5,6 +5,8 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { BillStore } from '../storage/bill.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
 import { SettlementStore, type LedgerPayment, type LockedBill, type NewEvent } from '../storage/settlement.store.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentRandom } from '../common/random.js';
 import { answerHints } from './hints.js';
 import { decide, decideUnlistable, type Decision } from './decide.js';
@@ -12,7 +14,9 @@ import { defaultJudge } from './judge.js';
 import { endOfLife, nextCheck } from './schedule.js';
 
 /** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */
-export type Settled = { readonly stale: true } | ({ readonly stale: false } & Pick<Decision, 'state' | 'events'>);
+export type Settled =
+  | { readonly stale: true; readonly events: readonly never[] }
+  | ({ readonly stale: false } & Pick<Decision, 'state' | 'events'>);
 
 /**
  * The only writer of payments, results and events. One transaction: order, bill, payments, events with their
@@ -27,6 +31,8 @@ export class SettlementService {
     private readonly bills: BillStore,
     private readonly checks: CheckStore,
     private readonly random: PaymentRandom,
+    private readonly telemetry: Telemetry,
+    private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -49,10 +55,13 @@ export class SettlementService {
 
   /** Opens a review of a bill that could not be checked until its time was over. The check itself stays failed. */
   async reviewUncheckable(claim: ClaimedBill): Promise<void> {
-    await this.store.transaction(async (manager) => {
+    await this.traced(claim, async (manager) => {
       await this.bills.lockOrder(manager, claim.shop, claim.orderId);
       const bill = await this.store.lockBill(manager, claim.id, claim.token);
-      if (bill) await this.writeFacts(manager, bill, decideUnlistable(bill, 'uncheckable'));
+      if (!bill) return { events: [] };
+      const decided = decideUnlistable(bill, 'uncheckable');
+      await this.writeFacts(manager, bill, decided);
+      return decided;
     });
   }
 
@@ -68,14 +77,15 @@ export class SettlementService {
       firstPaymentId: string | null,
     ) => Promise<Decision | undefined>,
   ): Promise<void> {
-    await this.store.transaction(async (manager) => {
+    await this.traced(at, async (manager) => {
       const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
       const bill = await this.store.lockBill(manager, at.billId);
       if (!bill) throw new Error(`The bill ${at.billId} of a review is not there.`);
       const decided = await decision(manager, bill, firstPaymentId);
-      if (!decided) return;
+      if (!decided) return { events: [] };
       await this.writeFacts(manager, bill, decided);
       await this.finishCheck(manager, bill, decided.state, false);
+      return decided;
     });
   }
 
@@ -89,13 +99,27 @@ export class SettlementService {
     claim: ClaimedBill,
     decision: (manager: EntityManager, bill: LockedBill, firstPaymentId: string | null) => Promise<Decision>,
   ): Promise<Settled> {
-    return this.store.transaction(async (manager) => {
+    return this.traced(claim, async (manager) => {
       const { firstPaymentId } = await this.bills.lockOrder(manager, claim.shop, claim.orderId);
       const bill = await this.store.lockBill(manager, claim.id, claim.token);
-      if (!bill) return { stale: true };
+      if (!bill) return { stale: true, events: [] };
       const decided = await decision(manager, bill, firstPaymentId);
       await this.write(manager, claim, bill, decided);
       return { stale: false, state: decided.state, events: decided.events };
+    });
+  }
+
+  /** One transaction, in a span that the events it makes go on from; counts them once they are committed. */
+  private async traced<T extends Pick<Decision, 'events'>>(
+    at: { readonly shop: string; readonly orderId: string },
+    work: (manager: EntityManager) => Promise<T>,
+  ): Promise<T> {
+    const attributes = { 'payment.shop': at.shop, 'payment.order_id': at.orderId };
+    return this.telemetry.span('payment.settle', { attributes }, async (span) => {
+      const done = await this.store.transaction(work);
+      span.set({ 'payment.events': done.events.length });
+      for (const { name } of done.events) this.metrics.settlement(at.shop, name);
+      return done;
     });
   }
 
@@ -120,7 +144,7 @@ export class SettlementService {
   }
 
   private async addEvent(manager: EntityManager, bill: LockedBill, event: NewEvent): Promise<void> {
-    const deliveries = await this.store.addEvent(manager, bill, event);
+    const deliveries = await this.store.addEvent(manager, bill, event, this.telemetry.traceparent);
     if (deliveries === 0) {
       this.logger.warn(
         `No consumer takes ${event.name} of shop "${bill.shop}": event ${event.id} is kept, nobody is told. ` +

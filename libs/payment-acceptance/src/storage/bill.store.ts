@@ -47,6 +47,8 @@ export interface NewBill {
   readonly type: string;
   readonly custom: string;
   readonly customGiven: boolean;
+  /** Where its trace goes on. */
+  readonly traceparent: string | null;
 }
 
 interface BillRow extends Omit<BillRecord, 'createdAt' | 'openedAt' | 'paidAt'> {
@@ -93,8 +95,8 @@ export class BillStore {
   async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
     await this.database.query(
       `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
-         description, name, type, custom, custom_given, created_at, check_after, lease_until)
-       VALUES ($3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, ${NOW}, ${NOW}, ${inMs('$2')})`,
+         description, name, type, custom, custom_given, traceparent, created_at, check_after, lease_until)
+       VALUES ($3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, $15, ${NOW}, ${NOW}, ${inMs('$2')})`,
       [
         this.database.offsetMs,
         leaseMs,
@@ -110,6 +112,7 @@ export class BillStore {
         bill.type,
         bill.custom,
         bill.customGiven,
+        bill.traceparent,
       ],
       manager,
     );

@@ -82,6 +82,16 @@ export class CallbackStore {
     return (await this.linkLate(callback.id)) ? 'matched' : 'unmatched';
   }
 
+  /** Where the trace of a callback's bill goes on; `null` where it has none. */
+  async traceOf(id: string): Promise<string | null> {
+    const [row] = await this.database.query<{ traceparent: string | null }>(
+      `SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+       WHERE c.id = $1`,
+      [id],
+    );
+    return row?.traceparent ?? null;
+  }
+
   /** Gives up waiting for the bills of postbacks that came long ago: they make room, and stay recorded. */
   async retireUnmatched(afterMs: number): Promise<void> {
     await this.database.query(

@@ -30,6 +30,8 @@ export interface ClaimedBill {
   readonly endedAt: Date | null;
   /** The database's clock at the claim. */
   readonly now: Date;
+  /** Where the bill's trace goes on. */
+  readonly traceparent: string | null;
   /** The service refuses the shop, and this is the probe whether it still does. */
   readonly shopRefused: boolean;
   /** The callbacks that the coming check answers: those committed before it was asked. */
@@ -115,7 +117,8 @@ export class CheckStore {
        RETURNING b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
          coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks", b.state,
          ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
-         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, budget.refused AS "shopRefused"`,
+         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, budget.refused AS "shopRefused",
+         b.traceparent`,
       [this.database.offsetMs, limits.leaseMs, limits.limit, token, shop, limits.requestsPerSecond, limits.probeMs],
     );
     if (bills.length === 0) return [];

@@ -24,6 +24,8 @@ export interface ClaimedDelivery {
   readonly late: boolean;
   /** State of the bill now. */
   readonly billState: BillState;
+  /** Where the trace of the settlement goes on. */
+  readonly traceparent: string | null;
 }
 
 /** Consumers and their deliveries. */
@@ -76,7 +78,7 @@ export class DeliveryStore {
        FROM due, payment_acceptance.event e, payment_acceptance.bill b
        WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
        RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
-         d.attempts AS attempt, e.payload::text AS payload, b.state AS "billState",
+         d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
          EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
            AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`,
       [

@@ -3,9 +3,10 @@ import { PaymentClock } from '../common/clock.js';
 import { Database } from './database.js';
 import type { Migration } from './migration.js';
 import { initial } from './migrations/0001-initial.js';
+import { traceContext } from './migrations/0003-trace-context.js';
 import { SchemaBehindError } from './storage.errors.js';
 
-const MIGRATIONS: readonly Migration[] = [initial];
+const MIGRATIONS: readonly Migration[] = [initial, traceContext];
 const NEEDED = Math.max(...MIGRATIONS.map(({ version }) => version));
 /** Any constant of ours: instances that start together take turns on it. */
 const ADVISORY_LOCK = 7_320_114_905;
@@ -17,7 +18,7 @@ const ADVISORY_LOCK = 7_320_114_905;
  */
 export async function migratePaymentAcceptance(dataSource: DataSource): Promise<void> {
   const database = new Database(dataSource, new PaymentClock());
-  if ((await presentVersion(database)) >= NEEDED) return;
+  if ((await missing(database)).length === 0) return;
   await database.transaction(async (manager) => {
     await database.query(`SELECT pg_advisory_xact_lock($1)`, [ADVISORY_LOCK], manager);
     await createSchema(database, manager);
@@ -27,8 +28,7 @@ export async function migratePaymentAcceptance(dataSource: DataSource): Promise<
       [],
       manager,
     );
-    const present = await presentVersion(database, manager);
-    for (const migration of MIGRATIONS.filter(({ version }) => version > present)) {
+    for (const migration of await missing(database, manager)) {
       for (const statement of migration.statements) await database.query(statement, [], manager);
       await database.query(
         `INSERT INTO payment_acceptance.migration (version, name) VALUES ($1, $2)`,
@@ -51,21 +51,23 @@ async function createSchema(database: Database, manager: EntityManager): Promise
 
 /** @throws SchemaBehindError where the tables are older than this release. */
 export async function verifySchema(database: Database): Promise<void> {
-  const present = await presentVersion(database);
-  if (present < NEEDED) throw new SchemaBehindError(present, NEEDED);
+  const [first] = await missing(database);
+  if (first) throw new SchemaBehindError(first.version - 1, NEEDED);
 }
 
-async function presentVersion(database: Database, manager?: EntityManager): Promise<number> {
+/** What the tables lack, in order. Tables of a later release lack nothing. */
+async function missing(database: Database, manager?: EntityManager): Promise<readonly Migration[]> {
   const [table] = await database.query<{ exists: boolean }>(
     `SELECT to_regclass('payment_acceptance.migration') IS NOT NULL AS "exists"`,
     [],
     manager,
   );
-  if (!table?.exists) return 0;
-  const [row] = await database.query<{ version: number }>(
-    `SELECT coalesce(max(version), 0)::int AS version FROM payment_acceptance.migration`,
+  if (!table?.exists) return MIGRATIONS;
+  const rows = await database.query<{ version: number }>(
+    `SELECT version::int AS version FROM payment_acceptance.migration`,
     [],
     manager,
   );
-  return row?.version ?? 0;
+  const present = new Set(rows.map(({ version }) => version));
+  return MIGRATIONS.filter(({ version }) => !present.has(version));
 }

@@ -152,11 +152,25 @@ export class SettlementStore {
   }
 
   /** Stores an event with one delivery for each consumer; gives their number, or `undefined` if it existed already. */
-  async addEvent(manager: EntityManager, bill: LockedBill, event: NewEvent): Promise<number | undefined> {
+  async addEvent(
+    manager: EntityManager,
+    bill: LockedBill,
+    event: NewEvent,
+    traceparent: string | null,
+  ): Promise<number | undefined> {
     const [added] = await this.database.query<{ seq: string }>(
-      `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
-       VALUES ($2, $3, $4, $5, $6, $7::jsonb, ${NOW}) ON CONFLICT (key) DO NOTHING RETURNING seq::text AS seq`,
-      [this.database.offsetMs, event.id, event.key, event.name, bill.shop, bill.id, JSON.stringify(event.payload)],
+      `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
+       VALUES ($2, $3, $4, $5, $6, $7::jsonb, $8, ${NOW}) ON CONFLICT (key) DO NOTHING RETURNING seq::text AS seq`,
+      [
+        this.database.offsetMs,
+        event.id,
+        event.key,
+        event.name,
+        bill.shop,
+        bill.id,
+        JSON.stringify(event.payload),
+        traceparent,
+      ],
       manager,
     );
     if (!added) return undefined;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Telemetry, type Recording } from './telemetry.js';
+import { errorType, Telemetry, type Recording } from './telemetry.js';
 
 /** Bounds of the lags' buckets, in seconds: from a hint that is answered at once to a schedule that finds it a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
@@ -36,9 +36,17 @@ export class PaymentMetrics {
     this.deliveryLag = lag('delivery.lag', 'From a settlement to the end of a delivery of its event.');
   }
 
-  /** @param outcome `ok`, or the code of the error */
-  creation(shop: string, outcome: string): void {
-    this.creations(1, { 'payment.shop': shop, 'payment.outcome': outcome });
+  /** Counts how a call of `createBill` ends: `ok`, or the code of its error. */
+  async creation<T>(shop: string, call: Promise<T>): Promise<T> {
+    const count = (outcome: string): void => this.creations(1, { 'payment.shop': shop, 'payment.outcome': outcome });
+    try {
+      const result = await call;
+      count('ok');
+      return result;
+    } catch (error) {
+      count(errorType(error));
+      throw error;
+    }
   }
 
   callback(shop: string, kind: string, digest: string, outcome: string): void {

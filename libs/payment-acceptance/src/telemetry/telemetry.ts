@@ -24,6 +24,8 @@ export interface ActiveSpan {
   /** To be stored, so that another process can go on with the trace; `null` where there is none. */
   readonly traceparent: string | null;
   set(attributes: TelemetryAttributes): void;
+  /** Marks the span of work that ended without throwing what went wrong. */
+  fail(error: unknown): void;
   /** Points to a span of another trace, by its stored `traceparent`. */
   link(traceparent: string | null): void;
 }
@@ -47,6 +49,7 @@ const NO_SPAN: ActiveSpan = {
   recording: false,
   traceparent: null,
   set: () => undefined,
+  fail: () => undefined,
   link: () => undefined,
 };
 
@@ -72,15 +75,20 @@ export class Telemetry {
     if (!api || !begun) return work(NO_SPAN);
     const { span, base } = begun;
     try {
-      return await api.context.with(api.trace.setSpan(base, span), work, undefined, this.active(span));
+      return await api.context.with(api.trace.setSpan(base, span), work, undefined, this.active(api, span));
     } catch (error) {
-      this.safely(() => {
-        span.setAttribute('error.type', errorType(error)).setStatus({ code: api.SpanStatusCode.ERROR });
-      });
+      this.fail(api, span, error);
       throw error;
     } finally {
       this.safely(() => span.end());
     }
+  }
+
+  /** Of the active span; see {@link ActiveSpan.traceparent}. */
+  get traceparent(): string | null {
+    const { api } = this;
+    const span = api && this.safely(() => api.trace.getActiveSpan());
+    return api && span ? traceparentOf(api, span) : null;
   }
 
   counter(name: string, options: InstrumentOptions): Recording {
@@ -134,17 +142,23 @@ export class Telemetry {
     return { span, base };
   }
 
-  private active(span: Span): ActiveSpan {
-    const context = span.spanContext();
+  private active(api: OpenTelemetryApi, span: Span): ActiveSpan {
     return {
       recording: span.isRecording(),
-      traceparent: this.api?.isSpanContextValid(context) ? writeTraceparent(context) : null,
+      traceparent: traceparentOf(api, span),
       set: (attributes) => this.safely(() => void span.setAttributes(attributes)),
+      fail: (error) => this.fail(api, span, error),
       link: (traceparent) => {
         const linked = traceparent === null ? undefined : readTraceparent(traceparent);
         if (linked) this.safely(() => void span.addLink({ context: { ...linked, isRemote: true } }));
       },
     };
+  }
+
+  private fail(api: OpenTelemetryApi, span: Span, error: unknown): void {
+    this.safely(() => {
+      span.setAttribute('error.type', errorType(error)).setStatus({ code: api.SpanStatusCode.ERROR });
+    });
   }
 
   /** Made at its first use, when a host's SDK is registered that starts late. */
@@ -165,6 +179,11 @@ export class Telemetry {
       return undefined;
     }
   }
+}
+
+function traceparentOf(api: OpenTelemetryApi, span: Span): string | null {
+  const context = span.spanContext();
+  return api.isSpanContextValid(context) ? writeTraceparent(context) : null;
 }
 
 /** A stored span as the parent, and nothing of what is active here. */

@@ -1,0 +1,23 @@
+import type { ReportedPayment } from '../common/payment.js';
+import type { ClaimedBill } from '../storage/check.store.js';
+import type { NewEvent } from '../storage/settlement.store.js';
+import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
+
+/** How long the outcomes that a check has settled had been known elsewhere: to the service, and through a postback. */
+export function recordLags(
+  metrics: PaymentMetrics,
+  claim: ClaimedBill,
+  listed: readonly ReportedPayment[],
+  events: readonly NewEvent[],
+  now: Date,
+): void {
+  const outcomes = events.filter(({ name }) => name === 'payment.succeeded' || name === 'payment.failed');
+  if (outcomes.length === 0) return;
+  for (const { payload } of outcomes) {
+    const { paymentId } = payload as { paymentId?: unknown };
+    const createdAt = listed.find((payment) => payment.paymentId === paymentId)?.createdAt;
+    if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
+  }
+  const claims = claim.hints.filter((hint) => hint.claims !== null).map(({ receivedAt }) => receivedAt.getTime());
+  if (claims.length > 0) metrics.lagOfCallback(claim.shop, now.getTime() - Math.min(...claims));
+}
