@@ -1,4 +1,4 @@
-import type { PaymentShopOptions } from 'nestjs-payment-acceptance';
+import type { PaymentAcceptanceOptions, PaymentShopOptions } from 'nestjs-payment-acceptance';
 import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from './bed.js';
 import { Recorder } from './recorder.js';
 
@@ -9,7 +9,10 @@ export interface RecordedBed {
   close(): Promise<void>;
 }
 
-export async function startRecordedBed(shop: Partial<PaymentShopOptions> = {}): Promise<RecordedBed> {
+export async function startRecordedBed(
+  shop: Partial<PaymentShopOptions> = {},
+  http: PaymentAcceptanceOptions['http'] = {},
+): Promise<RecordedBed> {
   const recorder = await new Recorder().open();
   const apiBaseUrl = recorder.url;
   const bed = await startBed({
@@ -24,7 +27,7 @@ export async function startRecordedBed(shop: Partial<PaymentShopOptions> = {}): 
           timeZone: 'Europe/Berlin',
         },
       },
-      http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1 },
+      http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1, ...http },
     },
   });
   return {

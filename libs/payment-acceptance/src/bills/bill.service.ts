@@ -32,7 +32,10 @@ export interface CreateBillOptions {
 export interface PaymentBill {
   /** The service's `bill_id` (section 2.2). */
   readonly billId: string;
-  /** `link_page_url` (section 2.2): send the payer here. */
+  /**
+   * `link_page_url` (section 2.2): send the payer here. An http or https address as a browser reads it, on whatever host
+   * the service names, a private one included: no request of ours goes there.
+   */
   readonly linkPageUrl: string;
   /** `link_url` (section 2.2); `null` where the service gave none that is http or https. */
   readonly linkUrl: string | null;

@@ -152,6 +152,15 @@ describe('a created bill', () => {
     const bill = readCreatedBill({ bill_id: 'b-1', link_url: address, link_page_url: address });
     expect(bill).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });
   });
+
+  test.each([
+    ['https://pay.example/transfer/b-1?sig=%2F', 'https://pay.example/transfer/b-1?sig=%2F'],
+    ['ht\ntps://pay.example/\r\nSet-Cookie: a=b', 'https://pay.example/Set-Cookie:%20a=b'],
+    ['https://pay.example/\0b', 'https://pay.example/%00b'],
+    ['https://платёж.example/п', 'https://xn--80amnpr4g.example/%D0%BF'],
+  ])('gives the address %j as a browser reads it, fit for a header', (address, read) => {
+    expect(readCreatedBill({ bill_id: 'b-1', link_page_url: address }).linkPageUrl).toBe(read);
+  });
 });
 
 describe('the message of an error', () => {

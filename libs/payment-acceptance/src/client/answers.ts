@@ -114,9 +114,14 @@ function readCard(value: unknown): string | null {
   });
 }
 
+/**
+ * An http or https address as a browser reads it: ASCII without white space and line ends, fit for any header. Which host
+ * it names is the service's choice, a private one included: the payer goes there, and no request of ours does.
+ */
 function readAddress(value: unknown): string | null {
   if (typeof value !== 'string' || value.length > 2048 || !URL.canParse(value)) return null;
-  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+  const { protocol, href } = new URL(value);
+  return /^https?:$/.test(protocol) ? href : null;
 }
 
 /** `Y-m-d H:i:s` (section 2.3, documented) on the wall clock of the zone (an option, assumed UTC). */
