@@ -5,14 +5,6 @@ import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-va
 export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
 const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
-/** What the shop gave as `custom`, which a sender may turn back into the JSON it was. */
-const CustomText = (): PropertyDecorator =>
-  Transform(({ obj }: { obj: { custom?: unknown } }) => {
-    const { custom } = obj;
-    if (custom === null || custom === '') return undefined;
-    return typeof custom === 'string' || custom === undefined ? custom : JSON.stringify(custom);
-  });
-
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
 /**
@@ -23,6 +15,14 @@ const Text = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => {
     if (typeof value === 'number') return String(value);
     return value === null || value === '' ? undefined : value;
+  });
+
+/** The same, where no form of the value is an error: what is no text is read as its JSON. */
+const TextOrJson = (): PropertyDecorator =>
+  Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+    const value = obj[key];
+    if (value === null || value === '' || value === undefined) return undefined;
+    return typeof value === 'string' ? value : JSON.stringify(value);
   });
 
 /** What redirects and postbacks have in common. */
@@ -39,19 +39,12 @@ abstract class CallbackDto {
   @Matches(DECIMAL, { message: NOT_DECIMAL })
   readonly OutSum!: string;
 
-  /** The `custom` given when the bill was created. */
-  @CustomText()
+  /** The `custom` given when the bill was created, which a sender may turn back into the JSON it was. */
+  @TextOrJson()
   @IsOptional()
   @IsString()
   @MaxLength(4000)
   readonly custom?: string;
-
-  /** Of a redirect: checked when present (section 5.5). Of a postback: the formula is not documented, so it is recorded. */
-  @Text()
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
-  readonly SignatureValue?: string;
 }
 
 /** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
@@ -60,6 +53,13 @@ export class RedirectDto extends CallbackDto {
   @Text()
   @IsIn(REDIRECT_CURRENCIES)
   readonly CurrencyIn!: string;
+
+  /** Checked when present (section 5.5, documented). */
+  @Text()
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  readonly SignatureValue?: string;
 }
 
 /**
@@ -91,4 +91,13 @@ export class PostbackDto extends CallbackDto {
   @IsString()
   @Length(1, 128)
   readonly TrsId!: string;
+
+  /**
+   * The formula is not documented, so it is held against the redirect's and recorded, and no form of it turns a genuine
+   * postback away.
+   */
+  @TextOrJson()
+  @IsOptional()
+  @IsString()
+  readonly SignatureValue?: string;
 }

@@ -41,7 +41,7 @@ describe('a postback', () => {
     ['OutSum', 'abc'], ['OutSum', '1,50'], ['OutSum', '1e5'], ['OutSum', ['100.05', '1.00']], ['OutSum', { a: 1 }],
     ['OutSum', true], ['InvId', ['A-1', 'A-2']], ['InvId', { $ne: '' }], ['InvId', 'x'.repeat(256)], ['TrsId', 'x'.repeat(129)],
     ['Status', ['SUCCESS']], ['Status', 'x'.repeat(65)], ['custom', 'x'.repeat(4_001)],
-    ['SignatureValue', ['A']], ['Commission', 'x'.repeat(65)], ['CurrencyIn', 'x'.repeat(17)],
+    ['Commission', 'x'.repeat(65)], ['CurrencyIn', 'x'.repeat(17)],
   ])('is refused for %s %.60j', (field, value) => {
     expect(fieldsOf(PostbackDto, { ...postback, [field]: value })).toEqual([field]);
   }); // prettier-ignore
@@ -52,9 +52,26 @@ describe('a postback', () => {
     });
   });
 
+  test.each([
+    ['A'.repeat(2_000), 'A'.repeat(2_000)], [7, '7'], [true, 'true'], [['A'], '["A"]'], [{ a: 1 }, '{"a":1}'],
+  ])('takes any form of a SignatureValue, %.30j, as text', (SignatureValue, text) => {
+    expect(parseBody(PostbackDto, { ...postback, SignatureValue })).toMatchObject({ value: { SignatureValue: text } });
+  }); // prettier-ignore
+
   test('is not refused for a Status or a currency that nobody knows', () => {
     expect(fieldsOf(PostbackDto, { ...postback, Status: 'OVERPAID', CurrencyIn: 'XTS' })).toEqual([]);
   });
+
+  test.each(['custom', 'SignatureValue', 'OutSum'])(
+    'is refused for a %s that is nested deeper than the stack',
+    (field) => {
+      const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
+      expect(parseBody(PostbackDto, { ...postback, [field]: deep })).toEqual({
+        errors: [{ field, errors: [`${field} is nested too deeply`] }],
+      });
+      expect(fieldsOf(PostbackDto, { ...postback, Unknown: deep })).toEqual([]);
+    },
+  );
 
   test('unknown fields are no error and are not looked at', () => {
     const body = JSON.parse(
@@ -82,6 +99,13 @@ describe('a redirect', () => {
   test.each(['rub', 'GBP', 'RU', ['RUB'], { RUB: 1 }])('may not be in %j', (CurrencyIn) => {
     expect(fieldsOf(RedirectDto, { ...redirect, CurrencyIn })).toEqual(['CurrencyIn']);
   });
+
+  test.each([['A'.repeat(1_001)], [['A']], [{ a: 1 }], [true]])(
+    'may not have the SignatureValue %.30j',
+    (SignatureValue) => {
+      expect(fieldsOf(RedirectDto, { ...redirect, SignatureValue })).toEqual(['SignatureValue']);
+    },
+  );
 
   test('an error says what to write', () => {
     expect(parseBody(RedirectDto, { ...redirect, OutSum: '1,5' })).toEqual({

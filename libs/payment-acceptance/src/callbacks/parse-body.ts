@@ -7,6 +7,9 @@ export interface FieldError {
   readonly errors: readonly string[];
 }
 
+/** Far more than any callback needs, and far less than the stack of those who read nested values by recursion. */
+const MAX_DEPTH = 32;
+
 export type Parsed<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
 
 /**
@@ -19,6 +22,8 @@ export function parseBody<T extends object>(type: new () => T, body: unknown): P
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
   const known = Object.fromEntries(fieldsOf(type).map((field) => [field, own(body, field)]));
+  const deep = Object.keys(known).filter((field) => isDeeper(known[field], MAX_DEPTH));
+  if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const value = plainToInstance(type, known);
   const flaws = validateSync(value, { forbidUnknownValues: true, validationError: { target: false, value: false } });
   if (flaws.length === 0) return { value };
@@ -34,4 +39,9 @@ function fieldsOf(type: new () => object): string[] {
 
 function own(body: object, field: string): unknown {
   return Object.getOwnPropertyDescriptor(body, field)?.value;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
