@@ -25,6 +25,8 @@ describe('the control interface', () => {
       commissionPercent: 0,
       banned: false,
       maxPayments: 100,
+      name: null,
+      ledgerUrl: null,
     };
     expect([made.status, made.json]).toEqual([200, settings]);
     const changed = await fixture.control('PUT', '/shops/new', { banned: true, commissionPercent: '2.5' });

@@ -25,6 +25,7 @@ describe('postbacks', () => {
       {
         at: '2026-11-21T12:00:00.000Z',
         url: `${fixture.shopServer.url}/result`,
+        format: 'json',
         status: 200,
         body: expect.stringMatching(/^OK\.{1022}$/),
         error: null,

@@ -11,6 +11,8 @@ export {
   PaymentSandbox,
   type ReplayInput,
 } from './console/payment-sandbox.js';
+export type { Check, Finding } from './console/ledger/compare.js';
+export type { LedgerComparison } from './console/ledger/ledgers.service.js';
 export type {
   Amount,
   Bill,
@@ -23,6 +25,7 @@ export type {
   PlannedStatus,
   Shop,
   ShopSettings,
+  Visit,
 } from './model/entities.js';
 export type {
   FaultDocument,

@@ -2,9 +2,13 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiController } from './api/api.controller.js';
 import { ApiGateway } from './api/api-gateway.js';
 import { BillsService } from './api/bills.service.js';
+import { AssetsController } from './assets.controller.js';
 import { RequestLog } from './storage/request-log.js';
 import { PostbacksService } from './callbacks/postbacks.service.js';
+import { ConsoleActionsController } from './console/actions.controller.js';
 import { ConsoleController } from './console/console.controller.js';
+import { LedgersService } from './console/ledger/ledgers.service.js';
+import { ConsolePagesController } from './console/pages.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
 import { seedShops } from './console/seed-shops.js';
 import { FaultDice } from './faults/fault-dice.js';
@@ -24,7 +28,14 @@ export class PaymentSandboxModule {
   static forRoot(options: PaymentSandboxOptions = {}): DynamicModule {
     return {
       module: PaymentSandboxModule,
-      controllers: [ApiController, PayerPagesController, ConsoleController],
+      controllers: [
+        ApiController,
+        AssetsController,
+        PayerPagesController,
+        ConsoleController,
+        ConsolePagesController,
+        ConsoleActionsController,
+      ],
       providers: [
         { provide: SANDBOX_OPTIONS, useValue: options },
         { provide: SandboxStore, useFactory: () => openStore(options) },
@@ -36,6 +47,7 @@ export class PaymentSandboxModule {
         RequestLog,
         BillsService,
         ApiGateway,
+        LedgersService,
         PaymentSandbox,
       ],
       exports: [PaymentSandbox],

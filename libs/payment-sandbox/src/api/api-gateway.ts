@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../common/errors.js';
-import type { SandboxRequest } from '../common/http.js';
+import { ownAddress, type SandboxRequest } from '../common/http.js';
 import { FaultDice } from '../faults/fault-dice.js';
 import type { RequestFault, RequestFaultSettings } from '../model/fault-document.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
@@ -92,19 +92,13 @@ export class ApiGateway {
     if (entry.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
     const bill = this.bills.create(shop, parameters);
     entry.billId = bill.id;
-    return createdAnswer(bill, this.options.payUrl?.replace(/\/+$/, '') ?? addressOf(request));
+    return createdAnswer(bill, this.options.payUrl?.replace(/\/+$/, '') ?? ownAddress(request));
   }
 }
 
 function note(entry: ApiRequest, parameters: Parameters): void {
   if (entry.operation === 'payments') entry.billId = parameters.get('id') ?? null;
   else entry.orderId = parameters.get('order_id') ?? null;
-}
-
-/** The address that the client knows the sandbox by. */
-function addressOf(request: SandboxRequest): string {
-  const named = `http://${request.headers.host ?? ''}`;
-  return URL.canParse(named) ? new URL(named).origin : `http://127.0.0.1:${request.socket.localPort}`;
 }
 
 function refusalOf(error: unknown): ApiRefusal {

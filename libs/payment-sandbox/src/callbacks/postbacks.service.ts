@@ -126,7 +126,8 @@ export class PostbacksService {
         : await this.send(resultUrl, callback, postbackFormat);
     if (this.closed.signal.aborted) return;
     const durationMs = Math.round(performance.now() - started);
-    this.record({ ...callback, tries: [...callback.tries, { at, url: resultUrl ?? '', ...answer, durationMs }] });
+    const made = { at, url: resultUrl ?? '', format: postbackFormat, ...answer, durationMs };
+    this.record({ ...callback, tries: [...callback.tries, made] });
   }
 
   private async send(url: string, callback: Callback, format: Shop['postbackFormat']) {

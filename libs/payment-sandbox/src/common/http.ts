@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { SandboxError } from './errors.js';
+import { isFields } from './input.js';
 
 /** What the sandbox reads of a request. A host's own body parser may have been there first. */
 export interface SandboxRequest extends IncomingMessage {
@@ -38,4 +39,19 @@ export async function readJson(request: SandboxRequest): Promise<unknown> {
   } catch {
     throw new SandboxError(400, 'The body is not valid JSON');
   }
+}
+
+/** The address that the client knows the sandbox by. */
+export function ownAddress(request: SandboxRequest): string {
+  const named = `http://${request.headers.host ?? ''}`;
+  return URL.canParse(named) ? new URL(named).origin : `http://127.0.0.1:${request.socket.localPort}`;
+}
+
+/** The fields of a posted form. */
+export async function readForm(request: SandboxRequest): Promise<URLSearchParams> {
+  if (request.body === undefined || request.rawBody) {
+    return new URLSearchParams((await readBytes(request)).toString('utf8'));
+  }
+  const body = isFields(request.body) ? request.body : {};
+  return new URLSearchParams(Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]));
 }

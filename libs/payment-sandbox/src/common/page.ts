@@ -1,24 +1,39 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { Html, html } from './html.js';
+import type { Asset } from './asset.js';
+import { type Html, html } from './html.js';
+import type { SandboxRequest } from './http.js';
+import { ICON, STYLE } from './style.js';
 
 export interface Page {
   status: number;
   title: string;
-  content: Html;
-  /** Loads the address anew after a second. */
+  /** The `body` element. */
+  body: Html;
+  /** Loaded behind the page, which works without it. */
+  script?: Asset;
+  /** Where scripts do not run, the address is loaded anew after a second. */
   refresh?: string;
   /** The page's form posts to a shop, at once where scripts run. */
   returnsToShop?: boolean;
-  wide?: boolean;
 }
 
-export function sendPage(response: ServerResponse, page: Page): void {
+/** With the request, a page that its sender already has is answered with 304 alone. */
+export function sendPage(response: ServerResponse, page: Page, request?: SandboxRequest): void {
+  const text = documentOf(page).text;
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  if (request?.headers['if-none-match'] === etag) {
+    response.writeHead(304, { etag, 'cache-control': 'no-store' }).end();
+    return;
+  }
   // A shop's answer to the form may redirect anywhere, and browsers hold that to form-action too.
   const formAction = page.returnsToShop ? 'http: https:' : "'self'";
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "script-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
     `form-action ${formAction}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -27,29 +42,25 @@ export function sendPage(response: ServerResponse, page: Page): void {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy.join('; '),
     'cache-control': 'no-store',
+    etag,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'strict-origin-when-cross-origin',
   });
-  response.end(documentOf(page).text);
+  response.end(text);
 }
 
 function documentOf(page: Page): Html {
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-${page.refresh !== undefined && html`<meta http-equiv="refresh" content="1;url=${page.refresh}" />`}
-<title>${page.title}</title>
-<link rel="stylesheet" href="/sandbox/assets/style.css">
-${page.returnsToShop && html`<script src="/sandbox/assets/return.js" defer></script>`}
-</head>
-<body>
-<main${page.wide && html` class="wide"`}>
-${page.content}
-<p class="note">This is a sandbox: no money moves. Use no real card.</p>
-</main>
-</body>
-</html>
-`;
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${page.title}</title>
+        <link rel="stylesheet" href="${STYLE.address}" />
+        <link rel="icon" href="${ICON.address}" />
+        ${page.refresh !== undefined && html`<noscript><meta http-equiv="refresh" content="1;url=${page.refresh}" /></noscript>`}
+        ${page.script && html`<script src="${page.script.address}" defer></script>`}
+      </head>
+      ${page.body}
+    </html> `;
 }

@@ -1,7 +1,3 @@
-import { html } from '../common/html.js';
-import type { Page } from '../common/page.js';
-import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
-
 /** One thing that the sandbox does, and what it rests on. */
 export interface Behaviour {
   does: string;
@@ -91,54 +87,3 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     'Too many are more than the shop’s maxPayments, 100. A request body has at most 1 MiB. There is no rate limit.',
   ),
 ];
-
-/** The list as a page. */
-export function behavioursPage(): Page {
-  return {
-    status: 200,
-    title: 'Payment acceptance sandbox',
-    wide: true,
-    content: html`<h1>Payment acceptance sandbox</h1>
-      <p>What it does, and whether the interface specification says so (documented) or is silent (assumed).</p>
-      <table>
-        <thead>
-          <tr>
-            <th>Section</th>
-            <th>Basis</th>
-            <th>Behaviour</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${BEHAVIOURS.map(
-            ({ section, basis, does }) =>
-              html`<tr>
-                <td>${section}</td>
-                <td>${basis}</td>
-                <td>${does}</td>
-              </tr> `,
-          )}
-        </tbody>
-      </table>
-      <table>
-        <thead>
-          <tr>
-            <th>Test card</th>
-            <th>The payment</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${TEST_CARDS.map(
-            ({ number, does }) =>
-              html`<tr>
-                <td><code>${spacedCard(number)}</code></td>
-                <td>${does}</td>
-              </tr> `,
-          )}
-        </tbody>
-      </table>
-      <p>
-        The control interface is JSON under <code>/sandbox</code>: <a href="/sandbox/shops">shops</a>,
-        <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>.
-      </p>`,
-  };
-}

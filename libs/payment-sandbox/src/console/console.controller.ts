@@ -1,13 +1,10 @@
-import { Controller, Delete, Get, Headers, HttpCode, Param, Post, Put, Req, Res, UseFilters } from '@nestjs/common';
-import type { ServerResponse } from 'node:http';
+import { Controller, Delete, Get, HttpCode, Param, Post, Put, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { readJson, type SandboxRequest } from '../common/http.js';
 import { readFields } from '../common/input.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
-import { sendPage } from '../common/page.js';
-import { TEST_CARDS } from '../payments/test-cards.js';
-import { BEHAVIOURS, behavioursPage } from './behaviours.js';
+import { LocalOnlyGuard } from './local-only.guard.js';
 import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandbox.js';
 
 /**
@@ -15,16 +12,15 @@ import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandb
  * their declared types.
  */
 @Controller('sandbox')
+@UseGuards(LocalOnlyGuard)
 @UseFilters(RefusalFilter)
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
-  /** What the sandbox does, documented or assumed: a page for a browser, JSON for anything else. */
-  @Get()
-  behaviours(@Headers('accept') accept: string | undefined, @Res() response: ServerResponse): void {
-    if (accept?.includes('text/html')) return sendPage(response, behavioursPage());
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ behaviours: BEHAVIOURS, testCards: TEST_CARDS }));
+  /** What the sandbox knows, held against what the shops have recorded. */
+  @Get('ledger')
+  ledger() {
+    return this.sandbox.compareLedgers();
   }
 
   @Get('shops')

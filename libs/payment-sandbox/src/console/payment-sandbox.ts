@@ -25,6 +25,7 @@ import { cardDigits } from '../payments/test-cards.js';
 import { Timetable } from '../payments/timetable.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
+import { type LedgerComparison, LedgersService } from './ledger/ledgers.service.js';
 
 /** A bill with its payments, oldest first, and every postback made for it, with its tries and their answers. */
 export interface BillView extends Bill {
@@ -76,6 +77,7 @@ export class PaymentSandbox {
     private readonly payments: PaymentsService,
     private readonly timetable: Timetable,
     private readonly log: RequestLog,
+    private readonly ledgers: LedgersService,
   ) {}
 
   /** The last 10,000 requests to the API, oldest first. */
@@ -138,6 +140,10 @@ export class PaymentSandbox {
     return this.result(this.payments.complete(paymentId, outcome, readFlag(fields, 'force') ?? false));
   }
 
+  callback(id: string): Callback {
+    return found(this.store.callbacks.get(id), `There is no callback ${id}`);
+  }
+
   /** Sends a postback again, optionally changed, as a callback of its own. */
   async replay(callbackId: string, input: ReplayInput = {}): Promise<Callback> {
     const fields = readFields(input, 'A replay', ['set', 'resign']);
@@ -168,6 +174,14 @@ export class PaymentSandbox {
 
   clearFaults(): Promise<FaultDocument> {
     return this.setFaults({});
+  }
+
+  /**
+   * Holds what the sandbox knows against what the shops have recorded, at each address that a shop's `ledgerUrl` names.
+   * All is well when no `problem` and no finding of the kind `difference` is there.
+   */
+  compareLedgers(): Promise<LedgerComparison[]> {
+    return this.ledgers.compare();
   }
 
   /** The instant by the sandbox's clock. */

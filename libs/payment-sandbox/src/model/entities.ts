@@ -33,6 +33,13 @@ export interface ShopSettings {
   banned: boolean;
   /** A list of more payments than this is refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not shown). */
   maxPayments: number;
+  /** What payers read as the shop's name. Default: none, then its id. */
+  name: string | null;
+  /**
+   * Where the shop shows its own records, read only: the JSON of the payment module's `readLedger()`. The console holds
+   * it against what the sandbox knows. Not a part of the service. Default: none, then nothing is compared.
+   */
+  ledgerUrl: string | null;
 }
 
 export interface Shop extends ShopSettings {
@@ -68,6 +75,8 @@ export interface Payment {
   /** First six digits, six asterisks, last four digits. */
   fromCard: string;
   createdAt: Instant;
+  /** The statuses that it has had, the present one last. */
+  history: PlannedStatus[];
   /** Statuses still to come, in order. */
   plan: PlannedStatus[];
 }
@@ -75,6 +84,18 @@ export interface Payment {
 export interface PlannedStatus {
   status: PaymentStatus;
   at: Instant;
+}
+
+/** A page that the payer's browser was shown: for the console's timeline. */
+export interface Visit {
+  billId: string;
+  at: Instant;
+  /** `link`, `form`: of 2.2. `redirect`: the result, with the form that takes the browser to the shop (4.3). */
+  page: 'link' | 'form' | 'redirect';
+  /** The payment whose result it was; null for the others. */
+  paymentId: string | null;
+  /** Where the browser was sent; null for the others. */
+  url: string | null;
 }
 
 /** One postback, genuine or not, with every try to deliver it. */
@@ -100,6 +121,8 @@ export interface Callback {
 export interface CallbackTry {
   at: Instant;
   url: string;
+  /** How the fields were sent. */
+  format: ShopSettings['postbackFormat'];
   /** The HTTP status of the answer; null where none came. */
   status: number | null;
   /** The first bytes of the answer's body. */
@@ -115,6 +138,7 @@ export type Change =
   | { bill: Bill }
   | { payment: Payment }
   | { callback: Callback }
+  | { visit: Visit }
   | { clockOffsetMs: number }
   | { faults: FaultDocument }
   | { seeded: { shopId: string; settings: Partial<ShopSettings> } };

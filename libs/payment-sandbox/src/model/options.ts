@@ -34,6 +34,11 @@ export interface PaymentSandboxOptions {
    * Address of the payer's pages, `{pay_url}` of the specification. Default: the address that the API call was sent to.
    */
   payUrl?: string;
+  /**
+   * Names besides `localhost` under which the control interface and the console answer, such as a container's. Where
+   * one is given, other machines may reach them too. Default: none, then only this machine may.
+   */
+  controlHosts?: string[];
 }
 
 /** Injection token of {@link PaymentSandboxOptions}. */

@@ -12,6 +12,8 @@ const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
   commissionPercent: 0,
   banned: false,
   maxPayments: 100,
+  name: null,
+  ledgerUrl: null,
 };
 
 const NAMES = ['apiToken', ...Object.keys(DEFAULTS)];
@@ -33,6 +35,8 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
     commissionPercent: readPercent(fields) ?? base.commissionPercent,
     banned: readFlag(fields, 'banned') ?? base.banned,
     maxPayments: readWhole(fields, 'maxPayments', 0, 1_000_000) ?? base.maxPayments,
+    name: readName(fields, base.name),
+    ledgerUrl: readUrl(fields, 'ledgerUrl', base.ledgerUrl),
   };
 }
 
@@ -53,6 +57,14 @@ function readToken(fields: Fields): string | undefined {
   if (token === undefined) return undefined;
   if (typeof token === 'string' && /^[\x21-\x7e]{1,512}$/.test(token)) return token;
   throw new SandboxError(400, 'apiToken must be text of visible ASCII characters without spaces');
+}
+
+function readName(fields: Fields, otherwise: string | null): string | null {
+  const value = fields['name'];
+  if (value === undefined) return otherwise;
+  if (value === null) return null;
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= 100) return value.trim();
+  throw new SandboxError(400, 'name must be text of 1 to 100 characters, or null');
 }
 
 function readUrl(fields: Fields, name: string, otherwise: string | null): string | null {

@@ -1,35 +1,125 @@
-/** The style of every page of the sandbox. */
-export const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2330; --soft: #5d6778; --line: #d5dae3; --paper: #fff; --ground: #f2f4f8;
-  --accent: #2456d6; --on-accent: #fff; --bad: #b3261e; --good: #1b7a3d; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ebf1; --soft: #a2acbd; --line: #3a4352; --paper: #1d232d;
-  --ground: #12161d; --accent: #8aabff; --on-accent: #0d1a3d; --bad: #ff8f86; --good: #74d698; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 28rem; margin: 2rem auto; padding: 1.75rem; background: var(--paper); border: 1px solid var(--line);
-  border-radius: 12px; }
-main.wide { max-width: 60rem; }
-h1 { margin: 0 0 .5rem; font-size: 1.3rem; }
-p { margin: .5rem 0; overflow-wrap: anywhere; }
-.note { color: var(--soft); font-size: .875rem; }
-.amount { font-size: 2rem; font-weight: 650; font-variant-numeric: tabular-nums; }
-.good { color: var(--good); } .bad { color: var(--bad); }
-label { display: block; margin-top: 1rem; font-weight: 600; }
-input { display: block; width: 100%; margin-top: .25rem; padding: .65rem .75rem; font: inherit; color: inherit;
-  background: transparent; border: 1px solid var(--soft); border-radius: 8px; }
-input[aria-invalid=true] { border-color: var(--bad); }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
-.error { display: block; margin-top: .25rem; color: var(--bad); font-size: .875rem; font-weight: 400; }
-button, .button { display: block; width: 100%; margin-top: 1.5rem; padding: .75rem; font: inherit; font-weight: 650;
-  text-align: center; text-decoration: none; color: var(--on-accent); background: var(--accent); border: 0;
-  border-radius: 8px; cursor: pointer; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-details { margin-top: 1.5rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-ul { padding-left: 1.2rem; }
-code { font-family: ui-monospace, monospace; font-size: .9em; }
-table { width: 100%; border-collapse: collapse; margin-top: .75rem; font-size: .9rem; }
-th, td { padding: .4rem .6rem .4rem 0; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
-`;
+import { Asset } from '../common/asset.js';
 
 /** Sends the payer back to the shop. Without it the button of the form does. */
-export const RETURN_SCRIPT = `document.getElementById('return').submit();\n`;
+export const RETURN_SCRIPT = new Asset('return.js', 'text/javascript', `document.getElementById('return').submit();\n`);
+
+/** Goes on to the result as soon as there is one. Without it the page loads itself anew. */
+export const WAIT_SCRIPT = new Asset(
+  'wait.js',
+  'text/javascript',
+  `
+const { wait } = document.querySelector('main').dataset;
+let pause = 400;
+async function look() {
+  try {
+    const answer = await fetch(wait + '/status');
+    if (answer.ok && (await answer.json()).final) return location.replace(wait);
+  } catch {
+    // The sandbox may be starting anew: the next look tells.
+  }
+  pause = Math.min(pause * 1.1, 5000);
+  setTimeout(look, pause);
+}
+setTimeout(look, pause);
+`.trimStart(),
+);
+
+/**
+ * Groups the digits while the payer types, says beside a field what is wrong with it, fills in a test card. The
+ * server checks everything again: without the script it is the only one to.
+ */
+export const CARD_SCRIPT = new Asset(
+  'card.js',
+  'text/javascript',
+  `
+const form = document.getElementById('card-form');
+const { card, expiry, cvc } = form.elements;
+const button = form.querySelector('button');
+
+const shapes = new Map([
+  [card, (digits) => digits.slice(0, 19).replace(/\\d{4}(?=\\d)/g, '$& ')],
+  [expiry, (digits) => digits.slice(0, 6).replace(/^[2-9]/, '0$&').replace(/^\\d\\d(?=\\d)/, '$&/')],
+  [cvc, (digits) => digits.slice(0, 4)],
+]);
+for (const [input, shape] of shapes) {
+  input.addEventListener('input', () => {
+    const before = input.value.slice(0, input.selectionStart).replace(/\\D/g, '').length;
+    const end = input.selectionStart === input.value.length;
+    const text = shape(input.value.replace(/\\D/g, ''));
+    if (text !== input.value) {
+      input.value = text;
+      let caret = 0;
+      for (let seen = 0; seen < before && caret < text.length; caret++) if (/\\d/.test(text[caret])) seen++;
+      if (end) caret = text.length;
+      input.setSelectionRange(caret, caret);
+    }
+    if (input.hasAttribute('aria-invalid')) tell(input, problem(input));
+  });
+  input.addEventListener('change', () => tell(input, problem(input)));
+}
+
+function problem(input) {
+  const digits = input.value.replace(/\\D/g, '');
+  if (digits === '') return input.dataset.empty;
+  const right = input === card ? checks(digits) : input === cvc ? digits.length > 2 : /^(0?[1-9]|1[0-2])\\/?(20)?\\d\\d$/.test(input.value);
+  return right ? '' : input.dataset.wrong;
+}
+
+function checks(digits) {
+  let sum = 0;
+  [...digits].reverse().forEach((digit, index) => {
+    const value = Number(digit) * (1 + (index % 2));
+    sum += value > 9 ? value - 9 : value;
+  });
+  return digits.length > 12 && sum % 10 === 0;
+}
+
+function tell(input, message) {
+  let line = document.getElementById(input.name + '-error');
+  if (!message) {
+    line?.remove();
+    input.removeAttribute('aria-invalid');
+    input.removeAttribute('aria-describedby');
+    return;
+  }
+  if (!line) {
+    line = document.createElement('span');
+    line.className = 'error';
+    line.id = input.name + '-error';
+    input.after(line);
+  }
+  line.textContent = message;
+  input.setAttribute('aria-invalid', 'true');
+  input.setAttribute('aria-describedby', line.id);
+}
+
+form.addEventListener('submit', (event) => {
+  for (const input of shapes.keys()) tell(input, problem(input));
+  const wrong = form.querySelector('[aria-invalid]');
+  if (wrong) {
+    event.preventDefault();
+    wrong.focus();
+    return;
+  }
+  button.disabled = true;
+  button.dataset.text = button.textContent;
+  button.textContent = 'One moment …';
+});
+addEventListener('pageshow', () => {
+  button.disabled = false;
+  if (button.dataset.text) button.textContent = button.dataset.text;
+});
+
+for (const link of document.querySelectorAll('.cards a')) {
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    card.value = link.dataset.card;
+    expiry.value = link.dataset.expiry;
+    cvc.value = '123';
+    for (const input of shapes.keys()) tell(input, '');
+    button.focus();
+  });
+}
+`.trimStart(),
+);

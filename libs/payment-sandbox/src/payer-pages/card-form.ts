@@ -10,6 +10,16 @@ export interface CardForm {
 /** What is wrong, field by field. */
 export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
 
+/** What is said of a field that is empty, or cannot be right. */
+export const COMPLAINTS: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
+  card: { empty: 'Enter the card number.', wrong: 'This is not a card number: check its digits.' },
+  expiry: { empty: 'Enter month and year, such as 12/30.', wrong: 'Enter month and year, such as 12/30.' },
+  cvc: {
+    empty: 'Enter the three or four digits from the card.',
+    wrong: 'Enter the three or four digits from the card.',
+  },
+};
+
 export function readCardForm(body: URLSearchParams): CardForm {
   const field = (name: keyof CardForm): string => (body.get(name) ?? '').trim().slice(0, 40);
   return { card: field('card'), expiry: field('expiry'), cvc: field('cvc') };
@@ -18,13 +28,13 @@ export function readCardForm(body: URLSearchParams): CardForm {
 /** Looks only at what the payer may have mistyped; `now` is in milliseconds. */
 export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const errors: CardFormErrors = {};
-  if (form.card === '') errors.card = 'Enter the card number.';
-  else if (!cardDigits(form.card)) errors.card = 'This is not a card number: check its digits.';
+  if (form.card === '') errors.card = COMPLAINTS.card.empty;
+  else if (!cardDigits(form.card)) errors.card = COMPLAINTS.card.wrong;
   const expiry = /^(\d{1,2}) ?\/? ?(?:20)?(\d{2})$/.exec(form.expiry);
   const month = Number(expiry?.[1]);
-  if (!expiry || month < 1 || month > 12) errors.expiry = 'Enter month and year, such as 12/30.';
+  if (!expiry || month < 1 || month > 12) errors.expiry = COMPLAINTS.expiry.wrong;
   // A card is good until its month has ended everywhere: twelve hours after it has in UTC.
   else if (Date.UTC(2000 + Number(expiry[2]), month, 1, 12) <= now) errors.expiry = 'This card has expired.';
-  if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = 'Enter the three or four digits from the card.';
+  if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = COMPLAINTS.cvc.wrong;
   return errors;
 }

@@ -1,107 +1,156 @@
 import type { Redirect } from '../callbacks/redirect.js';
-import type { Bill, Payment } from '../model/entities.js';
-import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
-import type { CardForm, CardFormErrors } from './card-form.js';
 import { type Html, html } from '../common/html.js';
+import { grouped, money } from '../common/money.js';
 import type { Page } from '../common/page.js';
+import type { Amount, Bill, Payment, Shop } from '../model/entities.js';
+import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
+import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './assets.js';
+import { type CardForm, type CardFormErrors, COMPLAINTS } from './card-form.js';
 
-/** What a page says of a bill: the bill, and what the payer pays in all. */
+/** What a page says of a bill. */
 export interface BillToPay {
+  shop: Shop;
   bill: Bill;
-  /** Exact text, the payer's commission included. */
-  due: string;
+  /** What the payer pays in all: exact text, the payer's commission included. */
+  due: Amount;
+  /** Whoever pays it. */
+  commission: Amount;
 }
 
-function summary({ bill, due }: BillToPay): Html {
-  return html`<p>${bill.name || bill.description || 'Payment'}</p>
-    ${bill.name !== '' && bill.description !== '' && html`<p class="note">${bill.description}</p>`}
-    <p class="amount">${due} ${bill.currency}</p>
-    ${due !== bill.amount && html`<p class="note">${bill.amount} ${bill.currency} and the commission.</p>`}
-    ${bill.orderId !== '' && html`<p class="note">Order ${bill.orderId}</p>`}`;
+interface Content extends Omit<Page, 'body'> {
+  content: Html;
+  /** Stands beside the content where there is room. */
+  beside?: Html;
+  /** Where the script asks how a payment goes on. */
+  wait?: string;
+}
+
+function page({ content, beside, wait, ...rest }: Content): Page {
+  return {
+    ...rest,
+    body: html`<body class="payer">
+      <header>Sandbox: no money moves. Use no real card.</header>
+      <main${beside && html` class="two"`}${wait !== undefined && html` data-wait="${wait}"`}>
+        <section class="card${!beside && ' result'}">${content}</section>
+        ${beside}
+      </main>
+    </body>`,
+  };
 }
 
 export function linkPage(toPay: BillToPay): Page {
-  return {
+  return page({
     status: 200,
     title: 'Payment link',
     content: html`<h1>Payment link</h1>
       ${summary(toPay)}
       <a class="button" href="/transfer/${toPay.bill.id}">Go to payment</a>`,
-  };
+  });
 }
 
-export function cardPage(toPay: BillToPay, form: Partial<CardForm> = {}, errors: CardFormErrors = {}): Page {
-  return {
-    status: Object.keys(errors).length === 0 ? 200 : 422,
-    title: 'Pay by card',
+/** `expiry`: what a test card is filled in with. */
+export function cardPage(
+  toPay: BillToPay,
+  expiry: string,
+  form: Partial<CardForm> = {},
+  errors: CardFormErrors = {},
+): Page {
+  const { bill, due } = toPay;
+  const wrong = Object.keys(errors)[0];
+  const field = (name: keyof CardForm, label: string, autocomplete: string, example: string, value = ''): Html =>
+    html`<div class="field">
+      <label for="${name}">${label}</label>
+      <input
+        id="${name}"
+        name="${name}"
+        value="${value}"
+        placeholder="${example}"
+        inputmode="numeric"
+        autocomplete="${autocomplete}"
+        data-empty="${COMPLAINTS[name].empty}"
+        data-wrong="${COMPLAINTS[name].wrong}"
+        ${wrong === name && html` autofocus`}
+        ${errors[name] !== undefined && html` aria-invalid="true" aria-describedby="${name}-error"`}
+      />${errors[name] !== undefined && html`<span class="error" id="${name}-error">${errors[name]}</span>`}
+    </div>`;
+  return page({
+    status: wrong === undefined ? 200 : 422,
+    title: wrong === undefined ? 'Pay by card' : 'Check your card: Pay by card',
+    script: CARD_SCRIPT,
     content: html`<h1>Pay by card</h1>
       ${summary(toPay)}
-      <form method="post" action="/transfer/${toPay.bill.id}" novalidate>
-        ${field('card', 'Card number', 'cc-number', '4111 1111 1111 1111', form.card, errors.card)}
-        <div class="pair">
-          ${field('expiry', 'Month / year', 'cc-exp', '12/30', form.expiry, errors.expiry)}
-          ${field('cvc', 'Security code', 'cc-csc', '123', '', errors.cvc)}
+      <form id="card-form" method="post" action="/transfer/${bill.id}" novalidate>
+        <div class="card-fields">
+          ${field('card', 'Card number', 'cc-number', '4111 1111 1111 1111', form.card)}
+          <div class="pair">
+            ${field('expiry', 'Month / year', 'cc-exp', '12/30', form.expiry)}
+            ${field('cvc', 'Security code', 'cc-csc', '123', form.cvc)}
+          </div>
         </div>
-        <button>Pay ${toPay.due} ${toPay.bill.currency}</button>
-      </form>
-      <details>
-        <summary>Test cards</summary>
-        <ul>
-          ${TEST_CARDS.map((card) => html`<li><code>${spacedCard(card.number)}</code> ${card.does}</li>`)}
-        </ul>
-        <p class="note">Any month to come, any security code. Any other valid number succeeds.</p>
-      </details>`,
-  };
+        <button>Pay ${grouped(due)} ${bill.currency}</button>
+      </form>`,
+    beside: testCards(bill, expiry),
+  });
 }
 
-function field(
-  name: keyof CardForm,
-  label: string,
-  autocomplete: string,
-  example: string,
-  value = '',
-  error?: string,
-): Html {
-  return html`<label
-    >${label}
-    <input
-      name="${name}"
-      value="${value}"
-      placeholder="${example}"
-      inputmode="${name === 'expiry' ? 'text' : 'numeric'}"
-      autocomplete="${autocomplete}"
-      ${error !== undefined && html` aria-invalid="true" aria-describedby="${name}-error"`}
-    />
-    ${error !== undefined && html`<span class="error" id="${name}-error">${error}</span>`}
-  </label>`;
+function testCards(bill: Bill, expiry: string): Html {
+  return html`<section class="card" aria-labelledby="cards">
+    <h2 id="cards">Test cards</h2>
+    <p class="note">Choose one to fill it in. Any month to come and any security code will do.</p>
+    <ul class="cards">
+      ${TEST_CARDS.map(
+        ({ number, does }) =>
+          html`<li>
+            <a href="/transfer/${bill.id}?card=${number}" data-card="${spacedCard(number)}" data-expiry="${expiry}"
+              ><code>${spacedCard(number)}</code> <span class="note">${does}</span></a
+            >
+          </li>`,
+      )}
+    </ul>
+    <p class="note">Any other valid number succeeds.</p>
+  </section>`;
 }
 
-export function processingPage(payment: Payment): Page {
-  const address = `/transfer/${payment.billId}/payments/${payment.id}`;
-  return {
+export function processingPage({ shop, bill }: BillToPay, payment: Payment): Page {
+  const address = addressOf(payment);
+  return page({
     status: 200,
     title: 'Processing the payment',
     refresh: address,
-    content: html`<h1>Processing the payment</h1>
-      <p class="amount">${payment.amount} ${payment.currency}</p>
-      <p role="status">Card ${payment.fromCard}. This page goes on by itself.</p>
+    script: WAIT_SCRIPT,
+    wait: address,
+    content: html`<div class="wheel"></div>
+      <h1>Processing the payment</h1>
+      <p class="sum">${money(payment.amount, payment.currency)}</p>
+      <p class="note" role="status">Card ${payment.fromCard}. This page goes on by itself.</p>
+      ${breakdown([
+        ['To', nameOf(shop)],
+        ['For', whatFor(bill)],
+      ])}
       <a class="button" href="${address}">Go on</a>`,
-  };
+  });
 }
 
 /** The result, and the form that takes the payer back to the shop where the shop has set an address. */
-export function resultPage(payment: Payment, redirect: Redirect | null): Page {
+export function resultPage({ shop, bill }: BillToPay, payment: Payment, redirect: Redirect | null): Page {
   const succeeded = payment.status === 'SUCCESS';
-  const again = html`<p><a href="/transfer/${payment.billId}">Try again with another card</a></p>`;
-  return {
+  const title = succeeded ? 'Payment successful' : 'Payment failed';
+  const again = html`<a class="button" href="/transfer/${payment.billId}">Try again with another card</a>`;
+  return page({
     status: 200,
-    title: succeeded ? 'Payment successful' : 'Payment failed',
-    returnsToShop: redirect !== null,
-    content: html`<h1 class="${succeeded ? 'good' : 'bad'}">${succeeded ? 'Payment successful' : 'Payment failed'}</h1>
-      <p class="amount">${payment.amount} ${payment.currency}</p>
-      <p>Card ${payment.fromCard}</p>
+    title,
+    ...(redirect && { returnsToShop: true, script: RETURN_SCRIPT }),
+    content: html`${sign(succeeded ? 'good' : 'bad')}
+      <h1>${title}</h1>
+      <p class="sum">${money(payment.amount, payment.currency)}</p>
+      ${!succeeded && html`<p>Nothing was taken from the card.</p>`}
+      ${breakdown([
+        ['To', nameOf(shop)],
+        ['For', whatFor(bill)],
+        ['Card', payment.fromCard],
+      ])}
       ${redirect && returnForm(redirect)} ${!succeeded && !redirect && again}`,
-  };
+  });
 }
 
 function returnForm(redirect: Redirect): Html {
@@ -111,22 +160,97 @@ function returnForm(redirect: Redirect): Html {
   </form>`;
 }
 
-export function paidPage(toPay: BillToPay, payment: Payment): Page {
-  return {
+export function paidPage({ shop, bill }: BillToPay, payment: Payment): Page {
+  return page({
     status: 200,
     title: 'Bill paid',
-    content: html`<h1 class="good">This bill is paid</h1>
-      ${summary(toPay)}
-      <a class="button" href="/transfer/${payment.billId}/payments/${payment.id}">Return to the shop</a>`,
-  };
+    content: html`${sign('good')}
+      <h1>This bill is paid</h1>
+      <p class="sum">${money(payment.amount, payment.currency)}</p>
+      <p>It needs no second payment.</p>
+      ${breakdown([
+        ['To', nameOf(shop)],
+        ['For', whatFor(bill)],
+        ['Card', payment.fromCard],
+      ])}
+      <a class="button" href="${addressOf(payment)}">Return to the shop</a>`,
+  });
 }
 
-/** Why a payer cannot pay here. */
-export function messagePage(status: number, title: string, message: string): Page {
-  return {
+/** Why a payer cannot pay here, and what to do. */
+export function messagePage(status: number, title: string, message: string, advice: string): Page {
+  return page({
     status,
     title,
-    content: html`<h1>${title}</h1>
-      <p>${message}</p>`,
-  };
+    content: html`${sign('warn')}
+      <h1>${title}</h1>
+      <p>${message}</p>
+      <p class="note">${advice}</p>`,
+  });
+}
+
+function summary(toPay: BillToPay): Html {
+  const { shop, bill, due, commission } = toPay;
+  const free = commission === '0.00';
+  const more = bill.name !== '' && bill.description !== '' && bill.name !== bill.description;
+  return html`<p class="shop">
+      <span aria-hidden="true">${nameOf(shop).slice(0, 1).toUpperCase()}</span>${nameOf(shop)}
+    </p>
+    <p class="sum">${money(due, bill.currency)}</p>
+    ${breakdown([
+      ['For', whatFor(bill)],
+      ...(more ? [['Description', bill.description] as const] : []),
+      ...(bill.orderId === '' ? [] : [['Order', bill.orderId] as const]),
+      ...(due === bill.amount ? [] : [['Price', money(bill.amount, bill.currency)] as const]),
+      [
+        'Commission',
+        free
+          ? 'none'
+          : html`${money(commission, bill.currency)}, paid by ${bill.payerPaysCommission ? 'you' : 'the shop'}`,
+      ],
+    ])}
+    <dl class="breakdown">
+      <dt class="total">You pay</dt>
+      <dd class="total">${money(due, bill.currency)}</dd>
+    </dl>`;
+}
+
+function breakdown(rows: readonly (readonly [string, string | Html])[]): Html {
+  return html`<dl class="breakdown">
+    ${rows.map(
+      ([name, value]) =>
+        html`<dt>${name}</dt>
+          <dd>${value}</dd>`,
+    )}
+  </dl>`;
+}
+
+const SIGNS = { good: 'M16 29l8 8 16-17', bad: 'M19 19l18 18M37 19L19 37', warn: 'M28 15v16M28 38v2' };
+
+function sign(tone: keyof typeof SIGNS): Html {
+  return html`<svg
+    class="sign ${tone}"
+    viewBox="0 0 56 56"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="4"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <circle cx="28" cy="28" r="25" />
+    <path d="${SIGNS[tone]}" />
+  </svg>`;
+}
+
+function nameOf(shop: Shop): string {
+  return shop.name ?? shop.id;
+}
+
+function whatFor(bill: Bill): string {
+  return bill.name || bill.description || 'Payment';
+}
+
+export function addressOf(payment: Payment): string {
+  return `/transfer/${payment.billId}/payments/${payment.id}`;
 }

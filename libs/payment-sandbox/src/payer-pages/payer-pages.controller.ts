@@ -1,30 +1,40 @@
-import { Controller, Get, Header, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { redirectOf } from '../callbacks/redirect.js';
-import { formatMinor } from '../common/decimal.js';
+import { isoTime } from '../common/clock.js';
+import { formatMinor, minorOf } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
-import { readBytes, type SandboxRequest } from '../common/http.js';
-import { isFields } from '../common/input.js';
+import { readForm, type SandboxRequest } from '../common/http.js';
+import { type Page, sendPage } from '../common/page.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
-import type { Bill, Payment, Shop } from '../model/entities.js';
-import { amountDue } from '../payments/amounts.js';
+import type { Bill, Payment, Shop, Visit } from '../model/entities.js';
+import { amountDue, splitPaid } from '../payments/amounts.js';
 import { PaymentsService } from '../payments/payments.service.js';
-import { cardDigits } from '../payments/test-cards.js';
+import { cardDigits, spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { RETURN_SCRIPT, STYLE } from './assets.js';
 import { checkCardForm, readCardForm } from './card-form.js';
-import { type Page, sendPage } from '../common/page.js';
-import { type BillToPay, cardPage, linkPage, messagePage, paidPage, processingPage, resultPage } from './pages.js';
+import {
+  addressOf,
+  type BillToPay,
+  cardPage,
+  linkPage,
+  messagePage,
+  paidPage,
+  processingPage,
+  resultPage,
+} from './pages.js';
 
 interface Opened extends BillToPay {
-  shop: Shop;
   payments: Payment[];
 }
 
+/** The timeline keeps the first visits of a bill: somebody may load a page for ever. */
+const MOST_VISITS = 40;
+
 /**
  * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. What stands on them is not
- * shown, and assumed. They work without scripts; a script only spares the payer the last click.
+ * shown, and assumed. They work without scripts; scripts spare the payer waiting, typing and the last click.
  */
 @Controller()
 @UseFilters(RefusalFilter)
@@ -37,12 +47,25 @@ export class PayerPagesController {
 
   @Get('link/:billId')
   link(@Param('billId') billId: string, @Res() response: ServerResponse): Promise<void> {
-    return this.show(response, billId, (opened) => paidOr(opened, () => linkPage(opened)));
+    return this.show(response, billId, (opened) => {
+      this.note(billId, 'link');
+      return paidOr(opened, () => linkPage(opened));
+    });
   }
 
+  /** `?card=` fills in a test card, as a click on it does where scripts run. */
   @Get('transfer/:billId')
-  transfer(@Param('billId') billId: string, @Res() response: ServerResponse): Promise<void> {
-    return this.show(response, billId, (opened) => paidOr(opened, () => cardPage(opened)));
+  transfer(
+    @Param('billId') billId: string,
+    @Query('card') card: unknown,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    return this.show(response, billId, (opened) => {
+      this.note(billId, 'form');
+      const chosen = TEST_CARDS.find(({ number }) => number === card);
+      const form = chosen && { card: spacedCard(chosen.number), expiry: this.goodExpiry(), cvc: '123' };
+      return paidOr(opened, () => cardPage(opened, this.goodExpiry(), form));
+    });
   }
 
   @Post('transfer/:billId')
@@ -56,7 +79,9 @@ export class PayerPagesController {
       paidOr(opened, () => {
         const errors = checkCardForm(form, this.clock.now());
         const card = cardDigits(form.card);
-        if (!card || Object.keys(errors).length > 0) return cardPage(opened, form, errors);
+        if (!card || Object.keys(errors).length > 0) {
+          return cardPage(opened, this.goodExpiry(), { ...form, cvc: '' }, errors);
+        }
         return this.payments.pay(opened.bill, { card, takesTime: true });
       }),
     );
@@ -68,24 +93,25 @@ export class PayerPagesController {
     @Param('paymentId') paymentId: string,
     @Res() response: ServerResponse,
   ): Promise<void> {
-    return this.show(response, billId, ({ shop, bill, payments }) => {
-      const payment = payments.find(({ id }) => id === paymentId);
-      if (!payment) return messagePage(404, 'No such payment', 'This bill has no such payment.');
-      const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';
-      return final ? resultPage(payment, redirectOf(shop, bill, payment)) : processingPage(payment);
+    return this.show(response, billId, (opened) => {
+      const payment = opened.payments.find(({ id }) => id === paymentId);
+      if (!payment) {
+        const advice = 'Open the payment page of the bill again to see where it stands.';
+        return messagePage(404, 'No such payment', 'This bill has no such payment.', advice);
+      }
+      if (!isFinal(payment)) return processingPage(opened, payment);
+      const redirect = redirectOf(opened.shop, opened.bill, payment);
+      if (redirect) this.note(billId, 'redirect', { paymentId, url: redirect.url });
+      return resultPage(opened, payment, redirect);
     });
   }
 
-  @Get('sandbox/assets/style.css')
-  @Header('content-type', 'text/css; charset=utf-8')
-  style(): string {
-    return STYLE;
-  }
-
-  @Get('sandbox/assets/return.js')
-  @Header('content-type', 'text/javascript; charset=utf-8')
-  script(): string {
-    return RETURN_SCRIPT;
+  /** What the processing page's script asks. */
+  @Get('transfer/:billId/payments/:paymentId/status')
+  status(@Param('billId') billId: string, @Param('paymentId') paymentId: string) {
+    const payment = this.store.paymentsOf(billId).find(({ id }) => id === paymentId);
+    if (!payment) throw new SandboxError(404, 'This bill has no such payment');
+    return { status: payment.status, final: isFinal(payment) };
   }
 
   /** Shows the page, or the payment that was made: that one through a 303, so that a reload pays nothing again. */
@@ -96,26 +122,50 @@ export class PayerPagesController {
   ): Promise<void> {
     const shown = this.open(billId, page);
     await this.store.durable();
-    if ('content' in shown) return sendPage(response, shown);
-    response.writeHead(303, { location: `/transfer/${shown.billId}/payments/${shown.id}` }).end();
+    if ('body' in shown) return sendPage(response, shown);
+    response.writeHead(303, { location: addressOf(shown) }).end();
   }
 
   private open(billId: string, page: (opened: Opened) => Page | Payment): Page | Payment {
     const bill = this.store.bills.get(billId);
     const shop = bill && this.store.shops.get(bill.shopId);
-    if (!bill || !shop) return messagePage(404, 'No such bill', 'There is no bill at this address.');
-    if (shop.banned) return messagePage(403, 'Payment not possible', 'The shop of this bill is blocked.');
-    try {
-      return page({ shop, bill, due: dueOf(bill, shop), payments: this.store.paymentsOf(billId) });
-    } catch (error) {
-      if (error instanceof SandboxError) return messagePage(error.status, 'Payment not possible', error.message);
-      throw error;
+    if (!bill || !shop) {
+      const advice = 'Check the address, or start the payment in the shop again.';
+      return messagePage(404, 'No such bill', 'There is no bill at this address.', advice);
     }
+    if (shop.banned) {
+      const advice = 'Nothing was taken. Please ask the shop how to pay.';
+      return messagePage(403, 'Payment not possible', 'The shop of this bill is blocked.', advice);
+    }
+    try {
+      return page({ shop, bill, ...dueOf(bill, shop), payments: this.store.paymentsOf(billId) });
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      return messagePage(error.status, 'Payment not possible', error.message, 'Nothing was taken.');
+    }
+  }
+
+  private note(billId: string, page: Visit['page'], more: Pick<Visit, 'paymentId' | 'url'> | null = null): void {
+    if (this.store.visitsOf(billId).length >= MOST_VISITS) return;
+    this.store.commit({ visit: { billId, at: this.clock.instant(), page, paymentId: null, url: null, ...more } });
+  }
+
+  /** December of the year after the next, by the sandbox's clock. */
+  private goodExpiry(): string {
+    return `12/${isoTime(this.clock.now() + 2 * 365 * 86_400_000).slice(2, 4)}`;
   }
 }
 
-function dueOf(bill: Bill, shop: Shop): string {
-  return formatMinor(amountDue(bill, shop.commissionPercent));
+function isFinal({ status }: Payment): boolean {
+  return status === 'SUCCESS' || status === 'FAIL';
+}
+
+function dueOf(bill: Bill, shop: Shop): Pick<BillToPay, 'due' | 'commission'> {
+  const due = amountDue(bill, shop.commissionPercent);
+  const commission = bill.payerPaysCommission
+    ? formatMinor(due - minorOf(bill.amount))
+    : splitPaid(bill.amount, false, shop.commissionPercent).commission;
+  return { due: formatMinor(due), commission };
 }
 
 /** A bill that is paid cannot be paid again here, nor while a payment is under way. */
@@ -123,13 +173,5 @@ function paidOr<T>(opened: Opened, otherwise: () => T): T | Page {
   const paid = opened.payments.find(({ status }) => status === 'SUCCESS');
   if (paid) return paidPage(opened, paid);
   const underWay = opened.payments.find(({ status }) => status === 'NEW' || status === 'PROCESS');
-  return underWay ? processingPage(underWay) : otherwise();
-}
-
-async function readForm(request: SandboxRequest): Promise<URLSearchParams> {
-  if (request.body === undefined || request.rawBody) {
-    return new URLSearchParams((await readBytes(request)).toString('utf8'));
-  }
-  const body = isFields(request.body) ? request.body : {};
-  return new URLSearchParams(Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]));
+  return underWay ? processingPage(opened, underWay) : otherwise();
 }

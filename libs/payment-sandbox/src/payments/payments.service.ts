@@ -58,6 +58,7 @@ export class PaymentsService {
     const card = behaviourOf(input.card);
     const amount = input.amount ?? formatMinor(amountPaid(amountDue(bill, shop.commissionPercent), card.pays));
     if (minorOf(amount) > LARGEST_MINOR) throw new SandboxError(400, `The amount ${amount} is above 99999999.99`);
+    const createdAt = this.clock.instant();
     const payment: Payment = {
       id: randomId(),
       billId: bill.id,
@@ -67,7 +68,8 @@ export class PaymentsService {
       commission: '0.00',
       currency: input.currency ?? bill.currency,
       fromCard: maskCard(input.card),
-      createdAt: this.clock.instant(),
+      createdAt,
+      history: [{ status: 'NEW', at: createdAt }],
       plan: this.plan(input.outcome ? stepsTo(input.outcome) : card.steps, input.takesTime ? this.processingMs : 0),
     };
     return this.carryOn(payment);
@@ -119,8 +121,10 @@ export class PaymentsService {
     const callbacks: Change[] = [];
     let current = payment;
     for (let [step, ...plan] = current.plan; isDue(step, now); [step, ...plan] = current.plan) {
-      current = { ...current, ...amountsAt(step.status, current.amount, bill, shop), status: step.status, plan };
-      if (step.status === 'SUCCESS' || step.status === 'FAIL') {
+      const { status } = step;
+      const history = [...current.history, { status, at: now }];
+      current = { ...current, ...amountsAt(status, current.amount, bill, shop), status, history, plan };
+      if (status === 'SUCCESS' || status === 'FAIL') {
         callbacks.push(...this.postbacks.prepare(shop, bill, current).map((callback) => ({ callback })));
       }
     }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bill, Callback, Change, Payment, Shop, ShopSettings } from '../model/entities.js';
+import type { Bill, Callback, Change, Payment, Shop, ShopSettings, Visit } from '../model/entities.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import { type FolderLock, lockFolder } from './folder-lock.js';
 import { FileJournal, type Journal, noJournal } from './journal.js';
@@ -23,6 +23,7 @@ export class SandboxStore {
   clockOffsetMs = 0;
   faults: FaultDocument = {};
 
+  private readonly visits = new Map<string, Visit[]>();
   private readonly paymentIds = new Map<string, Set<string>>();
   private readonly callbackIds = new Map<string, Set<string>>();
   private readonly listeners = new Set<() => void>();
@@ -76,6 +77,10 @@ export class SandboxStore {
     return pick(this.callbackIds.get(billId), this.callbacks);
   }
 
+  visitsOf(billId: string): readonly Visit[] {
+    return this.visits.get(billId) ?? [];
+  }
+
   async close(): Promise<void> {
     this.listeners.clear();
     await this.journal.close();
@@ -90,7 +95,7 @@ export class SandboxStore {
     if ('shop' in change) this.shops.set(change.shop.id, change.shop);
     else if ('bill' in change) this.bills.set(change.bill.id, change.bill);
     else if ('payment' in change) {
-      const { payment } = change;
+      const payment = withHistory(change.payment);
       this.payments.set(payment.id, payment);
       add(this.paymentIds, payment.billId, payment.id);
       toggle(this.planned, payment.id, payment.plan.length > 0);
@@ -99,7 +104,9 @@ export class SandboxStore {
       this.callbacks.set(callback.id, callback);
       add(this.callbackIds, callback.billId, callback.id);
       toggle(this.pending, callback.id, callback.nextTryAt !== null);
-    } else if ('clockOffsetMs' in change) this.clockOffsetMs = change.clockOffsetMs;
+    } else if ('visit' in change)
+      this.visits.set(change.visit.billId, [...this.visitsOf(change.visit.billId), change.visit]);
+    else if ('clockOffsetMs' in change) this.clockOffsetMs = change.clockOffsetMs;
     else if ('faults' in change) this.faults = change.faults;
     else this.seeded.set(change.seeded.shopId, change.seeded.settings);
   }
@@ -113,8 +120,14 @@ export class SandboxStore {
       ...[...this.bills.values()].map((bill) => ({ bill })),
       ...[...this.payments.values()].map((payment) => ({ payment })),
       ...[...this.callbacks.values()].map((callback) => ({ callback })),
+      ...[...this.visits.values()].flat().map((visit) => ({ visit })),
     ];
   }
+}
+
+/** A journal may have been written before payments had one. */
+function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, 'history'>>): Payment {
+  return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }
 
 function pick<T>(ids: Set<string> | undefined, from: Map<string, T>): T[] {

@@ -1,0 +1,22 @@
+import { Controller, Get, Param, Req, Res, UseFilters } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { SandboxError } from './common/errors.js';
+import type { SandboxRequest } from './common/http.js';
+import { RefusalFilter } from './common/refusal.filter.js';
+import { ICON, STYLE } from './common/style.js';
+import { CONSOLE_SCRIPT } from './console/pages/script.js';
+import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './payer-pages/assets.js';
+
+const ASSETS = [STYLE, ICON, CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT, CONSOLE_SCRIPT];
+
+/** Style, scripts and pictures of the payer's pages and the console. */
+@Controller('sandbox/assets')
+@UseFilters(RefusalFilter)
+export class AssetsController {
+  @Get(':name')
+  send(@Param('name') name: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    const asset = ASSETS.find((each) => each.name === name);
+    if (!asset) throw new SandboxError(404, `There is no ${name}`);
+    asset.send(response, request.originalUrl ?? request.url);
+  }
+}

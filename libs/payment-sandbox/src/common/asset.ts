@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+
+/**
+ * A style, script or picture of the pages. Its address changes with its content, so that a browser may keep it for
+ * ever and never shows an old one.
+ */
+export class Asset {
+  readonly address: string;
+  private readonly version: string;
+
+  constructor(
+    readonly name: string,
+    private readonly type: string,
+    private readonly text: string,
+  ) {
+    this.version = createHash('sha256').update(text).digest('hex').slice(0, 8);
+    this.address = `/sandbox/assets/${name}?${this.version}`;
+  }
+
+  send(response: ServerResponse, url = ''): void {
+    response.writeHead(200, {
+      'content-type': `${this.type}; charset=utf-8`,
+      'cache-control': url.endsWith(`?${this.version}`) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(this.text);
+  }
+}

@@ -1,0 +1,10 @@
+import { type Html, html } from './html.js';
+
+/** An amount for people: `7 450.50 RUB`, its thousands parted by thin spaces. The digits are those of the exact text. */
+export function money(amount: string, currency: string): Html {
+  return html`<span class="money">${grouped(amount)} ${currency}</span>`;
+}
+
+export function grouped(amount: string): string {
+  return amount.replace(/\d(?=(\d{3})+(\.|$))/g, '$&\u202f');
+}

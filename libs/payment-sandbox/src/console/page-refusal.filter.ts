@@ -1,0 +1,20 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { SandboxError } from '../common/errors.js';
+import { html } from '../common/html.js';
+import { sendPage } from '../common/page.js';
+import { consolePage } from './pages/layout.js';
+
+/** Shows what the console refuses as a page. */
+@Catch(SandboxError)
+export class PageRefusalFilter implements ExceptionFilter<SandboxError> {
+  catch(refusal: SandboxError, host: ArgumentsHost): void {
+    const page = consolePage({
+      status: refusal.status,
+      title: 'Not possible',
+      message: { tone: 'bad', text: `${refusal.message}.` },
+      content: html`<p>Go back in the browser to correct it: what you have entered is still there.</p>`,
+    });
+    sendPage(host.switchToHttp().getResponse<ServerResponse>(), page);
+  }
+}

@@ -1,0 +1,155 @@
+import { Controller, Get, Param, Query, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { SandboxError } from '../common/errors.js';
+import { ownAddress, type SandboxRequest } from '../common/http.js';
+import { sendPage } from '../common/page.js';
+import { TEST_CARDS } from '../payments/test-cards.js';
+import { RequestLog } from '../storage/request-log.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { SandboxStore } from '../storage/store.js';
+import { BEHAVIOURS } from './behaviours.js';
+import { LedgersService } from './ledger/ledgers.service.js';
+import { LocalOnlyGuard } from './local-only.guard.js';
+import { PageRefusalFilter } from './page-refusal.filter.js';
+import { behavioursPage } from './pages/behaviours.page.js';
+import { billPage } from './pages/bill.page.js';
+import { billsPage } from './pages/bills.page.js';
+import { clockPage, type Upcoming } from './pages/clock.page.js';
+import { faultsPage } from './pages/faults.page.js';
+import { ledgerPage } from './pages/ledger.page.js';
+import { shopPage, shopsPage } from './pages/shops.page.js';
+
+const SHOWN_BILLS = 50;
+const SHOWN_UPCOMING = 50;
+
+/** The console: what the control interface tells, for people. */
+@Controller('sandbox')
+@UseGuards(LocalOnlyGuard)
+@UseFilters(PageRefusalFilter)
+export class ConsolePagesController {
+  constructor(
+    private readonly store: SandboxStore,
+    private readonly clock: SandboxClock,
+    private readonly log: RequestLog,
+    private readonly ledgers: LedgersService,
+  ) {}
+
+  /** The bills for a browser; for anything else what the sandbox does, documented or assumed. */
+  @Get()
+  async first(
+    @Query('q') q: unknown,
+    @Query('before') before: unknown,
+    @Req() request: SandboxRequest,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    if (!request.headers.accept?.includes('text/html')) {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ behaviours: BEHAVIOURS, testCards: TEST_CARDS }));
+      return;
+    }
+    const search = typeof q === 'string' ? q.trim().slice(0, 200) : '';
+    const all = [...this.store.bills.values()].reverse();
+    const start = typeof before === 'string' ? all.findIndex(({ id }) => id === before) + 1 : 0;
+    const fitting = all
+      .slice(start)
+      .filter((bill) => [bill.id, bill.orderId, bill.name, bill.description].some((text) => text.includes(search)));
+    const shown = fitting.slice(0, SHOWN_BILLS);
+    const last = fitting.length > shown.length ? shown.at(-1) : undefined;
+    const page = billsPage({
+      rows: shown.map((bill) => ({
+        bill,
+        shop: this.store.shops.get(bill.shopId),
+        payments: this.store.paymentsOf(bill.id),
+        callbacks: this.store.callbacksOf(bill.id),
+      })),
+      search,
+      older: last
+        ? `/sandbox?${new URLSearchParams({ ...(search && { q: search }), before: last.id }).toString()}`
+        : null,
+      comparisons: await this.ledgers.compare(),
+      faults: this.store.faults,
+      now: this.clock.instant(),
+      address: ownAddress(request),
+      shopId: [...this.store.shops.keys()][0] ?? 'SHOP',
+    });
+    sendPage(response, page, request);
+  }
+
+  @Get('console/bills/:id')
+  bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    const bill = this.store.bills.get(id);
+    if (!bill) throw new SandboxError(404, `There is no bill ${id}`);
+    const page = billPage({
+      bill,
+      shop: this.store.shops.get(bill.shopId),
+      payments: this.store.paymentsOf(id),
+      callbacks: this.store.callbacksOf(id),
+      visits: this.store.visitsOf(id),
+      requests: this.log.requests.filter(({ billId }) => billId === id),
+    });
+    sendPage(response, page, request);
+  }
+
+  @Get('console/ledger')
+  async ledger(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
+    sendPage(response, ledgerPage(await this.ledgers.compare()), request);
+  }
+
+  @Get('console/faults')
+  faults(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    sendPage(response, faultsPage(this.store.faults), request);
+  }
+
+  @Get('console/clock')
+  clockPage(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    const upcoming = this.upcoming();
+    const shown = upcoming.slice(0, SHOWN_UPCOMING);
+    sendPage(
+      response,
+      clockPage(this.clock.instant(), this.store.clockOffsetMs, shown, upcoming.length - shown.length),
+      request,
+    );
+  }
+
+  @Get('console/shops')
+  shops(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    sendPage(response, shopsPage([...this.store.shops.values()]), request);
+  }
+
+  @Get('console/shops/:id')
+  shop(
+    @Param('id') id: string,
+    @Query('saved') saved: unknown,
+    @Req() request: SandboxRequest,
+    @Res() response: ServerResponse,
+  ): void {
+    const shop = this.store.shops.get(id);
+    if (!shop) throw new SandboxError(404, `There is no shop ${id}`);
+    sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined), request);
+  }
+
+  @Get('console/behaviours')
+  behaviours(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    sendPage(response, behavioursPage(), request);
+  }
+
+  /** What happens by itself, soonest first. */
+  private upcoming(): Upcoming[] {
+    const statuses = [...this.store.planned].flatMap((id) => {
+      const payment = this.store.payments.get(id);
+      const next = payment?.plan[0];
+      return payment && next
+        ? [{ at: next.at, billId: payment.billId, what: `Payment ${id} becomes ${next.status}` }]
+        : [];
+    });
+    const tries = [...this.store.pending].flatMap((id) => {
+      const callback = this.store.callbacks.get(id);
+      const which =
+        callback && (callback.tries.length === 0 ? 'is sent' : `is sent again (try ${callback.tries.length + 1})`);
+      return callback?.nextTryAt && which
+        ? [{ at: callback.nextTryAt, billId: callback.billId, what: `Postback ${id} ${which}` }]
+        : [];
+    });
+    return [...statuses, ...tries].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  }
+}

@@ -1,0 +1,68 @@
+import { html } from '../../common/html.js';
+import type { Page } from '../../common/page.js';
+import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
+import { BEHAVIOURS } from '../behaviours.js';
+import { consolePage, tag } from './layout.js';
+
+/** What the sandbox does, and what each of it rests on. */
+export function behavioursPage(): Page {
+  return consolePage({
+    title: 'Behaviours',
+    place: 'behaviours',
+    lead: 'What the sandbox does, and whether the interface specification says so (documented) or is silent, and this is our choice (assumed).',
+    content: html`<section class="card" aria-labelledby="behaviours">
+        <h2 id="behaviours">By section of the specification</h2>
+        <div class="scroll" role="region" aria-labelledby="behaviours" tabindex="0">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Section</th>
+                <th scope="col">Basis</th>
+                <th scope="col">Behaviour</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${BEHAVIOURS.map(
+                ({ section, basis, does }) =>
+                  html`<tr>
+                    <td>${section}</td>
+                    <td>${tag(basis, basis === 'documented' ? 'good' : 'warn')}</td>
+                    <td>${does}</td>
+                  </tr> `,
+              )}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <section class="card" aria-labelledby="cards">
+        <h2 id="cards">Test cards</h2>
+        <div class="scroll" role="region" aria-labelledby="cards" tabindex="0">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Card</th>
+                <th scope="col">The payment</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${TEST_CARDS.map(
+                ({ number, does }) =>
+                  html`<tr>
+                    <td><code>${spacedCard(number)}</code></td>
+                    <td>${does}</td>
+                  </tr> `,
+              )}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <section class="card" aria-labelledby="json">
+        <h2 id="json">The control interface</h2>
+        <p>
+          Everything here can be done by a program too, as JSON: <a href="/sandbox/shops">shops</a>,
+          <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>,
+          <a href="/sandbox/ledger">ledger</a>.
+        </p>
+      </section>`,
+  });
+}

@@ -1,0 +1,101 @@
+import { type Html, html } from '../../common/html.js';
+import { money } from '../../common/money.js';
+import type { Page } from '../../common/page.js';
+import type { Bill, Callback, Instant, Payment, Shop } from '../../model/entities.js';
+import type { FaultDocument } from '../../model/fault-document.js';
+import type { LedgerComparison } from '../ledger/ledgers.service.js';
+import { billState, callbacksTag } from './bill-state.js';
+import { consolePage, tag, time } from './layout.js';
+import { comparisonTag } from './ledger.page.js';
+
+export interface BillRow {
+  bill: Bill;
+  shop: Shop | undefined;
+  payments: readonly Payment[];
+  callbacks: readonly Callback[];
+}
+
+export interface BillsView {
+  rows: readonly BillRow[];
+  /** What was searched for; empty for nothing. */
+  search: string;
+  /** The address of the older ones; null where there are none. */
+  older: string | null;
+  comparisons: readonly LedgerComparison[];
+  faults: FaultDocument;
+  now: Instant;
+  /** The address of the sandbox, as the reader knows it. */
+  address: string;
+  shopId: string;
+}
+
+/** What is going on: the newest bills, and whether all is well. */
+export function billsPage(view: BillsView): Page {
+  const { rows, search, older, comparisons, faults, now } = view;
+  const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
+  const table = html`<div class="scroll" role="region" aria-label="Bills" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Order</th>
+          <th scope="col">Amount</th>
+          <th scope="col">Shop</th>
+          <th scope="col">State</th>
+          <th scope="col">Postbacks</th>
+          <th scope="col">Created</th>
+        </tr>
+      </thead>
+      <tbody id="rows">
+        ${rows.map(billRow)}
+      </tbody>
+    </table>
+  </div>`;
+  return consolePage({
+    title: 'Bills',
+    place: 'bills',
+    lead: 'What the shops have billed, newest first. The page follows by itself.',
+    content: html`<div class="facts-row">
+        <a href="/sandbox/console/ledger"><span>Shop’s records</span>${comparisonTag(comparisons)}</a>
+        <a href="/sandbox/console/faults"
+          ><span>Faults</span>${inForce === 0 ? tag('none') : tag(`${inForce} in force`, 'warn')}</a
+        >
+        <a href="/sandbox/console/clock"><span>Clock</span>${time(now)}</a>
+      </div>
+      <section class="card">
+        <form class="row" role="search" action="/sandbox">
+          <label>Order, bill or description<input type="search" name="q" value="${search}" /></label>
+          <button class="quiet">Find</button>
+        </form>
+        ${rows.length > 0 ? table : search === '' ? howToBegin(view) : html`<p>No bill fits “${search}”.</p>`}
+        ${older !== null && html`<p><a href="${older}">Older bills</a></p>`}
+      </section>`,
+  });
+}
+
+function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
+  return html`<tr id="bill-${bill.id}">
+    <td>
+      <a href="/sandbox/console/bills/${bill.id}">${bill.orderId || bill.id}</a><br /><span class="note"
+        >${bill.name || bill.description}</span
+      >
+    </td>
+    <td>${money(bill.amount, bill.currency)}</td>
+    <td>${shop?.name ?? bill.shopId}</td>
+    <td>${tag(...billState(payments))}</td>
+    <td>${callbacksTag(callbacks)}</td>
+    <td class="note">${time(bill.createdAt)}</td>
+  </tr> `;
+}
+
+function howToBegin({ address, shopId }: BillsView): Html {
+  return html`<div>
+    <p>
+      No bill yet. Buy something in your shop, or make a bill as your shop would, with the token that
+      <a href="/sandbox/console/shops">the shop’s settings</a> show:
+    </p>
+    <pre tabindex="0">
+curl ${address}/api/v1/bill/create \\
+  -H 'Authorization: Bearer TOKEN' \\
+  -F amount=100.05 -F order_id=order-1 -F shop_id=${shopId} -F currency_in=RUB</pre>
+  </div>`;
+}

@@ -1,0 +1,86 @@
+import { type Html, html } from '../../common/html.js';
+import type { Page } from '../../common/page.js';
+import type { Instant } from '../../model/entities.js';
+import { CONSOLE_SCRIPT } from './script.js';
+
+export type Tone = 'good' | 'warn' | 'bad' | '';
+
+export const PLACES = {
+  bills: ['/sandbox', 'Bills'],
+  ledger: ['/sandbox/console/ledger', 'Invariants'],
+  faults: ['/sandbox/console/faults', 'Faults'],
+  clock: ['/sandbox/console/clock', 'Clock'],
+  shops: ['/sandbox/console/shops', 'Shops'],
+  behaviours: ['/sandbox/console/behaviours', 'Behaviours'],
+} as const;
+
+export interface ConsolePage {
+  status?: number;
+  title: string;
+  /** The part of the console that it belongs to. */
+  place?: keyof typeof PLACES;
+  /** Under the title: what the page is for. */
+  lead?: string | Html;
+  /** What became of the last action. */
+  message?: { tone: Tone; text: string };
+  /** Beside the title. */
+  tag?: Html;
+  content: Html;
+}
+
+export function consolePage({ status = 200, title, place, lead, message, tag, content }: ConsolePage): Page {
+  return {
+    status,
+    title: `${title}: payment sandbox`,
+    script: CONSOLE_SCRIPT,
+    body: html`<body class="console">
+      <header>
+        <div class="bar">
+          <a class="brand" href="/sandbox">Payment sandbox</a>
+          <span class="note">No money moves here.</span>
+        </div>
+        <nav aria-label="Console">
+          ${Object.entries(PLACES).map(
+            ([key, [address, name]]) =>
+              html`<a href="${address}" ${key === place && html` aria-current="page"`}>${name}</a> `,
+          )}
+        </nav>
+      </header>
+      <main id="main">
+        <div class="title">
+          <h1>${title}</h1>
+          ${tag} ${lead !== undefined && html`<p>${lead}</p>`}
+        </div>
+        ${message && html`<p class="message ${message.tone}" role="status">${message.text}</p>`} ${content}
+      </main>
+    </body>`,
+  };
+}
+
+export function tag(text: string, tone: Tone = ''): Html {
+  return html`<span class="tag ${tone}">${text}</span>`;
+}
+
+/** `21 Nov 2026, 12:00:00 UTC`, readable for machines too. */
+export function time(instant: Instant): Html {
+  const [, year, month, day, clock] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(instant) ?? [];
+  const name = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[Number(month) - 1];
+  return html`<time datetime="${instant}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
+}
+
+/** A count with its noun: `1 bill`, `2 bills`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A form that one press of its button sends. */
+export function button(action: string, label: string, fields: Record<string, string> = {}): Html {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
+}
+
+export function option(value: string, label: string, chosen: string | undefined): Html {
+  return html`<option value="${value}" ${value === chosen && html` selected`}>${label}</option>`;
+}

@@ -1,0 +1,44 @@
+import { type Html, html } from '../../common/html.js';
+import type { Callback } from '../../model/entities.js';
+import { button } from './layout.js';
+
+/** Every field of 2.5 can be set, also one that the postback lacks. */
+const FIELDS = ['Status', 'InvId', 'OutSum', 'CurrencyIn', 'Commission', 'TrsId', 'custom', 'SignatureValue'];
+
+/** Before a field's name in the form. */
+export const FIELD_PREFIX = 'field.';
+
+/** To send a postback again, as it was or changed. */
+export function replayForms(callback: Callback): Html {
+  const action = `/sandbox/console/callbacks/${callback.id}/replay`;
+  const names = [...new Set([...FIELDS, ...Object.keys(callback.fields)])];
+  return html`${button(action, 'Replay')}
+    <details id="change-${callback.id}">
+      <summary>Change and replay</summary>
+      <form method="post" action="${action}">
+        <div class="fields">
+          ${names.map(
+            (name) =>
+              html`<label
+                >${name}<input name="${FIELD_PREFIX}${name}" value="${callback.fields[name] ?? ''}" autocomplete="off"
+              /></label>`,
+          )}
+        </div>
+        <p>
+          <label><input type="checkbox" name="resign" />Sign again, as only the service could</label>
+        </p>
+        <button>Send</button>
+      </form>
+    </details>`;
+}
+
+/** The fields of a posted form that differ from those of the postback. */
+export function changedFields(form: URLSearchParams, { fields }: Callback): Record<string, string> {
+  const set: Record<string, string> = {};
+  for (const [key, value] of form) {
+    const name = key.startsWith(FIELD_PREFIX) ? key.slice(FIELD_PREFIX.length) : '';
+    // A text field carries line breaks as CR LF.
+    if (name !== '' && value !== (fields[name] ?? '').replace(/\r?\n/g, '')) set[name] = value;
+  }
+  return set;
+}

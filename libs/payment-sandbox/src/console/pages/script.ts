@@ -1,0 +1,52 @@
+import { Asset } from '../../common/asset.js';
+
+/**
+ * Keeps a page of the console as it would be if it were loaded now: asks each second whether it has changed, and takes
+ * over only what has. What the reader has opened, typed or put the focus on stays.
+ */
+export const CONSOLE_SCRIPT = new Asset(
+  'console.js',
+  'text/javascript',
+  `
+const PAUSE_MS = 1000;
+let etag = '';
+
+async function look() {
+  if (!document.hidden) {
+    try {
+      const answer = await fetch(location.href, { headers: { accept: 'text/html', 'if-none-match': etag } });
+      if (answer.status === 200) {
+        etag = answer.headers.get('etag') ?? '';
+        const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('main');
+        if (fresh) sync(document.getElementById('main'), fresh);
+      }
+    } catch {
+      // The sandbox may be starting anew: the next look tells.
+    }
+  }
+  setTimeout(look, PAUSE_MS);
+}
+
+function sync(old, next) {
+  if (old.isEqualNode(next)) return;
+  if (old.nodeName !== next.nodeName || old.nodeType !== 1) return old.replaceWith(next);
+  for (const { name } of [...old.attributes]) if (name !== 'open' && !next.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of next.attributes) if (name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  let at = old.firstChild;
+  for (const child of [...next.childNodes]) {
+    const same = child.id ? [...old.children].find(({ id }) => id === child.id) : at && !at.id && at.nodeName === child.nodeName && at;
+    if (!same) old.insertBefore(child, at);
+    else if (same === at) at = at.nextSibling;
+    else old.insertBefore(same, at);
+    if (same) sync(same, child);
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+}
+
+setTimeout(look, PAUSE_MS);
+`.trimStart(),
+);

@@ -1,0 +1,148 @@
+import { postbackBody } from '../../callbacks/postback.js';
+import { type Html, html } from '../../common/html.js';
+import { money } from '../../common/money.js';
+import type { Bill, Callback, CallbackTry, Instant, Payment, PaymentStatus, Visit } from '../../model/entities.js';
+import type { ApiRequest } from '../../storage/request-log.js';
+import { callbackState } from './bill-state.js';
+import { replayForms } from './replay-forms.js';
+import { tag, time, type Tone } from './layout.js';
+
+export interface History {
+  bill: Bill;
+  payments: readonly Payment[];
+  callbacks: readonly Callback[];
+  visits: readonly Visit[];
+  /** What the shop asked the API about the bill, as far as it is remembered. */
+  requests: readonly ApiRequest[];
+}
+
+interface Entry {
+  at: Instant;
+  id: string;
+  tone: Tone;
+  content: Html;
+}
+
+const STATUS_TONES: Readonly<Record<PaymentStatus, Tone>> = { NEW: '', PROCESS: '', SUCCESS: 'good', FAIL: 'bad' };
+const VISITS: Readonly<Record<Visit['page'], string>> = {
+  link: 'Payment link opened',
+  form: 'Payment page opened',
+  redirect: 'Result shown, and the browser sent to the shop',
+};
+const KINDS: Readonly<Record<Callback['kind'], string>> = {
+  postback: 'Postback',
+  duplicate: 'Postback, a duplicate',
+  replay: 'Postback, replayed',
+  forged: 'Postback, forged',
+};
+
+/** Everything that happened to a bill, oldest first. */
+export function timeline(history: History): Html {
+  const entries = [
+    created(history.bill),
+    ...history.visits.map(visited),
+    ...history.payments.flatMap(statuses),
+    ...history.callbacks.map(called),
+    ...asked(history.requests),
+  ];
+  // What happened at one instant stays in this order: sorting is stable.
+  entries.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  return html`<ol class="timeline" id="timeline">
+    ${entries.map(({ at, id, tone, content }) => html`<li id="${id}" class="${tone}">${time(at)} ${content}</li> `)}
+  </ol>`;
+}
+
+function created(bill: Bill): Entry {
+  return {
+    at: bill.createdAt,
+    id: 'created',
+    tone: '',
+    content: html`Bill created over ${money(bill.amount, bill.currency)}`,
+  };
+}
+
+function visited({ at, page, url }: Visit, index: number): Entry {
+  return {
+    at,
+    id: `visit-${index}`,
+    tone: '',
+    content: html`${VISITS[page]}${url !== null && html` <code>POST ${url}</code>`}`,
+  };
+}
+
+function statuses(payment: Payment): Entry[] {
+  return payment.history.map(({ status, at }, index) => ({
+    at,
+    id: `payment-${payment.id}-${index}`,
+    tone: STATUS_TONES[status],
+    content: html`Payment ${index > 0 && html`${payment.history[index - 1]?.status ?? ''} → `}<strong>${status}</strong>
+      <span class="note"
+        >${index === 0 ? html`${money(payment.amount, payment.currency)}, card ${payment.fromCard}` : ''}
+        <code>${payment.id}</code></span
+      >`,
+  }));
+}
+
+function called(callback: Callback): Entry {
+  const [state, tone] = callbackState(callback);
+  const { Status: status = '(no Status)' } = callback.fields;
+  const next = callback.nextTryAt !== null && callback.tries.length > 0 && callback.nextTryAt;
+  return {
+    at: callback.createdAt,
+    id: `callback-${callback.id}`,
+    tone,
+    content: html`${KINDS[callback.kind]} <strong>${status}</strong> ${tag(state, tone)}
+      ${callback.held && html`<span class="note">held back until another has gone out</span>`}
+      ${callback.tries.length === 0 && requestOf(callback)} ${callback.tries.map((made) => attempt(callback, made))}
+      ${next && html`<p class="note">Next try: ${time(next)}</p>`} ${replayForms(callback)}`,
+  };
+}
+
+function attempt(callback: Callback, made: CallbackTry): Html {
+  const answer =
+    made.status === null ? html`No answer: ${made.error}` : html`${made.status} ${made.body.trim() || '(empty)'}`;
+  return html`<details id="try-${callback.id}-${made.at}">
+    <summary>
+      ${tag(made.status === null ? 'no answer' : String(made.status), made.status === 200 ? 'good' : 'bad')} in
+      ${made.durationMs} ms
+    </summary>
+    <pre tabindex="0">${requestText(callback, made)}</pre>
+    <pre tabindex="0">${answer}</pre>
+  </details>`;
+}
+
+function requestOf(callback: Callback): Html {
+  return html`<details id="fields-${callback.id}">
+    <summary>Fields</summary>
+    <pre tabindex="0">${JSON.stringify(callback.fields, null, 2)}</pre>
+  </details>`;
+}
+
+function requestText(callback: Callback, { url, format }: CallbackTry): string {
+  const { type, text } = postbackBody(callback.fields, format);
+  const body = format === 'form' ? text.replaceAll('&', '\n&') : JSON.stringify(callback.fields, null, 2);
+  return `POST ${url}\nContent-Type: ${type}\n\n${body}`;
+}
+
+/** What the shop asked, a run of like answers as one entry. A creation that went well says nothing new. */
+function asked(requests: readonly ApiRequest[]): Entry[] {
+  const entries: (Entry & { key: string; times: number; last: Instant })[] = [];
+  for (const { operation, at, status, faults } of requests) {
+    if (operation === 'create' && status === 200 && faults.length === 0) continue;
+    const key = `${operation} ${status ?? 'no answer'} ${faults.join(', ')}`;
+    const before = entries.at(-1);
+    if (before?.key === key) Object.assign(before, { times: before.times + 1, last: at });
+    else entries.push({ at, id: `asked-${entries.length}`, tone: '', key, times: 1, last: at, content: html`` });
+  }
+  return entries.map((entry) => {
+    const [operation = '', ...rest] = entry.key.split(' ');
+    const what = operation === 'create' ? 'The shop asked for the bill' : 'The shop asked for the payments';
+    const tone = entry.key.startsWith(`${operation} 200`) ? '' : 'warn';
+    return {
+      ...entry,
+      tone,
+      content: html`${what}${entry.times > 1 && html`, ${entry.times} times until ${time(entry.last)}`}:
+      ${rest.join(' ').trim()}`,
+    };
+  });
+}
