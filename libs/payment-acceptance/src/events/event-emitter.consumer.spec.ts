@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Injectable, type Type } from '@nestjs/common';
-import { EventEmitter2, OnEvent, type OnEventOptions } from '@nestjs/event-emitter';
+import { EventEmitter2, OnEvent } from '@nestjs/event-emitter';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import { EventEmitterConsumers } from './event-emitter.consumer.js';
 import { HandlerExplorer } from './handler.explorer.js';
 
+type OnEventOptions = NonNullable<Parameters<typeof OnEvent>[1]>;
 type Emitter = NonNullable<Parameters<typeof handlerModule>[0]['emitter']>;
 
 /** The host as far as the runtime takes it: listeners prepared before `@nestjs/event-emitter` reads them. */

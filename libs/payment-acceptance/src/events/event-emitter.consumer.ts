@@ -1,11 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import {
-  EVENT_LISTENER_METADATA,
-  EventEmitter2,
-  EventEmitterReadinessWatcher,
-  type OnEventMetadata,
-} from '@nestjs/event-emitter';
+import { EventEmitter2, EventEmitterReadinessWatcher, OnEvent, type OnEventMetadata } from '@nestjs/event-emitter';
 import { describeError } from '../common/errors.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
@@ -13,6 +8,9 @@ import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from './payment-events.js';
 
 type Listener = (...parameters: unknown[]) => unknown;
+
+/** Where `@OnEvent` keeps what it was given. The package exports the key from 12 on; the decorator names it since 3.0.1. */
+const LISTENERS = (OnEvent('*') as MethodDecorator & { readonly KEY: string }).KEY;
 
 /**
  * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` is no
@@ -35,7 +33,7 @@ export class EventEmitterConsumers {
     const emitter = this.find(EventEmitter2);
     if (!emitter) return;
     for (const { label, method } of this.explorer.methods()) {
-      const listeners: unknown = Reflect.getMetadata(EVENT_LISTENER_METADATA, method);
+      const listeners: unknown = Reflect.getMetadata(LISTENERS, method);
       for (const listener of Array.isArray(listeners) ? (listeners as OnEventMetadata[]) : []) {
         const exact = PAYMENT_EVENT_NAMES.some((name) => name === textOf(listener.event));
         if (exact || PAYMENT_EVENT_NAMES.some((name) => matches(emitter, listener.event, name))) {
@@ -51,9 +49,7 @@ export class EventEmitterConsumers {
     if (!emitter) return [];
     const marked = this.explorer
       .methods()
-      .flatMap(
-        ({ method }): unknown => Reflect.getMetadata(EVENT_LISTENER_METADATA, method) ?? [],
-      ) as OnEventMetadata[];
+      .flatMap(({ method }): unknown => Reflect.getMetadata(LISTENERS, method) ?? []) as OnEventMetadata[];
     return PAYMENT_EVENT_NAMES.filter(
       (name) => listenersOf(emitter, name).length > 0 || marked.some(({ event }) => matches(emitter, event, name)),
     ).map((event) => ({
