@@ -96,7 +96,7 @@ describe('the sample shop, two processes on one database', () => {
     expect([bought.status, bought.headers.get('location')]).toEqual([303, expect.stringContaining('/transfer/')]);
     const { id } = await shop.buy({ amount: '1.00' });
     await postJson(`${url}/api/orders`, { amount: '1.00', description: '<script>alert(1)</script>' });
-    for (const path of ['/', '/orders', `/orders/${id}`, '/style.css']) {
+    for (const path of ['/', '/orders', `/orders/${id}`, '/assets/style.css', '/assets/live.js']) {
       expect((await fetch(url + path)).status).toBe(200);
     }
     const list = await (await fetch(`${url}/orders`)).text();

@@ -6,7 +6,7 @@ import { databaseOptions, openDatabase } from './database/database.js';
 import { LedgerController } from './ledger.controller.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { paymentResultPage } from './pages/payment-result.page.js';
-import { StyleController } from './pages/style.controller.js';
+import { AssetsController } from './pages/assets.controller.js';
 import { paymentsConfig } from './payments.config.js';
 import { isProduction } from './production.js';
 
@@ -20,6 +20,6 @@ import { isProduction } from './production.js';
     }),
     OrdersModule,
   ],
-  controllers: [StyleController, ...(isProduction() ? [] : [LedgerController])],
+  controllers: [AssetsController, ...(isProduction() ? [] : [LedgerController])],
 })
 export class AppModule {}

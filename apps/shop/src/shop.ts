@@ -1,6 +1,7 @@
 import { ValidationPipe, type INestApplication } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import type { ServerResponse } from 'node:http';
 import { PageExceptionFilter } from './pages/page-exception.filter.js';
 
 /** The HTTP server that the shop runs on: `express` or `fastify`. It behaves alike on both. */
@@ -21,6 +22,30 @@ export async function shopAdapter(name: string): Promise<AbstractHttpAdapter> {
 export function configureShop(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
   if (adapter instanceof ExpressAdapter) adapter.disable('x-powered-by');
+  app.use(setPolicy);
   app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
   app.useGlobalFilters(new PageExceptionFilter(adapter));
+}
+
+/**
+ * Pages may load what comes from the shop itself, and run no script that stands within them. A form may lead anywhere:
+ * buying leads on to the service's payment page, and browsers hold that redirect to `form-action` too.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "form-action 'self' http: https:",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** For every answer; the module's own pages bring a policy of their own instead. */
+function setPolicy(_request: unknown, response: ServerResponse, next: () => void): void {
+  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'same-origin');
+  next();
 }

@@ -4,6 +4,7 @@ import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { OrdersPageController } from '../pages/orders.page.controller.js';
 import { OrderEvent } from './order-event.entity.js';
 import { OrderPayments } from './order-payments.js';
+import { OrderWatch } from './order-watch.js';
 import { Order } from './order.entity.js';
 import { OrdersApiController } from './orders.api.controller.js';
 import { OrdersService } from './orders.service.js';
@@ -11,6 +12,6 @@ import { OrdersService } from './orders.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Order, OrderEvent]), PaymentAcceptanceModule.forFeature('main', 'eu')],
   controllers: [OrdersApiController, OrdersPageController],
-  providers: [OrdersService, OrderPayments],
+  providers: [OrdersService, OrderPayments, OrderWatch],
 })
 export class OrdersModule {}

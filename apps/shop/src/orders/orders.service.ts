@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { InjectPaymentShop, parseAmount, PaymentShop, type PaymentBill } from 'nestjs-payment-acceptance';
 import { randomUUID } from 'node:crypto';
-import { Repository } from 'typeorm';
+import { In, Repository } from 'typeorm';
 import type { CreateOrderDto } from './create-order.dto.js';
 import { Order, type ShopName } from './order.entity.js';
 
@@ -43,6 +43,14 @@ export class OrdersService {
 
   find(id: string): Promise<Order | null> {
     return this.orders.findOne({ where: { id }, relations: { events: true }, order: { events: { id: 'ASC' } } });
+  }
+
+  findAll(ids: string[]): Promise<Order[]> {
+    return this.orders.find({
+      where: { id: In(ids) },
+      relations: { events: true },
+      order: { events: { id: 'ASC' } },
+    });
   }
 
   newest(): Promise<Order[]> {

@@ -1,9 +1,26 @@
-import { Body, Controller, Get, Header, NotFoundException, Param, ParseUUIDPipe, Post, Redirect } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  type MessageEvent,
+  NotFoundException,
+  Param,
+  ParseUUIDPipe,
+  Post,
+  Query,
+  Redirect,
+  Sse,
+} from '@nestjs/common';
 import { IsIn } from 'class-validator';
+import { map, type Observable } from 'rxjs';
+import { OrderWatch, versionOf } from '../orders/order-watch.js';
 import type { Order, ShopName } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
-import { html, layout, type Html } from './html.js';
-import { CURRENCY_SIGNS, PRODUCTS } from './products.js';
+import { orderPage, orderState } from './order.page.js';
+import { ordersPage } from './orders.page.js';
+import { productsPage } from './products.page.js';
+import { PRODUCTS } from './products.js';
 
 class BuyDto {
   @IsIn(PRODUCTS.map(({ id }) => id))
@@ -13,40 +30,18 @@ class BuyDto {
   shop!: ShopName;
 }
 
-const STATUS_TEXTS: Readonly<Record<Order['status'], string>> = {
-  pending: 'waiting for payment',
-  paid: 'paid',
-  not_paid: 'not paid',
-};
-const REFRESH_S = 3;
-
+/** What people see of the shop. */
 @Controller()
 export class OrdersPageController {
-  constructor(private readonly orders: OrdersService) {}
+  constructor(
+    private readonly orders: OrdersService,
+    private readonly orderWatch: OrderWatch,
+  ) {}
 
   @Get()
   @Header('Content-Type', 'text/html; charset=utf-8')
-  products(): string {
-    const buy = (product: string, shop: ShopName, price: string, sign: string | undefined): Html =>
-      html`<form method="post" action="/buy">
-        <input type="hidden" name="product" value="${product}" /><input type="hidden" name="shop" value="${shop}" />
-        <button>Buy for ${price} ${sign}</button>
-      </form>`;
-    const items = PRODUCTS.map(
-      ({ id, name, text, prices }) =>
-        html`<li>
-          <h2>${name}</h2>
-          <p>${text}</p>
-          ${buy(id, 'main', prices.main, CURRENCY_SIGNS.RUB)}${buy(id, 'eu', prices.eu, CURRENCY_SIGNS.EUR)}
-        </li>`,
-    );
-    return layout(
-      { title: 'Coffee shop' },
-      html`<h1>For your kitchen</h1>
-        <ul class="products">
-          ${items}
-        </ul>`,
-    );
+  products(@Query('shop') shop: unknown): string {
+    return productsPage(shop === 'eu' ? 'eu' : 'main');
   }
 
   @Post('buy')
@@ -61,69 +56,39 @@ export class OrdersPageController {
   @Get('orders')
   @Header('Content-Type', 'text/html; charset=utf-8')
   async list(): Promise<string> {
-    const rows = (await this.orders.newest()).map(
-      (order) =>
-        html`<tr>
-          <td><a href="/orders/${order.id}">${order.description}</a></td>
-          <td>${order.amount} ${CURRENCY_SIGNS[order.currency] ?? order.currency}</td>
-          <td class="status ${order.status}">${STATUS_TEXTS[order.status]}</td>
-        </tr>`,
-    );
-    const table = html`<table>
-      <thead>
-        <tr>
-          <th>Order</th>
-          <th>Price</th>
-          <th>State</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>`;
-    return layout(
-      { title: 'Orders' },
-      html`<h1>Orders</h1>
-        ${rows.length > 0 ? table : html`<p>None yet.</p>`}`,
-    );
+    return ordersPage(await this.orders.newest());
   }
 
+  /** Kept by no browser: going back to it, one sees the present state. */
   @Get('orders/:id')
   @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('Cache-Control', 'no-store')
   async show(@Param('id', ParseUUIDPipe) id: string): Promise<string> {
-    const order = await this.orders.find(id);
-    if (!order) throw new NotFoundException('There is no such order.');
-    const events = order.events.map(
-      ({ name, paymentId, at }) => html`<li>${at.toISOString()} ${name} <code>${paymentId}</code></li>`,
-    );
-    const pay = html`<form method="post" action="/orders/${order.id}/pay"><button>Pay now</button></form>`;
-    return layout(
-      { title: 'Order', refresh: order.status === 'pending' && REFRESH_S },
-      html`<h1>${order.description}</h1>
-        <div class="card">
-          <p>Order <code>${order.id}</code></p>
-          <p>
-            ${order.amount} ${CURRENCY_SIGNS[order.currency] ?? order.currency},
-            <span class="status ${order.status}">${STATUS_TEXTS[order.status]}</span>
-          </p>
-          ${order.note !== null && html`<p>${order.note}</p>`} ${order.status !== 'paid' && pay}
-        </div>
-        ${
-          events.length > 0 &&
-          html`<h2>Events</h2>
-            <ul>
-              ${events}
-            </ul>`
-        }`,
+    return orderPage(await this.order(id));
+  }
+
+  /** The order's state as it changes, for the page's script. */
+  @Sse('orders/:id/live')
+  async live(@Param('id', ParseUUIDPipe) id: string): Promise<Observable<MessageEvent>> {
+    await this.order(id);
+    return this.orderWatch.watch(id).pipe(
+      map((order) => ({
+        data: { version: versionOf(order), html: orderState(order).text, final: order.status === 'paid' },
+      })),
     );
   }
 
   @Post('orders/:id/pay')
   @Redirect()
   async pay(@Param('id', ParseUUIDPipe) id: string) {
-    const order = await this.orders.find(id);
-    if (!order) throw new NotFoundException('There is no such order.');
+    const order = await this.order(id);
     if (order.status === 'paid') return { url: `/orders/${id}`, statusCode: 303 };
     return { url: (await this.orders.bill(order)).linkPageUrl, statusCode: 303 };
+  }
+
+  private async order(id: string): Promise<Order> {
+    const order = await this.orders.find(id);
+    if (!order) throw new NotFoundException('There is no such order.');
+    return order;
   }
 }

@@ -7,7 +7,7 @@ import {
   type HttpServer,
 } from '@nestjs/common';
 import { BillError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
-import { html, layout } from './html.js';
+import { messagePage } from './layout.js';
 
 /** Answers errors as JSON under `/api` and as a page elsewhere. Our own failures say nothing of their inside. */
 @Catch()
@@ -26,12 +26,7 @@ export class PageExceptionFilter implements ExceptionFilter {
       this.adapter.reply(response, body, status);
       return;
     }
-    const page = layout(
-      { title: 'Not possible' },
-      html`<h1>Not possible</h1>
-        <p>${[body.message].flat().join(' ')}</p>
-        <p><a href="/">To the shop</a></p>`,
-    );
+    const page = messagePage('Not possible', [body.message].flat().join(' '));
     this.adapter.setHeader(response, 'Content-Type', 'text/html; charset=utf-8');
     this.adapter.reply(response, page, status);
   }

@@ -1,23 +1,52 @@
 import type { PaymentResult } from 'nestjs-payment-acceptance';
-import { html, layout } from './html.js';
+import { html } from './html.js';
+import { layout, money } from './layout.js';
+import type { Tone } from './order.page.js';
 
-const TEXTS: Readonly<Record<PaymentResult['result'], readonly [title: string, text: string]>> = {
-  paid: ['Payment received', 'Thank you: your order is paid.'],
-  failed: ['Payment failed', 'Nothing was taken. You can pay again from your order.'],
-  pending: ['Payment is being checked', 'This takes a moment. The page updates by itself.'],
+interface Text {
+  readonly title: string;
+  readonly text: string;
+  readonly tone: Tone;
+  /** Drawn within a circle. */
+  readonly sign: string;
+}
+
+const TEXTS: Readonly<Record<PaymentResult['result'], Text>> = {
+  paid: {
+    title: 'Payment received',
+    text: 'Thank you: your order is paid.',
+    tone: 'good',
+    sign: 'M16 29l8 8 16-17',
+  },
+  failed: {
+    title: 'Payment failed',
+    text: 'Nothing was taken. You can pay again from your order, with another card.',
+    tone: 'bad',
+    sign: 'M19 19l18 18M37 19L19 37',
+  },
+  pending: {
+    title: 'Payment is being checked',
+    text: 'This takes a moment. The page updates by itself.',
+    tone: 'warn',
+    sign: 'M28 15v14l9 6',
+  },
 };
 
 /** Where the payer arrives after paying: the payment's result and the order's number. */
 export function paymentResultPage({ result, orderId, amount, currency }: PaymentResult): string {
-  const [title, text] = TEXTS[result];
+  const { title, text, tone, sign } = TEXTS[result];
   return layout(
     { title },
-    html`<h1 class="${result}">${title}</h1>
+    html`<section class="card result">
+      <svg class="${tone}" viewBox="0 0 56 56" aria-hidden="true">
+        <circle cx="28" cy="28" r="25" />
+        <path d="${sign}" />
+      </svg>
+      <h1>${title}</h1>
+      <p class="sum">${money(amount, currency)}</p>
       <p>${text}</p>
-      <div class="card">
-        <p>Order <code>${orderId}</code></p>
-        <p>${amount} ${currency}</p>
-        <p><a href="/orders/${orderId}">To your order</a></p>
-      </div>`,
+      <p><a class="button" href="/orders/${orderId}">To your order</a></p>
+      <p class="note">Order <code>${orderId}</code></p>
+    </section>`,
   );
 }

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+
+/** A style, script or picture. Its address changes with its content, so a browser may keep it for ever. */
+export class Asset {
+  readonly address: string;
+
+  constructor(
+    readonly name: string,
+    readonly type: string,
+    readonly text: string,
+  ) {
+    this.address = `/assets/${name}?${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
+  }
+}

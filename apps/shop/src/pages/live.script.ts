@@ -1,0 +1,31 @@
+import { Asset } from './asset.js';
+
+/** Shows the order's new state as soon as the server tells of it. Without it the page loads itself anew. */
+export const LIVE_SCRIPT = new Asset(
+  'live.js',
+  'text/javascript',
+  `
+const region = document.getElementById('live');
+let source;
+
+function open() {
+  source = new EventSource(region.dataset.from);
+  source.onmessage = ({ data }) => {
+    const { version, html, final } = JSON.parse(data);
+    if (version !== region.dataset.version) {
+      region.innerHTML = html;
+      region.dataset.version = version;
+    }
+    if (final) source.close();
+  };
+  // A stream that ends is opened again by the browser; one that was refused (too many look) is not.
+  source.onerror = () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(open, 5000);
+  };
+}
+
+open();
+addEventListener('pagehide', () => source.close());
+addEventListener('pageshow', ({ persisted }) => persisted && open());
+`.trimStart(),
+);

@@ -1,0 +1,82 @@
+import type { OrderEvent } from '../orders/order-event.entity.js';
+import { versionOf } from '../orders/order-watch.js';
+import type { Order } from '../orders/order.entity.js';
+import { html, type Html } from './html.js';
+import { layout, money, time } from './layout.js';
+import { LIVE_SCRIPT } from './live.script.js';
+
+export type Tone = 'good' | 'warn' | 'bad';
+
+/** The state of an order in words, and what it means for whoever bought it. */
+export const STATES: Readonly<Record<Order['status'], readonly [name: string, tone: Tone, text: string]>> = {
+  pending: ['Waiting for payment', 'warn', 'As soon as the payment arrives, it shows here.'],
+  paid: ['Paid', 'good', 'Thank you. We pack it today.'],
+  not_paid: ['Not paid', 'bad', 'The payment failed, and nothing was taken. You can pay again with another card.'],
+};
+
+const EVENTS: Readonly<Record<string, readonly [name: string, tone: Tone]>> = {
+  'payment.succeeded': ['Payment received', 'good'],
+  'payment.failed': ['Payment failed', 'bad'],
+};
+
+const REFRESH_S = 3;
+
+export function orderPage(order: Order): string {
+  return layout(
+    {
+      title: `${STATES[order.status][0]}: ${order.description}`,
+      place: 'orders',
+      script: LIVE_SCRIPT,
+      refresh: order.status === 'pending' && REFRESH_S,
+    },
+    html`<div>
+        <p class="note"><a href="/orders">All orders</a></p>
+        <h1>${order.description}</h1>
+      </div>
+      <div class="order">
+        <section
+          class="card"
+          id="live"
+          aria-label="State of the order"
+          aria-live="polite"
+          data-from="/orders/${order.id}/live"
+          data-version="${versionOf(order)}"
+        >
+          ${orderState(order)}
+        </section>
+        <section class="card" aria-labelledby="details">
+          <h2 id="details">Your order</h2>
+          <dl class="facts">
+            <dt>Price</dt>
+            <dd>${money(order.amount, order.currency)}</dd>
+            <dt>Ordered</dt>
+            <dd>${time(order.createdAt)}</dd>
+            <dt>Order</dt>
+            <dd><code>${order.id}</code></dd>
+          </dl>
+        </section>
+      </div>`,
+  );
+}
+
+/** What changes while somebody looks at the page. */
+export function orderState(order: Order): Html {
+  const [name, tone, text] = STATES[order.status];
+  const pay = html`<form method="post" action="/orders/${order.id}/pay">
+    <button>${order.status === 'not_paid' ? 'Pay again' : 'Pay now'}</button>
+  </form>`;
+  return html`<p class="state"><span class="tag ${tone}">${name}</span> ${money(order.amount, order.currency)}</p>
+    <p>${text}</p>
+    ${order.note !== null && html`<p class="bad">${order.note}</p>`} ${order.status !== 'paid' && pay}
+    <ol class="steps">
+      <li>Ordered<span class="note">${time(order.createdAt)}</span></li>
+      ${order.events.map(step)} ${order.status === 'pending' && html`<li class="warn">Waiting for the payment</li>`}
+    </ol>`;
+}
+
+function step({ name, at, paymentId }: OrderEvent): Html {
+  const [text, tone] = EVENTS[name] ?? [name, 'warn'];
+  return html`<li class="${tone}">
+    ${text}<span class="note">${time(at)}, <code>${name}</code> <code>${paymentId}</code></span>
+  </li>`;
+}
