@@ -14,6 +14,7 @@ export const PAYMENT_EVENT_NAMES: readonly PaymentEventName[] = [
 
 /** What every event says. Plain data: it is stored as JSON and arrives the same through every consumer. */
 export abstract class PaymentEvent {
+  /** Which event it is. */
   abstract readonly name: PaymentEventName;
   /** Follows from the fact itself: the same payment reaching the same state always has the same id. */
   readonly id!: string;
@@ -45,7 +46,9 @@ export abstract class PaymentEvent {
 export abstract class PaymentOutcomeEvent extends PaymentEvent {
   /** The service's payment id. */
   readonly paymentId!: string;
+  /** What the service says was paid; `null` where it says nothing usable. */
   readonly amount!: DecimalAmount | null;
+  /** What it says the shop gets of it. Never decides anything. */
   readonly amountReceived!: DecimalAmount | null;
   /** Where the service states one. */
   readonly commission?: DecimalAmount;
@@ -56,6 +59,7 @@ export abstract class PaymentOutcomeEvent extends PaymentEvent {
 /** A payment that fits its bill has reached SUCCESS. Once for each payment. */
 export class PaymentSucceededEvent extends PaymentOutcomeEvent {
   readonly name = 'payment.succeeded';
+  /** What was paid. */
   declare readonly amount: DecimalAmount;
   /** False for every payment of the order after the first: the payer has paid twice, and a review is open. */
   readonly firstForOrder!: boolean;
@@ -75,9 +79,11 @@ export class PaymentFailedEvent extends PaymentOutcomeEvent {
 /** Something does not match, and a review is open for a person to decide. */
 export class PaymentReviewEvent extends PaymentEvent {
   readonly name = 'payment.review';
+  /** For `PaymentReviews.accept` and `dismiss`. */
   readonly reviewId!: string;
+  /** What does not match. */
   readonly reason!: ReviewReason;
-  /** `null` where the review is about the bill as a whole. */
+  /** The payment and what the service says of it; `null` where the review is about the bill as a whole. */
   readonly paymentId!: string | null;
   readonly amount!: DecimalAmount | null;
   readonly amountReceived!: DecimalAmount | null;
