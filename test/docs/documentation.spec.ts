@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import fs from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { anchors, codeBlocks, documents, fileLinks } from '../../scripts/lib/markdown.mjs';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const read = (document: string): string => fs.readFileSync(path.join(root, document), 'utf8');
+
+describe.each(documents())('%s', (document) => {
+  test('links to files and headings that exist', () => {
+    const broken = fileLinks(read(document)).filter(({ target, anchor }) => {
+      const file = target === '' ? path.join(root, document) : path.resolve(root, path.dirname(document), target);
+      if (!fs.existsSync(file)) return true;
+      return anchor !== undefined && !anchors(fs.readFileSync(file, 'utf8')).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('has JSON in its JSON blocks', () => {
+    for (const { language, line, text } of codeBlocks(read(document))) {
+      if (language === 'json') expect({ line, parsed: JSON.parse(text) as unknown }).toBeDefined();
+    }
+  });
+});
+
+test('every TypeScript block of the documentation compiles, as the reader would write it', () => {
+  const blocks = new Map<string, { where: string; text: string }>();
+  for (const document of documents()) {
+    const folder = path.join(import.meta.dirname, 'readers', document.replaceAll('/', '-').replace(/\.md$/, ''));
+    for (const { language, line, file, text } of codeBlocks(read(document))) {
+      const code = language === 'ts' ? text : language === 'json' ? eventAsCode(text) : undefined;
+      if (code === undefined) continue;
+      const name = path.join(folder, file ?? `block-at-line-${line}.ts`);
+      blocks.set(name, { where: `${document}:${line}`, text: `${code}\nexport {};\n` });
+    }
+  }
+  expect(blocks.size).toBeGreaterThan(5);
+  expect(compile(blocks)).toEqual([]);
+}, 120_000);
+
+/** A payload that the documentation shows is held against the event's type. */
+function eventAsCode(json: string): string | undefined {
+  const { name } = JSON.parse(json) as { name?: string };
+  if (!['payment.succeeded', 'payment.failed', 'payment.review', 'bill.expired'].includes(name ?? '')) return undefined;
+  return `export const event: import('nestjs-payment-acceptance').PaymentEventMap['${name}'] = ${json};`;
+}
+
+/** The compiler's complaints about files that are not on the disk, each with where it stands in the documentation. */
+function compile(blocks: ReadonlyMap<string, { where: string; text: string }>): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    path.join(root, 'tsconfig.json'),
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: () => undefined,
+    },
+  );
+  if (!config) throw new Error('tsconfig.json could not be read.');
+  // What readers leave unused is theirs: an example need not use all that it declares.
+  const options = { ...config.options, noUnusedLocals: false, noUnusedParameters: false, incremental: false };
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile, directoryExists } = host;
+  const folders = new Set([...blocks.keys()].flatMap(foldersAbove));
+  host.fileExists = (file) => blocks.has(file) || fileExists(file);
+  host.readFile = (file) => blocks.get(file)?.text ?? readFile(file);
+  host.directoryExists = (folder) => folders.has(folder) || (directoryExists?.(folder) ?? true);
+  host.getSourceFile = (file, version, ...rest) => {
+    const block = blocks.get(file);
+    return block ? ts.createSourceFile(file, block.text, version) : getSourceFile(file, version, ...rest);
+  };
+  const given = path.join(import.meta.dirname, 'given.d.ts');
+  const program = ts.createProgram([...blocks.keys(), given], options, host);
+  return [...blocks].flatMap(([file, { where }]) => {
+    const source = program.getSourceFile(file);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ messageText, start = 0 }) => {
+        const line = source ? source.getLineAndCharacterOfPosition(start).line : 0;
+        return `${where} +${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+      },
+    );
+  });
+}
+
+function foldersAbove(file: string): string[] {
+  const folder = path.dirname(file);
+  return folder === root || folder === path.dirname(folder) ? [folder] : [folder, ...foldersAbove(folder)];
+}

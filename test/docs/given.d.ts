@@ -1,0 +1,21 @@
+// What the documentation takes for given of the reader's application.
+
+/** The reader's order entity. */
+declare class Order {
+  id: string;
+  amount: string;
+  currency: string;
+  status: 'pending' | 'paid' | 'not_paid';
+}
+
+/** The reader's module of orders. */
+declare class OrdersModule {
+  configure(): void;
+}
+
+/** What lifts the reader's global guard off a route. */
+declare const Public: () => MethodDecorator & ClassDecorator;
+
+/** Where the reader's shop listens, and a bill that it has created. */
+declare const shopUrl: string;
+declare const billId: string;
