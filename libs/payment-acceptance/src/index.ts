@@ -6,6 +6,7 @@ export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
 export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export type * from './config/options.js';
+export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
 export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
@@ -41,6 +42,12 @@ export { PaymentReviews, type AcceptReviewOptions } from './operations/payment-r
 export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
+export {
+  PaymentHealthIndicator,
+  type PaymentDegradation,
+  type PaymentHealth,
+  type PaymentHealthThresholds,
+} from './operations/payment-health.indicator.js';
 export type * from './storage/ledger.store.js';
 export { migratePaymentAcceptance } from './storage/migrate.js';
 export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';

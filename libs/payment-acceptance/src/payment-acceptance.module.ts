@@ -3,6 +3,8 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { BillService } from './bills/bill.service.js';
 import { CallbackResponder } from './callbacks/callback.responder.js';
+import { CallbackWatch } from './callbacks/callback-watch.js';
+import { Forwarder } from './callbacks/forwarder.js';
 import { CallbackService } from './callbacks/callback.service.js';
 import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
@@ -16,8 +18,11 @@ import { getPaymentShopToken } from './config/tokens.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
+import { PaymentGauges } from './operations/payment-gauges.js';
+import { PaymentHealthIndicator } from './operations/payment-health.indicator.js';
 import { PaymentReviews } from './operations/payment-reviews.service.js';
 import { PaymentOperations } from './operations/payment-operations.service.js';
+import { Snapshots } from './operations/snapshot.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
@@ -30,6 +35,7 @@ import { DeliveryStore } from './storage/delivery.store.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
 import { LedgerStore } from './storage/ledger.store.js';
 import { OperatorStore } from './storage/operator.store.js';
+import { RefusalStore } from './storage/refusal.store.js';
 import { ResultStore } from './storage/result.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
 import { PaymentMetrics } from './telemetry/payment-metrics.js';
@@ -40,6 +46,7 @@ const PUBLIC = [
   PaymentAcceptanceService,
   PaymentOperations,
   PaymentReviews,
+  PaymentHealthIndicator,
   Confirmer,
   DeliveryWorker,
   PaymentClock,
@@ -77,14 +84,19 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     DestroyableTransaction,
     LedgerStore,
     OperatorStore,
+    RefusalStore,
     ResultStore,
     SettlementStore,
     BillService,
+    Forwarder,
+    CallbackWatch,
     CallbackService,
     CallbackResponder,
     SettlementService,
     HandlerExplorer,
     EventEmitterConsumers,
+    Snapshots,
+    PaymentGauges,
     PaymentAcceptanceRuntime,
   ],
   exports: [...PUBLIC, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],

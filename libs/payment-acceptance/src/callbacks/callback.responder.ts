@@ -11,6 +11,8 @@ import type { FieldError } from './parse-body.js';
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly url?: string;
+  /** There where the application was created with `rawBody: true`. */
+  readonly rawBody?: Buffer;
 }
 export type AnyResponse = object;
 
@@ -42,7 +44,12 @@ export class CallbackResponder {
     const shop = this.shopOf(shopName);
     if (!shop) return json(exchange, 404, { message: 'There is no such shop.' });
     if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
-    const answer = await this.callbacks.postback(shop, body);
+    const { rawBody, headers } = exchange.request;
+    const contentType = headers['content-type'];
+    const answer = await this.callbacks.postback(shop, body, {
+      ...(rawBody && { rawBody }),
+      ...(typeof contentType === 'string' && { contentType }),
+    });
     switch (answer.kind) {
       case 'stored':
         return send(exchange, 200, 'text/plain; charset=utf-8', this.options.callbacks.replyBody);

@@ -4,16 +4,23 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
 import { isUuid, PaymentRandom } from '../common/random.js';
+import { within } from '../common/time-limit.js';
+import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { PaymentResult } from '../config/result-page.types.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
 import { CallbackStore, type NewCallback } from '../storage/callback.store.js';
 import { ResultStore } from '../storage/result.store.js';
+import { CallbackWatch, type Seen } from './callback-watch.js';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { Forwarder, type Forwarded } from './forwarder.js';
 import { parseBody, type FieldError } from './parse-body.js';
 import { maskCards, redactFields } from './redact.js';
 import { issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
+
+/** How a postback came, as far as an older integration may want to know it. */
+export type Transmission = Pick<ForwardedPostback, 'rawBody' | 'contentType'>;
 
 /** What to answer a postback. */
 export type PostbackAnswer =
@@ -44,63 +51,105 @@ export class CallbackService {
     private readonly callbacks: CallbackStore,
     private readonly bills: BillStore,
     private readonly results: ResultStore,
+    private readonly forwarder: Forwarder,
+    private readonly watch: CallbackWatch,
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
   /** Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides. */
-  async postback(shop: Shop, body: unknown): Promise<PostbackAnswer> {
+  postback(shop: Shop, body: unknown, transmission: Transmission = {}): Promise<PostbackAnswer> {
+    return this.watch.run(shop.name, 'postback', (seen) => this.takePostback(shop, body, transmission, seen));
+  }
+
+  private async takePostback(
+    shop: Shop,
+    body: unknown,
+    transmission: Transmission,
+    seen: Seen,
+  ): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, body);
     if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
     const postback = parsed.value;
     const digest = checkSignature(shop, postback.OutSum, postback.InvId, postback.SignatureValue);
+    seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
       this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`);
       return { kind: 'refused' };
     }
-    return this.store({
-      id: this.random.uuid(),
-      kind: 'postback',
-      shop: shop.name,
-      billId: null,
-      serviceBillId: cleanId(postback.TrsId),
-      orderId: cleanId(postback.InvId),
-      keptOrderId: maskCards(cleanId(postback.InvId)),
-      status: maskCards(cleanId(postback.Status)),
-      digest,
-      ...told(postback),
-      fields: redactFields(body as object),
-    });
+    const named = { billId: cleanId(postback.TrsId), orderId: cleanId(postback.InvId) };
+    const raw = body as Readonly<Record<string, unknown>>;
+    const offered = await this.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission });
+    if (offered === 'failed') return { kind: 'not-stored' };
+    return this.store(
+      {
+        id: this.random.uuid(),
+        kind: 'postback',
+        shop: shop.name,
+        billId: null,
+        serviceBillId: named.billId,
+        orderId: named.orderId,
+        keptOrderId: maskCards(named.orderId),
+        status: maskCards(cleanId(postback.Status)),
+        digest,
+        ...told(postback),
+        fields: redactFields(raw),
+        forwarded: offered === 'accepted',
+      },
+      seen,
+    );
+  }
+
+  private async offer(postback: ForwardedPostback): Promise<Forwarded> {
+    try {
+      return await this.forwarder.offer(postback);
+    } catch (error) {
+      this.logger.error(`Whose a postback for shop "${postback.shop}" is could not be read. ${describeError(error)}`);
+      return 'failed';
+    }
   }
 
   /**
    * Takes the payer's redirect (section 4.3). It carries no bill id: with a valid digest the bill is the one whose
    * intent's random id came back in `custom`, else the latest of the order. Without a digest nothing is looked up.
    */
-  async redirect(shop: Shop, kind: 'redirect-success' | 'redirect-fail', body: unknown): Promise<RedirectAnswer> {
+  redirect(shop: Shop, kind: 'redirect-success' | 'redirect-fail', body: unknown): Promise<RedirectAnswer> {
+    return this.watch.run(shop.name, kind, (seen) => this.takeRedirect(shop, kind, body, seen));
+  }
+
+  private async takeRedirect(
+    shop: Shop,
+    kind: 'redirect-success' | 'redirect-fail',
+    body: unknown,
+    seen: Seen,
+  ): Promise<RedirectAnswer> {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
     const redirect = parsed.value;
     const digest = checkSignature(shop, redirect.OutSum, redirect.InvId, redirect.SignatureValue);
+    seen.digest = digest;
     if (digest === 'absent') return { kind: 'neutral', orderId: redirect.InvId };
     if (digest === 'mismatch') return { kind: 'refused' };
     try {
       const bill = await within(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
       if (!bill) return { kind: 'neutral', orderId: redirect.InvId };
-      const stored = await this.store({
-        id: this.random.uuid(),
-        kind,
-        shop: shop.name,
-        billId: bill.id,
-        serviceBillId: null,
-        orderId: bill.orderId,
-        keptOrderId: bill.orderId,
-        status: null,
-        digest,
-        ...told(redirect),
-        fields: redactFields(body as object),
-      });
+      const stored = await this.store(
+        {
+          id: this.random.uuid(),
+          kind,
+          shop: shop.name,
+          billId: bill.id,
+          serviceBillId: null,
+          orderId: bill.orderId,
+          keptOrderId: bill.orderId,
+          status: null,
+          digest,
+          ...told(redirect),
+          fields: redactFields(body as object),
+        },
+        seen,
+      );
       if (stored.kind !== 'stored') return stored;
       const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
       return { kind: 'result', ticket: issueTicket(shop, bill.id, expiresAt) };
@@ -138,7 +187,7 @@ export class CallbackService {
     }
   }
 
-  private async store(callback: NewCallback): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
+  private async store(callback: NewCallback, seen: Seen): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
     try {
       const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
       const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
@@ -147,6 +196,8 @@ export class CallbackService {
         return { kind: 'not-stored' };
       }
       if (recorded === 'matched') this.onHint?.();
+      seen.id = callback.id;
+      seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
       return { kind: 'stored' };
     } catch (error) {
       this.logger.error(`A callback for shop "${callback.shop}" could not be stored. ${describeError(error)}`);
@@ -165,15 +216,6 @@ export class CallbackService {
 
 /** How often the result page looks again while it waits. */
 const RESULT_POLL_MS = 100;
-
-/** A pool with no connection to give keeps one waiting for ever; the sender shall rather come again. */
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`The database did not answer within ${limitMs} ms.`)), limitMs);
-  });
-  return Promise.race([work, limit]).finally(() => clearTimeout(timer));
-}
 
 /** What a callback claims, to be held against our bill. */
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {

@@ -16,6 +16,7 @@ import {
   type CreatedBill,
 } from './answers.js';
 import { retryAfterMs, retrying } from './retrying.js';
+import { ServiceContacts } from './service-contacts.js';
 import {
   AnswerNotUnderstoodError,
   BillNotFoundError,
@@ -56,6 +57,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The service's HTTP API (section 4). Knows nothing of storage or of Nest's server. */
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
+  /** What became of the requests of this process. */
+  readonly contacts = new ServiceContacts();
   private readonly transport: Transport;
 
   constructor(
@@ -164,8 +167,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     } catch (failure) {
       if (!(failure instanceof TransportFailure)) throw failure;
       if (failure.aborted) throw new RequestAbortedError(details, failure.left);
+      this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
       throw new ServiceNetworkError(details, failure.reason, failure.left);
     }
+    this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
     if (answer.status >= 200 && answer.status < 300) return answer;
     throw this.errorOf(answer, {
       ...details,
@@ -205,12 +210,17 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     if (status === 403 && says('merchant_not_found')) return new MerchantNotFoundError(details);
     if (status === 403 && says('merchant_banned')) return new MerchantBannedError(details);
     if (status === 403 && says('bill_not_found')) return new BillNotFoundError(details);
-    if (status >= 500 || status === 408 || status === 425 || status === 429) {
+    if (isUnavailable(status)) {
       return new ServiceUnavailableError(details, retryAfterMs(answer.retryAfter, this.clock.now()));
     }
     if (status >= 400 && parseAnswer(answer.text)?.bill_id === undefined) return new RequestRefusedError(details);
     return new AnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
   }
+}
+
+/** The service could not answer now (assumed). */
+function isUnavailable(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
 function isRefusal(fields: Fields): boolean {

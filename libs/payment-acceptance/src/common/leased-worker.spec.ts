@@ -163,6 +163,24 @@ describe('by itself', () => {
     expect(logged.mock.calls.flat().join('\n')).toMatch(/the database is away[^]*a broke/);
   });
 
+  test('says whether it runs, hangs in a claim, or has been stopped', async () => {
+    let answer = (): void => undefined;
+    const claim = () => new Promise<string[]>((resolve) => (answer = () => resolve([])));
+    const work = { claim, process: () => Promise.resolve() };
+    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new Logger());
+    expect(worker.state(60_000)).toBe('not-started');
+    worker.start();
+    expect(worker.state(60_000)).toBe('running');
+    for (const deadline = Date.now() + 10_000; worker.state(0) !== 'stalled' && Date.now() < deadline;) await turn();
+    expect([worker.state(0), worker.state(60_000)]).toEqual(['stalled', 'running']);
+    answer();
+    await turn();
+    const stopped = worker.stop();
+    answer();
+    await stopped;
+    expect(worker.state(0)).toBe('stopped');
+  });
+
   test('after stop() nothing is claimed, and a later start() does nothing', async () => {
     const { work, worker } = setUp(1, 1);
     await worker.stop();

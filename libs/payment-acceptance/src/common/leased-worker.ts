@@ -10,6 +10,9 @@ export interface LeasedWork<T> {
   process(item: T, stopping: AbortSignal): Promise<void>;
 }
 
+/** Whether a worker runs by itself; one that is driven by hand was never started. */
+export type WorkerState = 'running' | 'stalled' | 'stopped' | 'not-started';
+
 export interface LeasedWorkerOptions {
   /** How many items run at once; never more are claimed, so that no lease runs while its item waits. */
   concurrency: number;
@@ -22,6 +25,7 @@ export class LeasedWorker<T> {
   private readonly inFlight = new Set<Promise<unknown>>();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
+  private lastLookAt = 0;
   private signalled = false;
   private signal: (() => void) | undefined;
 
@@ -40,7 +44,15 @@ export class LeasedWorker<T> {
   }
 
   start(): void {
+    this.lastLookAt = performance.now();
     this.loop ??= this.run();
+  }
+
+  /** `stalled` where a loop that should look every `pollMs` has not come round for `silenceMs`, as when a query hangs. */
+  state(silenceMs: number): WorkerState {
+    if (!this.loop) return 'not-started';
+    if (this.stopping.signal.aborted) return 'stopped';
+    return performance.now() - this.lastLookAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
   }
 
   /** Looks for work now instead of at the next poll. */
@@ -68,6 +80,7 @@ export class LeasedWorker<T> {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.signalled = false;
+      this.lastLookAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
       const claimed = free > 0 ? await this.claim(free) : 0;
       if (claimed === free && free > 0) continue;

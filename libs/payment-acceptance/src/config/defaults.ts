@@ -46,6 +46,8 @@ export const DEFAULTS: Pick<
     maxUnmatched: 10_000,
     requirePostbackDigest: false,
     resultWaitMs: 3 * SECOND,
+    forwardUnknown: undefined,
+    forwardTimeoutMs: 10 * SECOND,
     storeTimeoutMs: 10 * SECOND,
     resultTicketMs: HOUR,
   },

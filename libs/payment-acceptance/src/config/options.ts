@@ -1,5 +1,6 @@
 import type { ModuleMetadata } from '@nestjs/common';
 import type { Judge } from '../common/payment.js';
+import type { ForwardPostback } from './forward.types.js';
 import type { PaymentResultRenderer } from './result-page.types.js';
 
 /** One shop (merchant) of the payment acceptance service. */
@@ -119,6 +120,14 @@ export interface CallbackOptions {
    * payment is being checked. Default 3000: a little longer than `schedule.minGapMs`.
    */
   resultWaitMs?: number;
+  /**
+   * Takes postbacks whose `TrsId` is no bill of ours, for an older integration that still has open bills (assumed). Only
+   * after it has resolved is the postback answered: 200 where it accepted or declined, 503 where it failed. One that it
+   * accepted is kept as a record and waits for no bill. Default: none.
+   */
+  forwardUnknown?: ForwardPostback;
+  /** How long that may take before the answer is 503, in milliseconds. Default 10000. */
+  forwardTimeoutMs?: number;
   /** How long storing a callback may take before the answer is 503, in milliseconds. Default 10000. */
   storeTimeoutMs?: number;
   /** How long the link to the result page works, in milliseconds. Default 1 hour. */

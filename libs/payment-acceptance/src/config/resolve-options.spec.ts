@@ -129,6 +129,7 @@ describe('the groups of options', () => {
     [{ schedule: { openMs: [1, -1] } }, 'schedule.openMs: must be a non-empty array of whole numbers above 0.'],
     [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be a string.'],
     [{ callbacks: { requirePostbackDigest: 'no' } }, 'callbacks.requirePostbackDigest: must be a boolean.'],
+    [{ callbacks: { forwardUnknown: 'https://old.example' } }, 'callbacks.forwardUnknown: must be a function.'],
     [{ deliveries: [] }, 'deliveries: must be an object.'],
     [{ judge: 'strict' }, 'judge: must be a function.'],
     [{ resultPage: {} }, 'resultPage: must be a function.'],

@@ -151,7 +151,9 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
   return filled as T;
 }
 
+/** No default stands for a function. */
 function isLike(model: unknown, value: unknown, most: number): boolean {
+  if (model === undefined) return typeof value === 'function';
   if (Array.isArray(model))
     return Array.isArray(value) && value.length > 0 && value.every((item) => isLike(1, item, most));
   if (typeof model === 'number')
@@ -160,6 +162,7 @@ function isLike(model: unknown, value: unknown, most: number): boolean {
 }
 
 function expectation(model: unknown): string {
+  if (model === undefined) return 'must be a function.';
   if (Array.isArray(model)) return 'must be a non-empty array of whole numbers above 0.';
   return typeof model === 'number' ? 'must be a whole number above 0.' : `must be a ${typeof model}.`;
 }

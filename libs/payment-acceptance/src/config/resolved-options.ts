@@ -32,7 +32,9 @@ export interface ResolvedOptions {
   readonly schedule: Readonly<Required<CheckScheduleOptions>>;
   readonly confirmer: Readonly<Required<ConfirmerOptions>>;
   readonly deliveries: Readonly<Required<DeliveryOptions>>;
-  readonly callbacks: Readonly<Required<CallbackOptions>>;
+  readonly callbacks: Readonly<
+    Required<Omit<CallbackOptions, 'forwardUnknown'>> & Pick<CallbackOptions, 'forwardUnknown'>
+  >;
   readonly creation: Readonly<Required<CreationOptions>>;
   readonly judge: Judge | undefined;
   readonly resultPage: PaymentResultRenderer | undefined;

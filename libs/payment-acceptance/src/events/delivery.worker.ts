@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
-import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
+import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -67,6 +67,11 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   start(): void {
     this.worker.start();
+  }
+
+  /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
+  state(silenceMs: number): WorkerState {
+    return this.worker.state(silenceMs);
   }
 
   wake(): void {

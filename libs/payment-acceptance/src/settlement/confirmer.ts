@@ -13,7 +13,8 @@ import {
 import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError } from '../common/errors.js';
-import { LeasedWorker, type LeasedWork } from '../common/leased-worker.js';
+import type { ReportedPayment } from '../common/payment.js';
+import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
@@ -23,7 +24,7 @@ import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { errorType, Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { afterFailure } from './schedule.js';
 import { recordLags } from './lags.js';
-import { SettlementService } from './settlement.service.js';
+import { SettlementService, type Settled } from './settlement.service.js';
 
 /** How long a postback waits for a bill that it names and we do not know. */
 const UNMATCHED_MS = 24 * 3_600_000;
@@ -79,6 +80,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.start();
   }
 
+  /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
+  state(silenceMs: number): WorkerState {
+    return this.worker.state(silenceMs);
+  }
+
   wake(): void {
     this.worker.wake();
   }
@@ -125,19 +131,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
   private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
     const shop = this.shops.get(claim.shop);
+    let listed: ReportedPayment[];
+    let settled: Settled;
     try {
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
-      const listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
+      listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
       if (claim.shopRefused) await this.accept(shop);
-      const settled = await this.settlement.settle(claim, listed);
-      if (settled.stale) {
-        this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
-        return 'stale';
-      }
-      if (settled.events.length === 0) return 'unchanged';
-      this.onEvents?.();
-      recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
-      return 'settled';
+      settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       if (stopping.aborted) {
         await this.checks.release(claim);
@@ -149,6 +149,14 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       else await this.putOff(shop, claim, error);
       return errorType(error);
     }
+    if (settled.stale) {
+      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
+      return 'stale';
+    }
+    if (settled.events.length === 0) return 'unchanged';
+    this.onEvents?.();
+    recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
+    return 'settled';
   }
 
   private async putOff(shop: Shop, claim: ClaimedBill, error: unknown): Promise<void> {

@@ -26,6 +26,8 @@ export interface NewCallback {
   readonly custom: string | null;
   /** Everything that came, redacted. */
   readonly fields: object;
+  /** Another integration has accepted it: unless its bill turns out to be ours, it waits for none. */
+  readonly forwarded?: boolean;
 }
 
 /** What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. */
@@ -45,17 +47,19 @@ export class CallbackStore {
     const [row] = await this.database.query<{ billId: string | null }>(
       `INSERT INTO payment_acceptance.callback
          (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
-         due_at)
+         consumed_at, due_at)
        SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
-         CASE WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
+         CASE WHEN b.id IS NULL AND $16::boolean THEN '{"forwarded":"accepted"}'::jsonb
+           WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
            'order', ${AGREES('b.order_id', 'v.order_id')},
            'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
            'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
-         $13::jsonb, ${NOW}, true, ${NOW}
+         $13::jsonb, ${NOW}, b.id IS NOT NULL OR NOT $16::boolean,
+         CASE WHEN b.id IS NULL AND $16::boolean THEN ${NOW} END, ${NOW}
        FROM (SELECT $5::uuid AS bill_id, $7::text AS order_id, $10::numeric AS amount, $11::text AS currency,
          $12::text AS custom) v
        LEFT JOIN payment_acceptance.bill b ON ${bill}
-       WHERE b.id IS NOT NULL OR $14::int > (SELECT count(*) FROM (
+       WHERE b.id IS NOT NULL OR $16::boolean OR $14::int > (SELECT count(*) FROM (
          SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
          LIMIT $14::int) waiting)
        RETURNING bill_id AS "billId"`,
@@ -75,11 +79,21 @@ export class CallbackStore {
         JSON.stringify(callback.fields),
         maxUnmatched,
         callback.keptOrderId,
+        callback.forwarded === true,
       ],
     );
     if (!row) return 'full';
     if (row.billId !== null) return 'matched';
     return (await this.linkLate(callback.id)) ? 'matched' : 'unmatched';
+  }
+
+  /** Whether a bill of the shop has this id at the service. */
+  async isOfOwnBill(shop: string, serviceBillId: string): Promise<boolean> {
+    const own = await this.database.query(
+      `SELECT 1 FROM payment_acceptance.bill WHERE shop = $1 AND service_bill_id = $2`,
+      [shop, serviceBillId],
+    );
+    return own.length > 0;
   }
 
   /** Where the trace of a callback's bill goes on; `null` where it has none. */

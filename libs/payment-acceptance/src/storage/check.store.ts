@@ -8,6 +8,7 @@ export interface Hint {
   readonly id: string;
   /** What a postback claims to have happened; `null` for a redirect and for an unknown status. */
   readonly claims: 'SUCCESS' | 'FAIL' | null;
+  readonly receivedAt: Date;
   /** How often the service has been asked for its sake already. */
   readonly asks: number;
   /** Whether it is its turn now; one that is not may still be answered along the way. */
@@ -209,12 +210,13 @@ export class CheckStore {
     );
   }
 
-  private hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
-    return this.database.query(
+  private async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
+    const hints = await this.database.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
       `SELECT id, bill_id AS "billId", CASE WHEN kind = 'postback' AND status IN ('SUCCESS', 'FAIL') THEN status END AS claims,
-         asks, due_at <= ${NOW} AS due
+         ${epochMs('received_at')} AS "receivedAt", asks, due_at <= ${NOW} AS due
        FROM payment_acceptance.callback WHERE pending AND bill_id = ANY($2::uuid[]) LIMIT $3`,
       [this.database.offsetMs, billIds, HINTS_PER_CLAIM],
     );
+    return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));
   }
 }

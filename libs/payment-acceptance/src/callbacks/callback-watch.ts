@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { within } from '../common/time-limit.js';
+import { CallbackStore, type CallbackKind, type DigestCheck } from '../storage/callback.store.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
+
+/** What is learnt of a callback while it is received, for its span and its count. */
+export interface Seen {
+  digest: DigestCheck;
+  /** Id of the row that was stored. */
+  id?: string;
+  /** What became of it, where its answer does not tell. */
+  outcome?: 'matched' | 'unmatched' | 'forwarded';
+}
+
+/** Finding the span to link to must not keep a stored callback from its answer. */
+const LINK_LIMIT_MS = 1_000;
+
+/** The span and the count of each callback; the span points to the trace of the bill that the callback is about. */
+@Injectable()
+export class CallbackWatch {
+  constructor(
+    private readonly telemetry: Telemetry,
+    private readonly metrics: PaymentMetrics,
+    private readonly callbacks: CallbackStore,
+  ) {}
+
+  run<Answer extends { readonly kind: string }>(
+    shop: string,
+    kind: CallbackKind,
+    receive: (seen: Seen) => Promise<Answer>,
+  ): Promise<Answer> {
+    const attributes = { 'payment.shop': shop, 'payment.callback.kind': kind };
+    return this.telemetry.span('payment.callback', { attributes }, async (span) => {
+      const seen: Seen = { digest: 'absent' };
+      const answer = await receive(seen);
+      const outcome = seen.outcome ?? answer.kind;
+      this.metrics.callback(shop, kind, seen.digest, outcome);
+      span.set({ 'payment.callback.digest': seen.digest, 'payment.outcome': outcome });
+      if (span.recording && seen.id !== undefined) span.link(await this.traceOf(seen.id));
+      return answer;
+    });
+  }
+
+  private async traceOf(id: string): Promise<string | null> {
+    try {
+      return await within(LINK_LIMIT_MS, this.callbacks.traceOf(id));
+    } catch {
+      // It is stored; only its span stands alone.
+      return null;
+    }
+  }
+}

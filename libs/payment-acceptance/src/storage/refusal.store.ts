@@ -1,0 +1,17 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from './database.js';
+
+/** Which shops the service refuses, however many shops there are. */
+@Injectable()
+export class RefusalStore {
+  constructor(private readonly database: Database) {}
+
+  /** Names of refused shops, at most `limit`. */
+  async refused(limit: number): Promise<string[]> {
+    const rows = await this.database.query<{ shop: string }>(
+      `SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT $1`,
+      [limit],
+    );
+    return rows.map(({ shop }) => shop);
+  }
+}

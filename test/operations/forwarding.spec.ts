@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ForwardedPostback, LedgerCallback } from 'nestjs-payment-acceptance';
+import { startBed, type Bed } from '../support/bed.js';
+import { postbackFields, postForm, postJson } from '../support/http.js';
+import { EffectWriter } from '../support/orders.js';
+
+/** The integration that came before: what it gets, and what becomes of it there. */
+const received: ForwardedPostback[] = [];
+let older: (postback: ForwardedPostback, signal: AbortSignal) => Promise<boolean>;
+
+let bed: Bed;
+beforeAll(async () => {
+  bed = await startBed({
+    providers: [EffectWriter],
+    options: {
+      callbacks: {
+        maxUnmatched: 3,
+        forwardTimeoutMs: 300,
+        forwardUnknown: (postback, signal) => {
+          received.push(postback);
+          return older(postback, signal);
+        },
+      },
+    },
+  });
+});
+afterAll(() => bed.close());
+beforeEach(() => {
+  received.length = 0;
+  older = () => Promise.resolve(true);
+});
+
+const post = (fields: Record<string, string>) => postForm(`${bed.host.url}/postback/payment`, fields);
+const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
+const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
+  (await bed.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
+
+describe('a postback of a bill that is not ours', () => {
+  test('goes to the older integration with all its fields; accepted there, it is answered and waits for nothing', async () => {
+    const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
+    const answer = await post(fields);
+    expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
+    expect(received).toMatchObject([
+      { shop: 'main', billId: 'old-1', orderId: 'order of old-1', digest: 'match', body: fields },
+    ]);
+    expect(received[0]!.contentType).toMatch(/^application\/x-www-form-urlencoded/);
+    expect(await stored('old-1')).toMatchObject([
+      { pending: false, billId: null, corroboration: { forwarded: 'accepted' } },
+    ]);
+  });
+
+  test('passes its digest through, whatever it is worth here', async () => {
+    await post({ ...postback('old-2'), SignatureValue: 'made by another formula' });
+    await postJson(`${bed.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
+    expect(received).toMatchObject([
+      { digest: 'mismatch', body: { SignatureValue: 'made by another formula' } },
+      { digest: 'absent', shop: 'eu', contentType: 'application/json' },
+    ]);
+  });
+
+  test('declined there, it waits for a bill here as it would without', async () => {
+    older = () => Promise.resolve(false);
+    expect((await post(postback('nobody-s'))).status).toBe(200);
+    expect(await stored('nobody-s')).toMatchObject([{ pending: true, corroboration: {} }]);
+  });
+
+  test.each<[string, typeof older]>([
+    ['fails', () => Promise.reject(new Error('the old database is away'))],
+    ['throws at once', () => { throw new TypeError('x'); }], // prettier-ignore
+    ['says neither', () => Promise.resolve(undefined as unknown as boolean)],
+    ['never ends', () => new Promise<never>(() => undefined)],
+  ])('is asked for again where the older integration %s', async (name, behaviour) => {
+    older = behaviour;
+    expect((await post(postback(`failing ${name}`))).status).toBe(503);
+    expect(await stored(`failing ${name}`)).toEqual([]);
+    older = () => Promise.resolve(true);
+    expect((await post(postback(`failing ${name}`))).status).toBe(200);
+  });
+
+  test('is told by its signal when its time is over', async () => {
+    const told = new Promise((resolve) => {
+      older = (_postback, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            resolve(signal.reason);
+            reject(signal.reason as Error);
+          });
+        });
+    });
+    expect((await post(postback('slow'))).status).toBe(503);
+    expect(await told).toMatchObject({ message: 'It took longer than 300 ms.' });
+  });
+
+  test('takes no room of those that wait: more of them than the bound are accepted', async () => {
+    for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
+  });
+
+  test('is not forwarded where it is malformed', async () => {
+    expect((await post({ InvId: 'x' })).status).toBe(400);
+    expect(received).toEqual([]);
+  });
+});
+
+describe('a postback of a bill of ours', () => {
+  test('is never forwarded, and settles', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'ours', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    expect(received).toEqual([]);
+    expect(await bed.effects()).toMatchObject([{ orderId: 'ours' }]);
+  });
+
+  test('that comes before the creation is answered is tied to it, where the older integration declines', async () => {
+    older = () => Promise.resolve(false);
+    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    await bed.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
+    await bed.sandbox.clearFaults();
+    const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
+    await bed.sandbox.pay(id);
+    await bed.sandbox.settled();
+    expect(received.map(({ billId }) => billId)).toEqual([id]);
+    expect(await stored(id)).toMatchObject([{ pending: true }]);
+  });
+});
