@@ -15,7 +15,7 @@ await command(async () => {
     const manifest = published(JSON.parse(fs.readFileSync(path.join(library, 'package.json'), 'utf8')));
     fs.rmSync(target, { recursive: true, force: true });
     await compilePackage(library, manifest, target);
-    for (const file of [path.join(library, 'README.md'), path.join(root, 'LICENSE')]) {
+    for (const file of [path.join(library, 'README.md'), path.join(root, 'CHANGELOG.md'), path.join(root, 'LICENSE')]) {
       fs.copyFileSync(file, path.join(target, path.basename(file)));
     }
     fs.writeFileSync(path.join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

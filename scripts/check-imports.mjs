@@ -24,6 +24,7 @@ const libraries = {
   },
   'libs/payment-sandbox': {
     floors: [
+      ['cli'],
       ['.'],
       ['api', 'payer-pages', 'console'],
       ['payments'],

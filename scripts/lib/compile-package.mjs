@@ -59,7 +59,7 @@ async function writeCode(compiled, entries, folder) {
     dir: folder,
     format: 'cjs',
     entryFileNames: '[name].cjs',
-    chunkFileNames: '[name].cjs',
+    chunkFileNames: 'shared.cjs',
     strict: false, // the first line of each file says it
     esModule: false,
     interop: 'default',

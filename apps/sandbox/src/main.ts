@@ -1,14 +1,13 @@
 import 'reflect-metadata';
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { resolve } from 'node:path';
-import { startPaymentSandbox } from 'nestjs-payment-sandbox';
-import { demoShops } from './demo-shops.js';
+import { demoShops, startPaymentSandbox } from 'nestjs-payment-sandbox';
 import { readPort, requireFreePort } from './port.js';
 
 /** Runs the sandbox as a server of its own, with its state in a folder. */
 async function main(): Promise<void> {
   const port = readPort('SANDBOX_PORT', 4010);
-  const shops = demoShops(readPort('SHOP_PORT', 3000));
+  const shops = demoShops(`http://127.0.0.1:${readPort('SHOP_PORT', 3000)}`);
   const dataDir = resolve(process.env['SANDBOX_DATA'] || '.data/sandbox');
   await requireFreePort('SANDBOX_PORT', port);
   // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.

@@ -4,6 +4,7 @@ export { signatureOf } from './callbacks/signature.js';
 export type { Clock } from './common/clock.js';
 export type { Duration } from './common/duration.js';
 export { SandboxError } from './common/errors.js';
+export { demoShops } from './console/demo-shops.js';
 export {
   type BillView,
   type PayInput,

@@ -1,0 +1,76 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { readArguments, UsageError } from './arguments.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'sandbox-arguments-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const fileOf = (text: string): string => {
+  const file = join(folder, 'shops.json');
+  writeFileSync(file, text);
+  return file;
+};
+
+describe('the command line of the sandbox', () => {
+  test('left empty starts the two demo shops in memory, for an application on port 3000', () => {
+    const options = readArguments([], { SANDBOX_PORT: '', SANDBOX_DATA: '' });
+    expect(options).toMatchObject({ port: 4010, processingTime: '500ms' });
+    expect(options).not.toHaveProperty('dataDir');
+    expect(options?.shops).toMatchObject({
+      'demo-main': { resultUrl: 'http://127.0.0.1:3000/postback/payment' },
+      'demo-eu': { successUrl: 'http://127.0.0.1:3000/redirect/payment/success/eu' },
+    });
+  });
+
+  test('comes before the environment', () => {
+    const env = {
+      SANDBOX_PORT: '1',
+      SANDBOX_DATA: 'a',
+      SANDBOX_SHOP_URL: 'http://a.test/',
+      SANDBOX_PAY_URL: 'http://b.test',
+    };
+    expect(readArguments([], env)).toMatchObject({
+      port: 1,
+      dataDir: resolve('a'),
+      payUrl: 'http://b.test',
+      shops: { 'demo-main': { failUrl: 'http://a.test/redirect/payment/fail' } },
+    });
+    expect(readArguments(['-p', '0', '--data=c', '-s', 'http://d.test', '--processing-time', '0s'], env)).toMatchObject(
+      {
+        port: 0,
+        dataDir: resolve('c'),
+        processingTime: '0s',
+        shops: { 'demo-main': { failUrl: 'http://d.test/redirect/payment/fail' } },
+      },
+    );
+  });
+
+  test('takes shops from a file, in the place of the demo shops', () => {
+    const shops = { 17: { apiToken: 'token' } };
+    expect(readArguments(['--shops', fileOf(JSON.stringify(shops))], {})?.shops).toEqual(shops);
+  });
+
+  test.each([['-h'], ['--help', '--port', 'any']])('asks for help with %s', (...args) => {
+    expect(readArguments(args, {})).toBeUndefined();
+  });
+
+  test.each([
+    ['an unknown option', ['--posrt', '1'], '--help'],
+    ['a word', ['start'], 'start'],
+    ['a port that is none', ['--port', '70000'], 'from 0 to 65535, not "70000"'],
+    ['a file that is not there', ['--shops', join(folder, 'none.json')], 'ENOENT'],
+  ])('with %s says what is wrong', (_what, args, text) => {
+    expect(() => readArguments(args, {})).toThrow(UsageError);
+    expect(() => readArguments(args, {})).toThrow(text);
+  });
+
+  test.each([
+    ['[]', 'a JSON object of shops by id'],
+    ['{', 'JSON'],
+  ])('with a file of %s in the place of shops says so', (content, text) => {
+    expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(UsageError);
+    expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(text);
+  });
+});
