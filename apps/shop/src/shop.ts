@@ -1,7 +1,8 @@
-import { ValidationPipe, type INestApplication } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { ServerResponse } from 'node:http';
+import { BodyValidationPipe } from './body-validation.pipe.js';
 import { PageExceptionFilter } from './pages/page-exception.filter.js';
 
 /** The HTTP server that the shop runs on: `express` or `fastify`. It behaves alike on both. */
@@ -23,7 +24,7 @@ export function configureShop(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
   if (adapter instanceof ExpressAdapter) adapter.disable('x-powered-by');
   app.use(setPolicy);
-  app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
+  app.useGlobalPipes(new BodyValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
   app.useGlobalFilters(new PageExceptionFilter(adapter));
 }
 

@@ -121,7 +121,7 @@ export class CallbackResponder {
     const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
     if (body !== undefined || !(Number(length) > 0 || chunked !== undefined)) return false;
     const type = String(request.headers['content-type'] ?? '');
-    if (!/^application\/(json|x-www-form-urlencoded)\b/i.test(type)) return false;
+    if (!/^application\/(json|x-www-form-urlencoded)\s*(;|$)/i.test(type)) return false;
     this.logger.error(
       'A callback arrived with a body, but the application parsed none. Leave the body parser on: NestFactory.create(AppModule) ' +
         'without { bodyParser: false }, or register parsers for JSON and forms on the callback routes.',
