@@ -48,6 +48,7 @@ export {
   type PaymentHealth,
   type PaymentHealthThresholds,
 } from './operations/payment-health.indicator.js';
+export { RetentionWorker } from './operations/retention.worker.js';
 export type * from './storage/ledger.store.js';
 export { migratePaymentAcceptance } from './storage/migrate.js';
 export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';

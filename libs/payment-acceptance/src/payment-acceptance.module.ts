@@ -22,6 +22,7 @@ import { PaymentGauges } from './operations/payment-gauges.js';
 import { PaymentHealthIndicator } from './operations/payment-health.indicator.js';
 import { PaymentReviews } from './operations/payment-reviews.service.js';
 import { PaymentOperations } from './operations/payment-operations.service.js';
+import { RetentionWorker } from './operations/retention.worker.js';
 import { Snapshots } from './operations/snapshot.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
@@ -37,6 +38,7 @@ import { LedgerStore } from './storage/ledger.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { RefusalStore } from './storage/refusal.store.js';
 import { ResultStore } from './storage/result.store.js';
+import { RetentionStore } from './storage/retention.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
 import { PaymentMetrics } from './telemetry/payment-metrics.js';
 import { Telemetry } from './telemetry/telemetry.js';
@@ -49,6 +51,7 @@ const PUBLIC = [
   PaymentHealthIndicator,
   Confirmer,
   DeliveryWorker,
+  RetentionWorker,
   PaymentClock,
   PaymentProbe,
   PaymentRandom,
@@ -86,6 +89,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     OperatorStore,
     RefusalStore,
     ResultStore,
+    RetentionStore,
     SettlementStore,
     BillService,
     Forwarder,

@@ -13,6 +13,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-option
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
+import { RetentionWorker } from './operations/retention.worker.js';
 import { Confirmer } from './settlement/confirmer.js';
 import { Database } from './storage/database.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
@@ -37,6 +38,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly callbacks: CallbackService,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
+    private readonly retention: RetentionWorker,
     private readonly transactions: DestroyableTransaction,
   ) {}
 
@@ -58,11 +60,12 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     this.confirmer.onEvents = () => this.deliveries.wake();
     this.confirmer.start();
     this.deliveries.start();
+    this.retention.start();
   }
 
   /** While listeners and the database are still there. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.confirmer.stop(), this.deliveries.stop()]);
+    await Promise.all([this.confirmer.stop(), this.deliveries.stop(), this.retention.stop()]);
   }
 
   /** Handlers hold a connection each while they run, and what ends one of them needs another. */

@@ -9,7 +9,7 @@ const DAY = 24 * HOUR;
 export const DEFAULTS: Pick<
   ResolvedOptions,
   'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'
-> = {
+> & { readonly retention: Exclude<ResolvedOptions['retention'], false> } = {
   http: {
     connectTimeoutMs: 5 * SECOND,
     totalTimeoutMs: 15 * SECOND,
@@ -52,4 +52,12 @@ export const DEFAULTS: Pick<
     resultTicketMs: HOUR,
   },
   creation: { waitMs: 5 * SECOND, leaseMs: 2 * MINUTE },
+  retention: {
+    redactCallbacksAfterMs: 30 * DAY,
+    deleteCallbacksAfterMs: 90 * DAY,
+    deleteDeliveriesAfterMs: null,
+    batchSize: 500,
+    pauseMs: 200,
+    everyMs: 10 * MINUTE,
+  },
 };

@@ -142,6 +142,22 @@ export interface CreationOptions {
   leaseMs?: number;
 }
 
+/** What is removed with age, by instances that run workers. Ages in milliseconds; `null` keeps for ever. */
+export interface RetentionOptions {
+  /** Age at which the raw fields of a consumed callback are emptied; what was found out about it stays. Default 30 days. */
+  redactCallbacksAfterMs?: number | null;
+  /** Age at which a consumed callback is deleted. Default 90 days. */
+  deleteCallbacksAfterMs?: number | null;
+  /** Age at which a delivery that is done is deleted; its event stays. Default `null`. */
+  deleteDeliveriesAfterMs?: number | null;
+  /** Most rows of one statement. Default 500. */
+  batchSize?: number;
+  /** Pause between two batches, in milliseconds. Default 200. */
+  pauseMs?: number;
+  /** Pause after nothing was left to remove, in milliseconds. Default 10 minutes. */
+  everyMs?: number;
+}
+
 /** Options of `PaymentAcceptanceModule`, given to `forRoot` or made by the factory of `forRootAsync`. */
 export interface PaymentAcceptanceOptions {
   /** The shops, by a name of your choosing (letters, digits, `-` and `_`), used in routes, events and injection. */
@@ -154,6 +170,11 @@ export interface PaymentAcceptanceOptions {
   deliveries?: DeliveryOptions;
   callbacks?: CallbackOptions;
   creation?: CreationOptions;
+  /**
+   * What is removed with age: callbacks that have had their answer and, where it is said, deliveries that are done. Bills,
+   * payments, events and reviews are kept. `false` removes nothing.
+   */
+  retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
   judge?: Judge;
   /** Draws the page that the payer sees after the redirect, or sends the payer on. Default: a plain page of our own. */

@@ -119,6 +119,15 @@ describe('the groups of options', () => {
     expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 12]);
   });
 
+  test('retention may be switched off, and an age of it be years, or none', () => {
+    expect(resolveOptions(withOptions({ retention: false }), 'test').retention).toBe(false);
+    const retention = { deleteCallbacksAfterMs: 10 * 365 * 86_400_000, redactCallbacksAfterMs: null };
+    expect(resolveOptions(withOptions({ retention }), 'test').retention).toMatchObject({
+      ...retention,
+      batchSize: 500,
+    });
+  });
+
   test.each([
     [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
     [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number above 0.'],
@@ -131,6 +140,13 @@ describe('the groups of options', () => {
     [{ callbacks: { requirePostbackDigest: 'no' } }, 'callbacks.requirePostbackDigest: must be a boolean.'],
     [{ callbacks: { forwardUnknown: 'https://old.example' } }, 'callbacks.forwardUnknown: must be a function.'],
     [{ deliveries: [] }, 'deliveries: must be an object.'],
+    [{ retention: true }, 'retention: must be an object.'],
+    [
+      { retention: { deleteCallbacksAfterMs: 0 } },
+      'retention.deleteCallbacksAfterMs: must be a whole number above 0, or null to keep for ever.',
+    ],
+    [{ retention: { everyMs: 2 ** 31 } }, 'retention.everyMs: must be a whole number above 0.'],
+    [{ retention: { batchSize: null } }, 'retention.batchSize: must be a whole number above 0.'],
     [{ judge: 'strict' }, 'judge: must be a function.'],
     [{ resultPage: {} }, 'resultPage: must be a function.'],
     [{ migrations: 'auto' }, 'migrations: must be "run" or "verify".'],

@@ -8,7 +8,7 @@ import { isTimeZone } from './time-zone.js';
 
 const SHORT_TOKEN = 16;
 const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
-/** Node's timers end here: about 24 days in milliseconds. The schedule is the database's, and may be longer. */
+/** Node's timers end here: about 24 days in milliseconds. Schedules and ages are the database's, and may be longer. */
 const MOST = 2 ** 31 - 1;
 const MOST_SCHEDULED = 10 * 366 * 24 * 3_600_000;
 const CURRENCY = /^[A-Z]{3}$/;
@@ -40,6 +40,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     deliveries: fill('deliveries', DEFAULTS.deliveries, given.deliveries, problems),
     callbacks: fill('callbacks', DEFAULTS.callbacks, given.callbacks, problems),
     creation: fill('creation', DEFAULTS.creation, given.creation, problems),
+    retention:
+      given.retention === false ? (false as const) : fill('retention', DEFAULTS.retention, given.retention, problems),
   };
   const once = groups.http.totalTimeoutMs * tokens;
   const longest = { confirmer: once, creation: groups.http.attempts * (once + groups.http.retryCapMs) };
@@ -143,6 +145,10 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
     else if (name.endsWith('Percent')) {
       if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > 100) {
         problems.push(`${group}.${name}: must be a whole number from 0 to 100.`);
+      } else filled[name] = value;
+    } else if (name.endsWith('AfterMs')) {
+      if (value !== null && !isLike(1, value, MOST_SCHEDULED)) {
+        problems.push(`${group}.${name}: must be a whole number above 0, or null to keep for ever.`);
       } else filled[name] = value;
     } else if (!isLike(filled[name], value, group === 'schedule' ? MOST_SCHEDULED : MOST))
       problems.push(`${group}.${name}: ${expectation(filled[name])}`);

@@ -6,6 +6,7 @@ import type {
   ConfirmerOptions,
   CreationOptions,
   DeliveryOptions,
+  RetentionOptions,
   ServiceHttpOptions,
 } from './options.js';
 import type { PaymentResultRenderer } from './result-page.types.js';
@@ -36,6 +37,7 @@ export interface ResolvedOptions {
     Required<Omit<CallbackOptions, 'forwardUnknown'>> & Pick<CallbackOptions, 'forwardUnknown'>
   >;
   readonly creation: Readonly<Required<CreationOptions>>;
+  readonly retention: Readonly<Required<RetentionOptions>> | false;
   readonly judge: Judge | undefined;
   readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
