@@ -1,6 +1,7 @@
-import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
@@ -62,7 +63,7 @@ const STORE_AGAIN_MS = [50, 200, 1_000, 3_000];
 /** Creation and look-up of bills. The intent is stored before the request leaves, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
-  private readonly logger = new Logger('PaymentBills');
+  private readonly logger = new PaymentLogger('PaymentBills');
   private readonly running = new Set<Promise<unknown>>();
   private stopping = false;
 
@@ -120,6 +121,7 @@ export class BillService implements BeforeApplicationShutdown {
       this.logger.error(
         `Bill of order "${bill.orderId}" of shop "${bill.shop}": the process ended while it was being created; ` +
           `whether it exists is unknown (intent ${bill.id}).`,
+        { shop: bill.shop, orderId: bill.orderId, intentId: bill.id, error: 'unknown-outcome' },
       );
     }
   }
@@ -200,6 +202,7 @@ export class BillService implements BeforeApplicationShutdown {
     const { openMs, jitterPercent } = this.options.schedule;
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const details = { shop: shop.name, operation: 'createBill' as const };
+    const about = { shop: shop.name, orderId: fields.orderId, intentId, billId: answer.billId };
     try {
       // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
       const opened = await insistently(
@@ -213,12 +216,12 @@ export class BillService implements BeforeApplicationShutdown {
       const flaw = isUniqueViolation(error)
         ? new AnswerNotUnderstoodError(details, `bill_id ${answer.billId} is that of another bill`)
         : new AnswerNotUnderstoodError(details, `bill ${answer.billId} was created but could not be stored`);
-      this.logger.error(`${flaw.message} ${describeError(error)}`);
+      this.logger.error(`${flaw.message} ${describeError(error)}`, { ...about, error: errorType(error) });
       await this.closeIntent(intentId, 'UNKNOWN', flaw);
       throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, flaw, answer.billId);
     }
     const ended = new AnswerNotUnderstoodError(details, `an operator has ended the intent of bill ${answer.billId}`);
-    this.logger.error(ended.message);
+    this.logger.error(ended.message, about);
     throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, ended, answer.billId);
   }
 
@@ -227,7 +230,11 @@ export class BillService implements BeforeApplicationShutdown {
     try {
       await this.store.linkWaitingCallbacks(bill);
     } catch (error) {
-      this.logger.warn(`Postbacks that came before bill ${bill.billId ?? ''} was known wait. ${describeError(error)}`);
+      const { shop, orderId, billId, id: intentId } = bill;
+      this.logger.warn(`Postbacks that came before bill ${billId ?? ''} was known wait. ${describeError(error)}`, {
+        ...{ shop, orderId, billId, intentId },
+        error: errorType(error),
+      });
     }
   }
 
@@ -236,7 +243,10 @@ export class BillService implements BeforeApplicationShutdown {
     try {
       await insistently(() => this.store.close(intentId, state, describeError(reason)));
     } catch (error) {
-      this.logger.error(`The end of intent ${intentId} (${state}) could not be stored. ${describeError(error)}`);
+      this.logger.error(`The end of intent ${intentId} (${state}) could not be stored. ${describeError(error)}`, {
+        intentId,
+        error: errorType(error),
+      });
     }
   }
 }

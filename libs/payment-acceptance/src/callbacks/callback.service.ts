@@ -1,8 +1,9 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClock } from '../common/clock.js';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { isUuid, PaymentRandom } from '../common/random.js';
 import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
@@ -43,7 +44,7 @@ export type RedirectAnswer =
  */
 @Injectable()
 export class CallbackService {
-  private readonly logger = new Logger('PaymentCallbacks');
+  private readonly logger = new PaymentLogger('PaymentCallbacks');
   /** Called after a hint was stored, so that its check need not wait for a poll. */
   onHint: (() => void) | undefined;
 
@@ -75,7 +76,10 @@ export class CallbackService {
     const digest = checkSignature(shop, postback.OutSum, postback.InvId, postback.SignatureValue);
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
-      this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`);
+      this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`, {
+        shop: shop.name,
+        callback: 'postback',
+      });
       return { kind: 'refused' };
     }
     const named = { billId: cleanId(postback.TrsId), orderId: cleanId(postback.InvId) };
@@ -105,7 +109,11 @@ export class CallbackService {
     try {
       return await this.forwarder.offer(postback);
     } catch (error) {
-      this.logger.error(`Whose a postback for shop "${postback.shop}" is could not be read. ${describeError(error)}`);
+      this.logger.error(`Whose a postback for shop "${postback.shop}" is could not be read. ${describeError(error)}`, {
+        shop: postback.shop,
+        callback: 'postback',
+        error: errorType(error),
+      });
       return 'failed';
     }
   }
@@ -154,7 +162,11 @@ export class CallbackService {
       const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
       return { kind: 'result', ticket: issueTicket(shop, bill.id, expiresAt) };
     } catch (error) {
-      this.logger.error(`A redirect for shop "${shop.name}" could not be stored. ${describeError(error)}`);
+      this.logger.error(`A redirect for shop "${shop.name}" could not be stored. ${describeError(error)}`, {
+        shop: shop.name,
+        callback: kind,
+        error: errorType(error),
+      });
       return { kind: 'not-stored' };
     }
   }
@@ -188,11 +200,15 @@ export class CallbackService {
   }
 
   private async store(callback: NewCallback, seen: Seen): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
+    const about = { shop: callback.shop, callback: callback.kind };
     try {
       const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
       const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
       if (recorded === 'full') {
-        this.logger.error(`Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`);
+        this.logger.error(
+          `Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`,
+          about,
+        );
         return { kind: 'not-stored' };
       }
       if (recorded === 'matched') this.onHint?.();
@@ -200,7 +216,10 @@ export class CallbackService {
       seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
       return { kind: 'stored' };
     } catch (error) {
-      this.logger.error(`A callback for shop "${callback.shop}" could not be stored. ${describeError(error)}`);
+      this.logger.error(`A callback for shop "${callback.shop}" could not be stored. ${describeError(error)}`, {
+        ...about,
+        error: errorType(error),
+      });
       return { kind: 'not-stored' };
     }
   }

@@ -1,9 +1,11 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { describeError } from '../common/errors.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { cleanLine, describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
+import { maskCards } from './redact.js';
 
 /** `own`: a bill of ours, or nobody to forward to. `failed`: nobody knows whether it was taken. */
 export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
@@ -15,7 +17,7 @@ export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
  */
 @Injectable()
 export class Forwarder {
-  private readonly logger = new Logger('PaymentCallbacks');
+  private readonly logger = new PaymentLogger('PaymentCallbacks');
 
   constructor(
     private readonly callbacks: CallbackStore,
@@ -37,9 +39,11 @@ export class Forwarder {
       if (typeof taken !== 'boolean') throw new TypeError('callbacks.forwardUnknown must resolve to true or false.');
       return taken ? 'accepted' : 'declined';
     } catch (error) {
+      const { shop } = postback;
+      const billId = cleanLine(maskCards(postback.billId));
       this.logger.error(
-        `A postback of bill ${postback.billId} of shop "${postback.shop}" could not be forwarded; it is asked for again. ` +
-          describeError(error),
+        `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again. ${describeError(error)}`,
+        { shop, billId, callback: 'postback', error: errorType(error) },
       );
       return 'failed';
     } finally {

@@ -20,6 +20,15 @@ export function cleanLine(text: string): string {
     .toWellFormed();
 }
 
+/** The kind of an error, in few values: its code, or else its name. Says nothing of what its message holds. */
+export function errorType(error: unknown): string {
+  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
+    code?: unknown;
+    name?: unknown;
+  };
+  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
+}
+
 /** The message of anything that was thrown, on one line and bounded, fit for a log line or a column. */
 export function describeError(error: unknown, limit = 500): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { LeasedWorker, type LeasedWork } from './leased-worker.js';
+import { PaymentLogger } from './payment-logger.js';
 
 /** A queue of items, each of which ends when the test says so. */
 class Work implements LeasedWork<string> {
@@ -18,6 +18,8 @@ class Work implements LeasedWork<string> {
     if (this.claimError) return Promise.reject(this.claimError);
     return Promise.resolve(this.queue.splice(0, limit));
   }
+
+  fieldsOf = (item: string) => ({ deliveryId: item });
 
   process(item: string, stopping: AbortSignal): Promise<void> {
     this.started.push(item);
@@ -51,7 +53,7 @@ interface PromiseWithResolversLike {
 
 function setUp(concurrency = 2, pollMs = 3_600_000) {
   const work = new Work();
-  const logger = new Logger();
+  const logger = new PaymentLogger('test');
   const logged = jest.spyOn(logger, 'error').mockImplementation(() => undefined);
   return { work, logged, worker: new LeasedWorker(work, { concurrency, pollMs }, logger) };
 }
@@ -160,14 +162,15 @@ describe('by itself', () => {
     await work.until(() => work.started.includes('b'));
     work.end('b');
     await worker.stop();
-    expect(logged.mock.calls.flat().join('\n')).toMatch(/the database is away[^]*a broke/);
+    expect(logged.mock.calls.map(([message]) => message).join('\n')).toMatch(/the database is away[^]*a broke/);
+    expect(logged.mock.calls.at(-1)?.[1]).toEqual({ deliveryId: 'a', error: 'Error' });
   });
 
   test('says whether it runs, hangs in a claim, or has been stopped', async () => {
     let answer = (): void => undefined;
     const claim = () => new Promise<string[]>((resolve) => (answer = () => resolve([])));
-    const work = { claim, process: () => Promise.resolve() };
-    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new Logger());
+    const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
+    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new PaymentLogger('test'));
     expect(worker.state(60_000)).toBe('not-started');
     worker.start();
     expect(worker.state(60_000)).toBe('running');

@@ -1,6 +1,6 @@
-import type { Logger } from '@nestjs/common';
 import { setMaxListeners } from 'node:events';
-import { describeError } from './errors.js';
+import { describeError, errorType } from './errors.js';
+import type { LogFields, PaymentLogger } from './payment-logger.js';
 
 /** Work that is claimed from a table under a lease, then done item by item. */
 export interface LeasedWork<T> {
@@ -8,6 +8,8 @@ export interface LeasedWork<T> {
   claim(limit: number): Promise<T[]>;
   /** Does one item. Records its own failures; what it throws is unexpected. */
   process(item: T, stopping: AbortSignal): Promise<void>;
+  /** What a log line about the item says it is about. */
+  fieldsOf(item: T): LogFields;
 }
 
 /** Whether a worker runs by itself; one that is driven by hand was never started. */
@@ -32,7 +34,7 @@ export class LeasedWorker<T> {
   constructor(
     private readonly work: LeasedWork<T>,
     private readonly options: LeasedWorkerOptions,
-    private readonly logger: Logger,
+    private readonly logger: Pick<PaymentLogger, 'error'>,
   ) {
     // Every running item listens to it.
     setMaxListeners(0, this.stopping.signal);
@@ -101,7 +103,8 @@ export class LeasedWorker<T> {
 
   private begin(item: T): void {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
-      this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`);
+      const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
+      this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`, fields);
     });
     void this.track(running).then(() => {
       this.wake();

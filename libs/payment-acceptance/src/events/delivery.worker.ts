@@ -1,8 +1,9 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -30,7 +31,7 @@ const ABSENT_MS = 3_600_000;
  */
 @Injectable()
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
-  private readonly logger = new Logger('PaymentDeliveries');
+  private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private consumers: readonly EventConsumer[] = [];
   private announcedAt = 0;
@@ -56,6 +57,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       this.logger.warn(
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
           'events still make new ones.',
+        { consumer: name, event },
       );
     }
   }
@@ -88,9 +90,16 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (this.clock.now().getTime() - this.announcedAt >= HEARTBEAT_MS) await this.announce();
     const { timeLimitMs, maxAttempts } = this.options.deliveries;
     for (const { id, consumer } of await this.store.buryExhausted(maxAttempts)) {
-      this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`);
+      this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`, {
+        consumer,
+        deliveryId: id,
+      });
     }
     return this.store.claim(this.consumers, limit, timeLimitMs + LEASE_MARGIN_MS, this.random.uuid(), ABSENT_MS);
+  }
+
+  fieldsOf({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields {
+    return { consumer, event, deliveryId, attempt };
   }
 
   private async announce(): Promise<void> {
@@ -141,7 +150,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       return 'done';
     } catch (error) {
       span.fail(error);
-      return await this.putOff(delivery, describeError(error), isNonRetryable(error));
+      return await this.putOff(delivery, error);
     } finally {
       timers.forEach((timer) => clearTimeout(timer));
       stopping.removeEventListener('abort', onStop);
@@ -175,17 +184,19 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return event;
   }
 
-  private async putOff(delivery: ClaimedDelivery, reason: string, final: boolean): Promise<DeliveryOutcome> {
+  private async putOff(delivery: ClaimedDelivery, error: unknown): Promise<DeliveryOutcome> {
+    const reason = describeError(error);
     const { maxAttempts, retryBaseMs, retryCapMs } = this.options.deliveries;
-    const last = final || delivery.attempt >= maxAttempts;
+    const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
+    const fields = { ...this.fieldsOf(delivery), error: errorType(error) };
     if (!(await this.store.fail(delivery, reason, pauseMs))) {
-      this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`);
+      this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`, fields);
       return 'taken-over';
     }
-    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`);
-    else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`);
+    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`, fields);
+    else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`, { ...fields, againInMs: pauseMs });
     return pauseMs === null ? 'dead' : 'retried';
   }
 }

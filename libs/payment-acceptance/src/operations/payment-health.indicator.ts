@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { errorType } from '../common/errors.js';
 import { TimeLimitError, within } from '../common/time-limit.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
-import { errorType } from '../telemetry/telemetry.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** From which values on the module counts as degraded. Ages and pauses in milliseconds. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import {
@@ -12,8 +12,9 @@ import {
 } from '../client/service.errors.js';
 import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import type { ReportedPayment } from '../common/payment.js';
+import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
@@ -21,7 +22,7 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
-import { errorType, Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
+import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { afterFailure } from './schedule.js';
 import { recordLags } from './lags.js';
 import { SettlementService, type Settled } from './settlement.service.js';
@@ -41,7 +42,7 @@ const PROBE_MS = 60_000;
  */
 @Injectable()
 export class Confirmer implements LeasedWork<ClaimedBill> {
-  private readonly logger = new Logger('PaymentConfirmer');
+  private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
   /** The shop whose bills are claimed first; moves on with each claim, so that none always comes last. */
   private first = 0;
@@ -128,6 +129,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     });
   }
 
+  fieldsOf({ shop, orderId, billId, id: intentId, token: check }: ClaimedBill): LogFields {
+    return { shop, orderId, billId, intentId, check };
+  }
+
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
   private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
     const shop = this.shops.get(claim.shop);
@@ -150,7 +155,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       return errorType(error);
     }
     if (settled.stale) {
-      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`);
+      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`, this.fieldsOf(claim));
       return 'stale';
     }
     if (settled.events.length === 0) return 'unchanged';
@@ -170,6 +175,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.warn(
       `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
+      { ...this.fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
     if (review) await this.settlement.reviewUncheckable(claim);
     // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
@@ -184,12 +190,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     if (!(await this.checks.refuseShop(shop.name, reason, PROBE_MS))) return;
     this.logger.error(
       `The service refuses shop "${shop.name}": its bills wait, and it is tried each minute. ${reason}`,
+      { shop: shop.name },
     );
   }
 
   private async accept(shop: Shop): Promise<void> {
     await this.checks.acceptShop(shop.name);
-    this.logger.log(`The service answers shop "${shop.name}" again.`);
+    this.logger.log(`The service answers shop "${shop.name}" again.`, { shop: shop.name });
   }
 }
 

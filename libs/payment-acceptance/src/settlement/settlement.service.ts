@@ -1,6 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ReportedPayment } from '../common/payment.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { BillStore } from '../storage/bill.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
@@ -24,7 +25,7 @@ export type Settled =
  */
 @Injectable()
 export class SettlementService {
-  private readonly logger = new Logger('PaymentSettlement');
+  private readonly logger = new PaymentLogger('PaymentSettlement');
 
   constructor(
     private readonly store: SettlementStore,
@@ -149,6 +150,7 @@ export class SettlementService {
       this.logger.warn(
         `No consumer takes ${event.name} of shop "${bill.shop}": event ${event.id} is kept, nobody is told. ` +
           'Add a handler, for example with @OnPaymentSucceeded({ consumer: … }).',
+        { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event: event.name, eventId: event.id },
       );
     }
   }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { errorType, Telemetry, type Recording } from './telemetry.js';
+import { errorType } from '../common/errors.js';
+import { Telemetry, type Recording } from './telemetry.js';
 
 /** Bounds of the lags' buckets, in seconds: from a hint that is answered at once to a schedule that finds it a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];

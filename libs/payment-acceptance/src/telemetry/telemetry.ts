@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { BatchObservableResult, Context, Observable, Span } from '@opentelemetry/api';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { loadOpenTelemetry, type OpenTelemetryApi } from './open-telemetry.js';
 import { readTraceparent, writeTraceparent } from './traceparent.js';
 
@@ -190,13 +190,4 @@ function traceparentOf(api: OpenTelemetryApi, span: Span): string | null {
 function remote({ trace, ROOT_CONTEXT }: OpenTelemetryApi, traceparent: string | null): Context {
   const parent = traceparent === null ? undefined : readTraceparent(traceparent);
   return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
-}
-
-/** The kind of an error, in few values; messages of handlers may hold anything. */
-export function errorType(error: unknown): string {
-  const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
-    code?: unknown;
-    name?: unknown;
-  };
-  return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
 }

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { ConsoleLogger, Injectable, Logger } from '@nestjs/common';
+import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { postbackFields, postForm } from '../support/http.js';
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  take(): Promise<void> {
+    return Promise.reject(new NonRetryableError('the stock is unknown'));
+  }
+}
+
+let bed: Bed;
+beforeAll(async () => {
+  bed = await startBed({
+    providers: [Orders],
+    options: {
+      http: { attempts: 1 },
+      callbacks: { forwardUnknown: () => Promise.reject(new Error('the old shop is away')) },
+    },
+  });
+});
+afterAll(async () => {
+  await bed.close();
+  Logger.overrideLogger(false);
+});
+
+/** What the host's logger writes while the work runs. */
+async function written(logger: ConsoleLogger, work: () => Promise<unknown>): Promise<string[]> {
+  const lines: string[] = [];
+  const keep = (text: string | Uint8Array) => lines.push(...String(text).split('\n').filter(Boolean)) > 0;
+  const spies = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockImplementation(keep));
+  Logger.overrideLogger(logger);
+  await work().finally(() => {
+    Logger.overrideLogger(false);
+    for (const spy of spies) spy.mockRestore();
+  });
+  return lines;
+}
+
+async function trouble(orderId: string): Promise<{ billId: string; intentId: string }> {
+  const bill = await bed.host.payments.createBill({ orderId, amount: '10' });
+  await bed.sandbox.setFaults({ requests: { status500: 1 } });
+  await bed.sandbox.pay(bill.billId);
+  await bed.settle();
+  await bed.sandbox.clearFaults();
+  bed.clock.advance(60_000);
+  await bed.settle();
+  const forged = postbackFields({ InvId: orderId, OutSum: '10.00', TrsId: 'b\n4111 1111 1111 1111' });
+  await postForm(`${bed.host.url}/postback/payment`, forged);
+  return bill;
+}
+
+describe('a log line says to machines what it is about', () => {
+  test('in JSON, as params beside the message', async () => {
+    let bill = { billId: '', intentId: '' };
+    const lines = await written(new ConsoleLogger({ json: true }), async () => {
+      bill = await trouble('json');
+    });
+    const records = lines.map((line) => JSON.parse(line) as { context: string; message: string; params: object });
+    const { billId, intentId } = bill;
+    expect(records).toMatchObject([
+      {
+        level: 'warn',
+        context: 'PaymentConfirmer',
+        message: expect.stringContaining('could not be checked'),
+        params: { shop: 'main', orderId: 'json', billId, intentId, error: 'service-unavailable' },
+      },
+      {
+        level: 'error',
+        context: 'PaymentDeliveries',
+        message: expect.stringContaining('dead letter'),
+        params: { consumer: 'orders', event: 'payment.succeeded', attempt: 1, error: 'NonRetryableError' },
+      },
+      {
+        level: 'error',
+        context: 'PaymentCallbacks',
+        message: expect.stringContaining('could not be forwarded'),
+        params: { shop: 'main', callback: 'postback', billId: 'b 411111******1111', error: 'Error' },
+      },
+    ]);
+    expect(records[0]?.params).toMatchObject({ check: expect.any(String), againInMs: expect.any(Number) });
+    expect(lines.join('\n')).not.toContain(MAIN_TOKEN);
+  });
+
+  test('as text, behind the message, on the same line', async () => {
+    const lines = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
+    expect(lines.length).toBe(3);
+    expect(lines[0]).toMatch(/WARN \[PaymentConfirmer\] Bill .* \{ shop: 'main', orderId: 'text', billId: /);
+    expect(lines.join('\n')).not.toMatch(/4111 1111|undefined/);
+  });
+});
