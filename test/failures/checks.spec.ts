@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { startGate } from '../support/gate.js';
+import { postForm } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
 const MINUTE = 60_000;
@@ -119,5 +121,85 @@ describe('checks that fail', () => {
     const asked = bed.sandbox.requests.filter(({ operation }) => operation === 'payments').map((r) => r.billId);
     expect(asked).toContain(billId);
     expect(new Set(asked).size).toBeGreaterThan(10);
+  });
+});
+
+describe('a claim of a postback', () => {
+  const SECOND = 1_000;
+  const DECLINED = { outcome: 'fail' } as const;
+
+  const outcomes = async () =>
+    (await bed.host.ledger()).callbacks.map(({ outcome, pending }) => (pending ? '-' : outcome));
+  const paid = async (orderId: string) => {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    return billId;
+  };
+
+  test.each([
+    ['SUCCESS', {}, ['payment.succeeded', 'payment.succeeded']],
+    ['FAIL', DECLINED, ['payment.failed', 'payment.succeeded']],
+  ] as const)(
+    'is not taken for that of an older payment: a second one, %s, is asked for again',
+    async (_, how, events) => {
+      bed = await startBed();
+      const gate = await startGate(bed.sandboxUrl);
+      const { main, ...others } = moduleOptions(bed.sandboxUrl).shops;
+      const { confirmer } = await bed.start({
+        options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
+      });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'twice', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      await confirmer.runOnce();
+      expect(await outcomes()).toEqual(['confirmed']);
+
+      gate.lag();
+      await bed.sandbox.pay(billId, how);
+      await bed.sandbox.settled();
+      for (const pauseMs of [2 * SECOND, 3 * SECOND, 10 * SECOND]) {
+        bed.clock.advance(pauseMs);
+        expect(await confirmer.runOnce()).toBe(1);
+        expect(await outcomes()).toEqual(['-', 'confirmed']);
+      }
+      gate.catchUp();
+      bed.clock.advance(30 * SECOND);
+      expect(await confirmer.runOnce()).toBe(1);
+      expect(await outcomes()).toEqual(['confirmed', 'confirmed']);
+      expect(
+        (await bed.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
+      ).toEqual(events);
+      await gate.close();
+    },
+  );
+
+  test('costs one check where the redirect had the payment shown before', async () => {
+    bed = await startBed();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'redirected', amount: '10' });
+    await bed.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
+    const { redirect } = await bed.sandbox.pay(billId);
+    await postForm(redirect!.url, redirect!.fields);
+    await bed.settle();
+    expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
+    const before = checks();
+    await bed.sandbox.advanceClock('20s');
+    await pass(5 * MINUTE, SECOND);
+    expect(checks() - before).toBe(1);
+    expect(await outcomes()).toEqual(['confirmed', null]);
+  });
+
+  test('repeated two hundred times, days later, costs no more than the pauses for a list that lags', async () => {
+    bed = await startBed();
+    const billId = await paid('repeated');
+    bed.clock.advance(2 * DAY);
+    await bed.settle();
+    const before = checks();
+    const { callbacks } = bed.sandbox.bill(billId);
+    await Promise.all(Array.from({ length: 200 }, () => bed.sandbox.replay(callbacks[0]!.id)));
+    await pass(5 * MINUTE, SECOND);
+    expect(checks() - before).toBe(4);
+    expect(new Set(await outcomes())).toEqual(new Set(['confirmed']));
+    expect((await bed.host.ledger()).events.length).toBe(1);
   });
 });

@@ -9,6 +9,9 @@ export interface Gate {
   reached(): Promise<void>;
   /** Lets the waiting answers go. */
   open(): void;
+  /** From now on lists are those it passed on last, or empty: a replica that lags behind the postbacks. */
+  lag(): void;
+  catchUp(): void;
   close(): Promise<void>;
 }
 
@@ -17,12 +20,20 @@ export async function startGate(target: string): Promise<Gate> {
   let letGo = (): void => undefined;
   let arrived = (): void => undefined;
   let arrival = new Promise<void>((resolve) => (arrived = resolve));
+  const lists = new Map<string, string>();
+  let lagging = false;
   const server: Server = createServer((request, response) => {
     void (async () => {
-      const answer = await fetch(target + (request.url ?? ''), {
+      const asked = request.url ?? '';
+      if (lagging) {
+        response.end(lists.get(asked) ?? '{"data":[],"success":true}');
+        return;
+      }
+      const answer = await fetch(target + asked, {
         headers: { authorization: request.headers.authorization ?? '' },
       });
       const body = await answer.text();
+      lists.set(asked, body);
       if (waiting) arrived();
       await waiting;
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
@@ -39,6 +50,12 @@ export async function startGate(target: string): Promise<Gate> {
     open() {
       waiting = undefined;
       letGo();
+    },
+    lag() {
+      lagging = true;
+    },
+    catchUp() {
+      lagging = false;
     },
     close: () =>
       new Promise<void>((resolve) => {

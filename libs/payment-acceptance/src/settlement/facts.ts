@@ -9,8 +9,6 @@ export interface Decision {
   readonly state: BillState;
   /** The payments that are new or have advanced. */
   readonly payments: readonly LedgerPayment[];
-  /** All payments of the bill as they are then. */
-  readonly ledger: readonly LedgerPayment[];
   readonly events: readonly NewEvent[];
   readonly reviews: readonly NewReview[];
   /** The payment that pays the order for the first time, if any. */
@@ -105,7 +103,6 @@ export class Facts {
     return {
       state,
       payments: [...this.written.values()],
-      ledger: rows,
       reviews: this.reviews,
       firstPaymentId: this.firstPaymentId,
       events: this.events.map(({ name, key, data }) => ({

@@ -1,29 +1,52 @@
-import type { AnsweredHints, Hint } from '../storage/check.store.js';
-import type { LedgerPayment } from '../storage/settlement.store.js';
+import type { AnsweredHints, Claim, ClaimablePayment, Hint } from '../storage/check.store.js';
 
 /**
- * What an answer of the service does with the hints it was asked for. A list may lag behind a postback: while it does not
- * show what one claims, it is asked again after each of the pauses; then the claim stays a note on the callback.
+ * What an answer of the service does with the hints it was asked for. A list may lag behind a postback: while it shows no
+ * payment that can be the one a postback claims, it is asked for again after each of the pauses. Then the claim counts as
+ * a repetition where the bill has such a payment at all; else it stays a note on the callback.
+ *
+ * A postback names no payment, so claims are counted against payments: each payment answers one claim, and none that came
+ * long after it was known. Otherwise the claim of a second payment would be taken for that of the first.
  */
 export function answerHints(
   hints: readonly Hint[],
-  payments: readonly LedgerPayment[],
+  payments: readonly ClaimablePayment[],
   lagMs: readonly number[],
 ): AnsweredHints {
   const consumed: AnsweredHints['consumed'][number][] = [];
   const again: AnsweredHints['again'][number][] = [];
-  for (const { id, claims, asks, due } of hints) {
+  const confirmed: Record<Claim, number> = { SUCCESS: 0, FAIL: 0 };
+  // As long as a list may lag behind its postback, a postback may lag behind its list.
+  const patienceMs = lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
+  // The latest first: an earlier one can also be about each payment that a later one can be about.
+  for (const hint of [...hints].sort((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime())) {
+    const { id, claims, asks, due } = hint;
+    if (claims === null) {
+      consumed.push({ id, outcome: null });
+      continue;
+    }
+    const candidates = payments.filter((payment) => canBe(payment, claims, hint.receivedAt.getTime(), patienceMs));
     const pauseMs = lagMs[asks];
-    if (claims === null) consumed.push({ id, outcome: null });
-    else if (isShown(claims, payments)) consumed.push({ id, outcome: 'confirmed' });
-    else if (!due) continue;
-    else if (pauseMs !== undefined) again.push({ id, pauseMs });
-    else consumed.push({ id, outcome: 'unconfirmed' });
+    if (candidates.length > taken(candidates, claims) + confirmed[claims]) {
+      confirmed[claims] += 1;
+      consumed.push({ id, outcome: 'confirmed' });
+    } else if (due && pauseMs !== undefined) again.push({ id, pauseMs });
+    else if (due) consumed.push({ id, outcome: isShown(claims, payments) ? 'confirmed' : 'unconfirmed' });
   }
   return { consumed, again };
 }
 
-/** A FAIL may have advanced to SUCCESS since. */
-function isShown(claims: 'SUCCESS' | 'FAIL', payments: readonly LedgerPayment[]): boolean {
+/** Whether a payment may be the one that is claimed. A FAIL may have advanced to SUCCESS since it was claimed. */
+function canBe({ status, knownAt }: ClaimablePayment, claims: Claim, receivedAt: number, patienceMs: number): boolean {
+  if (status === claims) return knownAt.getTime() >= receivedAt - patienceMs;
+  return status === 'SUCCESS' && knownAt.getTime() >= receivedAt;
+}
+
+/** How many of the candidates earlier claims may have been about: those confirmed since the first of them was known. */
+function taken(candidates: readonly ClaimablePayment[], claims: Claim): number {
+  return Math.max(0, ...candidates.map(({ confirmedSince }) => confirmedSince[claims]));
+}
+
+function isShown(claims: Claim, payments: readonly ClaimablePayment[]): boolean {
   return payments.some(({ status }) => status === 'SUCCESS' || status === claims);
 }

@@ -127,8 +127,9 @@ export class SettlementService {
   private async write(manager: EntityManager, claim: ClaimedBill, bill: LockedBill, decision: Decision): Promise<void> {
     await this.writeFacts(manager, bill, decision);
     await this.finishCheck(manager, bill, decision.state, claim.scheduled);
-    const answered = answerHints(claim.hints, decision.ledger, this.options.schedule.lagMs);
-    await this.checks.answerHints(answered, manager);
+    const claimed = claim.hints.some(({ claims }) => claims !== null);
+    const payments = claimed ? await this.checks.claimable(bill.id, manager) : [];
+    await this.checks.answerHints(answerHints(claim.hints, payments, this.options.schedule.lagMs), manager);
   }
 
   private finishCheck(manager: EntityManager, bill: LockedBill, state: LockedBill['state'], scheduled: boolean) {

@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { PaymentStatus } from '../common/payment.js';
 import type { BillState } from './bill.store.js';
 import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
+
+/** What a postback claims to have happened (section 2.5, documented). */
+export type Claim = 'SUCCESS' | 'FAIL';
 
 /** A callback that asks for a check. */
 export interface Hint {
   readonly id: string;
-  /** What a postback claims to have happened; `null` for a redirect and for an unknown status. */
-  readonly claims: 'SUCCESS' | 'FAIL' | null;
+  /** `null` for a redirect and for an unknown status. */
+  readonly claims: Claim | null;
   readonly receivedAt: Date;
   /** How often the service has been asked for its sake already. */
   readonly asks: number;
@@ -39,6 +43,15 @@ export interface ClaimedBill {
   readonly hints: readonly Hint[];
 }
 
+/** A payment of the bill that a claim may be about. */
+export interface ClaimablePayment {
+  readonly status: PaymentStatus;
+  /** When the ledger came to know this status. */
+  readonly knownAt: Date;
+  /** How many claims have been confirmed since, of whatever payment. */
+  readonly confirmedSince: Readonly<Record<Claim, number>>;
+}
+
 /** What a check does with the hints it was made for. */
 export interface AnsweredHints {
   /** Had their answer; `outcome` says whether it shows what the callback claims. */
@@ -59,7 +72,7 @@ export interface ClaimLimits {
 
 type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
 
-const HINTS_PER_CLAIM = 5_000;
+const HINTS_PER_BILL = 5_000;
 
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
@@ -131,6 +144,24 @@ export class CheckStore {
       endedAt: instant(bill.endedAt),
       now: instant(bill.now),
       hints: hints.filter(({ billId }) => billId === bill.id),
+    }));
+  }
+
+  /** The payments of a bill, as the ledger has them now. */
+  async claimable(billId: string, manager: EntityManager): Promise<ClaimablePayment[]> {
+    const rows = await this.database.query<{ status: PaymentStatus; knownAt: string } & Record<Claim, number>>(
+      `SELECT p.status, ${epochMs('p.changed_at')} AS "knownAt",
+         count(*) FILTER (WHERE c.status = 'SUCCESS')::int AS "SUCCESS", count(*) FILTER (WHERE c.status = 'FAIL')::int AS "FAIL"
+       FROM payment_acceptance.payment p LEFT JOIN payment_acceptance.callback c
+         ON c.bill_id = p.bill_id AND c.outcome = 'confirmed' AND c.consumed_at >= p.changed_at
+       WHERE p.bill_id = $1 GROUP BY p.shop, p.payment_id`,
+      [billId],
+      manager,
+    );
+    return rows.map(({ status, knownAt, ...confirmedSince }) => ({
+      status,
+      knownAt: instant(knownAt),
+      confirmedSince,
     }));
   }
 
@@ -210,12 +241,14 @@ export class CheckStore {
     );
   }
 
+  /** Those of each bill whose turn it is come first, so that none waits behind what is only answered along the way. */
   private async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
     const hints = await this.database.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
       `SELECT id, bill_id AS "billId", CASE WHEN kind = 'postback' AND status IN ('SUCCESS', 'FAIL') THEN status END AS claims,
          ${epochMs('received_at')} AS "receivedAt", asks, due_at <= ${NOW} AS due
-       FROM payment_acceptance.callback WHERE pending AND bill_id = ANY($2::uuid[]) LIMIT $3`,
-      [this.database.offsetMs, billIds, HINTS_PER_CLAIM],
+       FROM unnest($2::uuid[]) AS claimed CROSS JOIN LATERAL (
+         SELECT * FROM payment_acceptance.callback WHERE pending AND bill_id = claimed ORDER BY due_at LIMIT $3) hint`,
+      [this.database.offsetMs, billIds, HINTS_PER_BILL],
     );
     return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));
   }

@@ -122,7 +122,8 @@ export class SettlementStore {
        VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${NOW}, ${NOW})
        ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
          amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
-         from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict, changed_at = excluded.changed_at`,
+         from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
+         changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END`,
       [
         this.database.offsetMs,
         shop,
