@@ -38,10 +38,12 @@ export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, V
 export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto } from './callbacks/callback.dto.js';
 
-export { PaymentReviews, type AcceptReviewOptions } from './operations/payment-reviews.service.js';
+export { PaymentReviews } from './operations/payment-reviews.service.js';
+export type { AcceptReviewOptions, ReviewsView } from './operations/reviews-view.js';
 export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
+export type { OperationsView } from './operations/operations-view.js';
 export {
   PaymentHealthIndicator,
   type PaymentDegradation,

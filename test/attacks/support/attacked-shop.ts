@@ -81,11 +81,13 @@ export interface AttackedShopOptions {
   options?: Partial<PaymentAcceptanceOptions>;
   /** Puts something between the shop and the sandbox: gets the sandbox's address, and returns what the shop calls. */
   service?: (sandboxUrl: string) => Promise<string>;
+  /** Before the application listens: what a host puts around the shop. */
+  prepare?: (app: INestApplication) => unknown;
 }
 
 export async function startAttackedShop(
   adapter: (typeof ADAPTERS)[number],
-  { autoStart = false, options = {}, service }: AttackedShopOptions = {},
+  { autoStart = false, options = {}, service, prepare }: AttackedShopOptions = {},
 ): Promise<AttackedShop> {
   const database = await createTestDatabase();
   const running = await startPaymentSandbox({
@@ -115,6 +117,7 @@ export async function startAttackedShop(
     .compile();
   const app = module.createNestApplication(await shopAdapter(adapter), { logger: logs, forceCloseConnections: true });
   configureShop(app);
+  await prepare?.(app);
   await app.listen(0, '127.0.0.1');
   const url = `http://127.0.0.1:${((app.getHttpServer() as Server).address() as AddressInfo).port}`;
   for (const [id, suffix] of [

@@ -1,101 +1,29 @@
 import { Injectable } from '@nestjs/common';
-import { parseAmount, type DecimalAmount } from '../common/money.js';
-import { isUuid, PaymentRandom } from '../common/random.js';
-import { decideAccepted, type AcceptedPayment } from '../settlement/decide.js';
+import { PaymentRandom } from '../common/random.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { SettlementService } from '../settlement/settlement.service.js';
-import { OperatorStore, type ReviewRow } from '../storage/operator.store.js';
-import { OperatorActionError } from './operator.errors.js';
+import { LedgerStore } from '../storage/ledger.store.js';
+import { OperatorStore } from '../storage/operator.store.js';
+import { ReviewsView } from './reviews-view.js';
 
-export interface AcceptReviewOptions {
-  readonly operator: string;
-  readonly note?: string;
-  /** What was paid, where the service did not say; an exact decimal. */
-  readonly amount?: DecimalAmount;
-  /** The payment, where the review is about the bill as a whole. */
-  readonly paymentId?: string;
-}
-
-/** What a person decides about what did not match. */
+/** What a person decides about what did not match, of all shops. */
 @Injectable()
-export class PaymentReviews {
+export class PaymentReviews extends ReviewsView {
   constructor(
-    private readonly store: OperatorStore,
-    private readonly settlement: SettlementService,
-    private readonly random: PaymentRandom,
-  ) {}
-
-  /**
-   * Accepts what a review is about. A payment that has had no `payment.succeeded` gets it, with the operator's name in
-   * `acceptedBy`, and its bill is paid; where it has had it (overpaid, second payment, a later change), the review is
-   * only closed.
-   * @throws OperatorActionError where the review is not open, or says too little to accept it
-   */
-  async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
-    const review = await this.open(reviewId);
-    await this.settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
-      await this.close(manager, reviewId, 'ACCEPTED', options);
-      const payment = paymentOf(review, bill.currency, options);
-      const known = await this.settlement.payments(manager, bill, [payment.paymentId]);
-      const row = known.find(({ paymentId }) => paymentId === payment.paymentId);
-      if (row && row.billId !== bill.id) {
-        throw new OperatorActionError(
-          `Payment ${row.paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
-        );
-      }
-      return row?.verdict === 'succeeded' ? undefined : decideAccepted(bill, firstPaymentId, known, payment);
-    });
+    ledger: LedgerStore,
+    store: OperatorStore,
+    settlement: SettlementService,
+    shops: ShopRegistry,
+    random: PaymentRandom,
+  ) {
+    super({ ledger, store, settlement, shops, random }, null);
   }
 
   /**
-   * Closes a review without any consequence.
-   * @throws OperatorActionError where it is not open
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
    */
-  async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
-    await this.open(reviewId);
-    await this.store.transaction((manager) => this.close(manager, reviewId, 'DISMISSED', options));
+  forShop(name: string): ReviewsView {
+    return new ReviewsView(this.tools, this.tools.shops.get(name).name);
   }
-
-  private async open(reviewId: string): Promise<ReviewRow> {
-    const review = isUuid(reviewId) ? await this.store.review(reviewId) : undefined;
-    if (review?.state !== 'OPEN') throw notOpen(reviewId);
-    return review;
-  }
-
-  private async close(
-    manager: Parameters<OperatorStore['closeReview']>[0],
-    reviewId: string,
-    state: 'ACCEPTED' | 'DISMISSED',
-    { operator, note = '' }: { readonly operator: string; readonly note?: string },
-  ): Promise<void> {
-    const review = await this.store.review(reviewId, manager);
-    if (review?.state !== 'OPEN') throw notOpen(reviewId);
-    await this.store.closeReview(manager, reviewId, state, operator);
-    const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
-    const detail = { note, reason: review.reason, paymentId: review.paymentId };
-    await this.store.record(manager, { id: this.random.uuid(), operator, action, target: reviewId, detail });
-  }
-}
-
-/** What the review knows of the payment, and the operator adds. */
-function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): AcceptedPayment {
-  const { listed } = JSON.parse(review.detail) as { listed?: { amount: string | null; currency: string | null } };
-  const paymentId = review.paymentId ?? options.paymentId;
-  if (paymentId === undefined) {
-    throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
-  }
-  if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
-    throw new OperatorActionError('A payment id has 1 to 128 visible characters and no space.');
-  }
-  const stated = listed?.currency === currency ? listed.amount : null;
-  const amount = options.amount === undefined ? stated : parseAmount(options.amount);
-  if (amount === null || /^-|^0\.00$/.test(amount)) {
-    throw new OperatorActionError(
-      `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
-    );
-  }
-  return { paymentId, amount, operator: options.operator };
-}
-
-function notOpen(reviewId: string): OperatorActionError {
-  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open (any more).`);
 }

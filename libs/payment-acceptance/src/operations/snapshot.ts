@@ -36,7 +36,7 @@ export class Snapshots {
   }
 
   private async load(): Promise<Snapshot> {
-    const [stats, refusedShops] = await Promise.all([this.operator.stats(), this.refusals.refused(MOST_SHOPS)]);
+    const [stats, refusedShops] = await Promise.all([this.operator.stats(null), this.refusals.refused(MOST_SHOPS)]);
     return { ...stats, refusedShops };
   }
 }

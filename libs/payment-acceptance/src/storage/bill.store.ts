@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../common/money.js';
 import { Database, NOW, epochMs, inMs, instant } from './database.js';
+import { inScope, type ShopScope } from './scope.js';
 
 /** States of a bill of ours; the specification shows none (assumed). */
 export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
@@ -186,16 +187,21 @@ export class BillStore {
   }
 
   /** Creations whose outcome never became known, oldest first. */
-  async unknown(limit: number): Promise<BillRecord[]> {
+  async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
     return this.many(
-      `SELECT ${BILL} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' ORDER BY created_at LIMIT $2`,
-      [this.database.offsetMs, limit],
+      `SELECT ${BILL} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$3')}
+       ORDER BY created_at LIMIT $2`,
+      [this.database.offsetMs, limit, scope],
     );
   }
 
   /** By the id of our intent. */
-  async byId(id: string): Promise<BillRecord | undefined> {
-    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2`, [this.database.offsetMs, id]);
+  async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
+    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2 AND ${inScope('shop', '$3')}`, [
+      this.database.offsetMs,
+      id,
+      scope,
+    ]);
   }
 
   private async one(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord | undefined> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PaymentStatus } from '../common/payment.js';
+import { isUuid } from '../common/random.js';
 import type { BillState } from './bill.store.js';
 import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
 
@@ -74,6 +75,11 @@ type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedA
 
 const HINTS_PER_BILL = 5_000;
 
+/** What a claim gives of a bill `b`. */
+const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+  b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
+  ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent`;
+
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
 export class CheckStore {
@@ -128,13 +134,38 @@ export class CheckStore {
        )
        UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}
        FROM taken, budget WHERE b.id = taken.id
-       RETURNING b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
-         coalesce(taken.scheduled, false) AS scheduled, b.failed_checks AS "failedChecks", b.state,
-         ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
-         ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, budget.refused AS "shopRefused",
-         b.traceparent`,
+       RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`,
       [this.database.offsetMs, limits.leaseMs, limits.limit, token, shop, limits.requestsPerSecond, limits.probeMs],
     );
+    return this.withHints(bills);
+  }
+
+  /**
+   * Leases one bill now, by the service's id or by ours, whatever its place in the schedule and the rate of its shop.
+   * `busy` while another check of it is under way.
+   */
+  async claimOne(shop: string, bill: string, token: string, leaseMs: number): Promise<ClaimedBill | 'busy' | 'unknown'> {
+    const keys = [bill, isUuid(bill) ? bill : null, shop];
+    const claimed = await this.database.claim<Claimed>(
+      `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}
+       WHERE b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = $3 OR b.id = $4::uuid)
+         AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
+       RETURNING ${CLAIMED}, coalesce(b.next_check_at <= ${NOW}, false) AS scheduled, EXISTS (
+         SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL)
+         AS "shopRefused"`,
+      [this.database.offsetMs, leaseMs, ...keys, token],
+    );
+    const [own] = await this.withHints(claimed);
+    if (own) return own;
+    const found = await this.database.query(
+      `SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = $3 AND b.service_bill_id IS NOT NULL
+         AND (b.service_bill_id = $1 OR b.id = $2::uuid)`,
+      keys,
+    );
+    return found.length > 0 ? 'busy' : 'unknown';
+  }
+
+  private async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ id }) => id));
     return bills.map((bill) => ({

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState, BillRecord } from './bill.store.js';
 import { Database, iso } from './database.js';
+import { inScope, type ShopScope } from './scope.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {
@@ -95,31 +96,34 @@ export class LedgerStore {
   constructor(private readonly database: Database) {}
 
   /** At most `limit` rows of each kind. */
-  async read(limit: number): Promise<PaymentLedger> {
+  async read(limit: number, scope: ShopScope): Promise<PaymentLedger> {
     const [bills, payments, callbacks, events, reviews] = await Promise.all([
       this.rows<LedgerBill>(
         `SELECT id AS "intentId", shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state,
            amount::text AS amount, currency, failure, ${iso('created_at')} AS "createdAt",
            ${iso('checked_at')} AS "checkedAt", ${iso('next_check_at')} AS "nextCheckAt",
            last_check_error AS "lastCheckError"
-         FROM payment_acceptance.bill ORDER BY created_at DESC, id LIMIT $1`,
+         FROM payment_acceptance.bill WHERE ${inScope('shop', '$2')} ORDER BY created_at DESC, id LIMIT $1`,
         limit,
+        scope,
       ),
       this.rows<LedgerEntry>(
         `SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.service_bill_id AS "billId", p.status,
            p.amount::text AS amount, p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
            p.verdict, ${iso('p.first_seen_at')} AS "firstSeenAt"
          FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
-         ORDER BY p.first_seen_at DESC, p.payment_id LIMIT $1`,
+         WHERE ${inScope('p.shop', '$2')} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT $1`,
         limit,
+        scope,
       ),
       this.rows<LedgerCallback>(
         `SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
            c.service_bill_id AS "serviceBillId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending, c.asks, c.outcome,
            ${iso('c.received_at')} AS "receivedAt"
          FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         ORDER BY c.received_at DESC, c.id LIMIT $1`,
+         WHERE ${inScope('c.shop', '$2')} ORDER BY c.received_at DESC, c.id LIMIT $1`,
         limit,
+        scope,
         ['corroboration'],
       ),
       this.rows<LedgerEvent>(
@@ -129,24 +133,39 @@ export class LedgerStore {
              'lastError', d.last_error) ORDER BY d.consumer)
              FROM payment_acceptance.delivery d WHERE d.event_id = e.id), '[]')::text AS deliveries
          FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id
-         ORDER BY e.seq DESC LIMIT $1`,
+         WHERE ${inScope('e.shop', '$2')} ORDER BY e.seq DESC LIMIT $1`,
         limit,
+        scope,
         ['deliveries'],
       ),
-      this.rows<LedgerReview>(
-        `SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
-           r.reason, r.state, r.detail::text AS detail, ${iso('r.opened_at')} AS "openedAt"
-         FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
-         ORDER BY r.opened_at DESC, r.id LIMIT $1`,
-        limit,
-        ['detail'],
-      ),
+      this.reviews(`${inScope('r.shop', '$2')} ORDER BY r.opened_at DESC, r.id`, limit, scope),
     ]);
     return { bills, payments, callbacks, events, reviews };
   }
 
-  private async rows<Row extends object>(sql: string, limit: number, json: (keyof Row)[] = []): Promise<Row[]> {
-    const rows = await this.database.query<Row>(sql, [limit]);
+  /** Reviews that nobody has decided, oldest first, at most `limit`. */
+  openReviews(limit: number, scope: ShopScope): Promise<LedgerReview[]> {
+    return this.reviews(`r.state = 'OPEN' AND ${inScope('r.shop', '$2')} ORDER BY r.opened_at, r.id`, limit, scope);
+  }
+
+  private reviews(which: string, limit: number, scope: ShopScope): Promise<LedgerReview[]> {
+    return this.rows(
+      `SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
+         r.reason, r.state, r.detail::text AS detail, ${iso('r.opened_at')} AS "openedAt"
+       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE ${which} LIMIT $1`,
+      limit,
+      scope,
+      ['detail'],
+    );
+  }
+
+  private async rows<Row extends object>(
+    sql: string,
+    limit: number,
+    scope: ShopScope,
+    json: (keyof Row)[] = [],
+  ): Promise<Row[]> {
+    const rows = await this.database.query<Row>(sql, [limit, scope]);
     return rows.map((row) => ({
       ...row,
       ...Object.fromEntries(json.map((column) => [column, JSON.parse(String(row[column])) as unknown])),

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Database, NOW, inMs, iso } from './database.js';
+import { inScope, type ShopScope } from './scope.js';
 
 /** Which dead letters to send again; what is left out is any. */
 export interface DeadLetterFilter {
@@ -102,12 +103,12 @@ export class OperatorStore {
     return voided.length === 1;
   }
 
-  async review(id: string, manager?: EntityManager): Promise<ReviewRow | undefined> {
+  async review(id: string, scope: ShopScope, manager?: EntityManager): Promise<ReviewRow | undefined> {
     const [review] = await this.database.query<ReviewRow>(
       `SELECT id, shop, order_id AS "orderId", bill_id AS "billId", payment_id AS "paymentId", reason, state,
          detail::text AS detail
-       FROM payment_acceptance.review WHERE id = $1 ${manager ? 'FOR UPDATE' : ''}`,
-      [id],
+       FROM payment_acceptance.review WHERE id = $1 AND ${inScope('shop', '$2')} ${manager ? 'FOR UPDATE' : ''}`,
+      [id, scope],
       manager,
     );
     return review;
@@ -126,41 +127,41 @@ export class OperatorStore {
     );
   }
 
-  deadLetters(filter: DeadLetterFilter, limit: number): Promise<DeadLetter[]> {
+  deadLetters(filter: DeadLetterFilter, limit: number, scope: ShopScope): Promise<DeadLetter[]> {
     return this.database.query(
       `SELECT d.id::text AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId", b.shop,
          b.order_id AS "orderId", d.attempts, d.last_error AS "lastError"
-       ${MATCHING} ORDER BY d.seq LIMIT $6`,
-      [...parametersOf(filter), limit],
+       ${MATCHING} ORDER BY d.seq LIMIT $7`,
+      [...parametersOf(filter, scope), limit],
     );
   }
 
   /** Makes dead letters due again, with all their attempts; gives their number. */
-  async replay(manager: EntityManager, filter: DeadLetterFilter): Promise<number> {
+  async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const replayed = await this.database.query(
       `UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, due_at = now(),
          ended_at = NULL, lease_token = NULL, lease_until = NULL
        WHERE id IN (SELECT d.id ${MATCHING} FOR UPDATE OF d) RETURNING id`,
-      parametersOf(filter),
+      parametersOf(filter, scope),
       manager,
     );
     return replayed.length;
   }
 
-  async stats(): Promise<PaymentStats> {
+  async stats(scope: ShopScope): Promise<PaymentStats> {
     const [stats] = await this.database.query<Omit<PaymentStats, 'oldestDeliveryMs' | 'oldestCheckMs'> & Ages>(
       `SELECT
-         (SELECT count(*)::int FROM payment_acceptance.bill WHERE state = 'UNKNOWN') AS "unknownBills",
-         (SELECT count(*)::int FROM payment_acceptance.review WHERE state = 'OPEN') AS "openReviews",
-         (SELECT count(*)::int FROM payment_acceptance.delivery WHERE state = 'DEAD') AS "deadLetters",
-         (SELECT count(*)::int FROM payment_acceptance.delivery WHERE state = 'PENDING') AS "pendingDeliveries",
+         (SELECT count(*)::int FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$2')}) AS "unknownBills",
+         (SELECT count(*)::int FROM payment_acceptance.review WHERE state = 'OPEN' AND ${inScope('shop', '$2')}) AS "openReviews",
+         (SELECT count(*)::int FROM payment_acceptance.delivery d WHERE state = 'DEAD' AND ${OF_SHOP}) AS "deadLetters",
+         (SELECT count(*)::int FROM payment_acceptance.delivery d WHERE state = 'PENDING' AND ${OF_SHOP}) AS "pendingDeliveries",
          (SELECT ${ageMs('min(e.occurred_at)')} FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id WHERE d.state = 'PENDING') AS "oldestDeliveryMs",
+          JOIN payment_acceptance.event e ON e.id = d.event_id WHERE d.state = 'PENDING' AND ${inScope('e.shop', '$2')}) AS "oldestDeliveryMs",
          (SELECT ${ageMs('min(next_check_at)')} FROM payment_acceptance.bill
-          WHERE next_check_at <= ${NOW}) AS "oldestCheckMs",
+          WHERE next_check_at <= ${NOW} AND ${inScope('shop', '$2')}) AS "oldestCheckMs",
          (SELECT count(*)::int FROM payment_acceptance.callback
-          WHERE pending AND bill_id IS NULL) AS "waitingCallbacks"`,
-      [this.database.offsetMs],
+          WHERE pending AND bill_id IS NULL AND ${inScope('shop', '$2')}) AS "waitingCallbacks"`,
+      [this.database.offsetMs, scope],
     );
     if (!stats) throw new Error('The counts of the payment tables could not be read.');
     const { oldestDeliveryMs: delivery, oldestCheckMs: check } = stats;
@@ -171,11 +172,12 @@ export class OperatorStore {
     };
   }
 
-  shops(): Promise<ShopState[]> {
+  shops(scope: ShopScope): Promise<ShopState[]> {
     return this.database.query(
       `SELECT shop, ${iso('refused_since')} AS "refusedSince",
-         refused_reason AS "refusedReason" FROM payment_acceptance.shop_state ORDER BY shop`,
-      [],
+         refused_reason AS "refusedReason" FROM payment_acceptance.shop_state
+       WHERE ${inScope('shop', '$1')} ORDER BY shop`,
+      [scope],
     );
   }
 }
@@ -187,12 +189,16 @@ interface Ages {
 
 const ageMs = (instant: string): string => `floor(extract(epoch FROM ${NOW} - ${instant}) * 1000)::bigint::text`;
 
-/** Dead letters that fit a filter: `$1` to `$5`. */
+/** Deliveries of the shop that is `$2` of the statement; a delivery knows it by its event. */
+const OF_SHOP = `($2::text IS NULL OR EXISTS (SELECT 1 FROM payment_acceptance.event e WHERE e.id = d.event_id AND e.shop = $2))`;
+
+/** Dead letters that fit a filter and the scope: `$1` to `$6`. */
 const MATCHING = `FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
   WHERE d.state = 'DEAD' AND ($1::bigint IS NULL OR d.id = $1::bigint) AND ($2::text IS NULL OR d.consumer = $2)
     AND ($3::text IS NULL OR d.event_name = $3) AND ($4::text IS NULL OR b.shop = $4)
-    AND ($5::text IS NULL OR b.order_id = $5)`;
+    AND ($5::text IS NULL OR b.order_id = $5)
+    AND ${inScope('b.shop', '$6')}`;
 
-function parametersOf({ deliveryId, consumer, event, shop, orderId }: DeadLetterFilter): unknown[] {
-  return [deliveryId ?? null, consumer ?? null, event ?? null, shop ?? null, orderId ?? null];
+function parametersOf({ deliveryId, consumer, event, shop, orderId }: DeadLetterFilter, scope: ShopScope): unknown[] {
+  return [deliveryId ?? null, consumer ?? null, event ?? null, shop ?? null, orderId ?? null, scope];
 }

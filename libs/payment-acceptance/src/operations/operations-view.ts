@@ -1,0 +1,141 @@
+import type { EntityManager } from 'typeorm';
+import type { PaymentServiceClient } from '../client/payment-service.client.js';
+import { isUuid, type PaymentRandom } from '../common/random.js';
+import type { ShopRegistry } from '../config/shop-registry.js';
+import { isUniqueViolation } from '../storage/database.js';
+import type { BillStore, BillRecord } from '../storage/bill.store.js';
+import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
+import type {
+  DeadLetter,
+  DeadLetterFilter,
+  OperatorStore,
+  PaymentStats,
+  ShopState,
+} from '../storage/operator.store.js';
+import type { ShopScope } from '../storage/scope.js';
+import { OperatorActionError } from './operator.errors.js';
+
+/** What a view works with. */
+export interface OperationsTools {
+  readonly ledger: LedgerStore;
+  readonly store: OperatorStore;
+  readonly bills: BillStore;
+  readonly client: PaymentServiceClient;
+  readonly shops: ShopRegistry;
+  readonly random: PaymentRandom;
+}
+
+/**
+ * What operators see and do, of one shop or of all: `PaymentOperations` is the view of all, and its `forShop(name)` gives
+ * that of one. What belongs to another shop is to a view as if it were not there. Nothing here asks who is calling: keep
+ * it behind a guard of yours.
+ */
+export class OperationsView {
+  constructor(
+    protected readonly tools: OperationsTools,
+    private readonly scope: ShopScope,
+  ) {}
+
+  /** Everything recorded, newest first, at most `limit` rows of each kind (default 1000). Carries no secret. */
+  readLedger(limit = 1_000): Promise<PaymentLedger> {
+    return this.tools.ledger.read(limit, this.scope);
+  }
+
+  /** Counts and ages that tell whether somebody has to look. */
+  stats(): Promise<PaymentStats> {
+    return this.tools.store.stats(this.scope);
+  }
+
+  /** The shops, and which of them the service refuses (401, or the merchant unknown or blocked). */
+  shopStates(): Promise<ShopState[]> {
+    return this.tools.store.shops(this.scope);
+  }
+
+  /** Creations whose outcome never became known, oldest first, at most `limit`. */
+  unknownOutcomes(limit = 1_000): Promise<BillRecord[]> {
+    return this.tools.bills.unknown(limit, this.scope);
+  }
+
+  /**
+   * Ties an unknown outcome to the bill that the service turned out to have. Asks the service for it first; it is checked
+   * at once, and settles like any other.
+   * @param intentId id of our intent: it went out as `custom` where the shop gave none
+   * @param linkPageUrl where the payer can pay it, http or https; without it `createBill` cannot return the bill
+   * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
+   */
+  async attachBill(intentId: string, serviceBillId: string, operator: string, linkPageUrl?: string): Promise<void> {
+    if (linkPageUrl !== undefined && !(URL.canParse(linkPageUrl) && /^https?:/.test(linkPageUrl))) {
+      throw new OperatorActionError('The address of the payment page must be http or https.');
+    }
+    const { bills, client, shops, store } = this.tools;
+    const bill = await this.unknownBill(intentId);
+    await client.listPayments(shops.get(bill.shop), serviceBillId);
+    try {
+      await this.act(operator, 'attach-bill', intentId, { serviceBillId }, async (manager) => {
+        if (!(await store.attach(manager, intentId, serviceBillId, linkPageUrl ?? null))) throw notUnknown(intentId);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new OperatorActionError(`Bill ${serviceBillId} is that of another order already.`);
+    }
+    await bills.linkWaitingCallbacks({ ...bill, billId: serviceBillId });
+  }
+
+  /**
+   * Says that an unknown outcome made no bill.
+   * @throws OperatorActionError
+   */
+  async voidBill(intentId: string, operator: string, note = ''): Promise<void> {
+    await this.unknownBill(intentId);
+    await this.act(operator, 'void-bill', intentId, { note }, async (manager) => {
+      if (!(await this.tools.store.void(manager, intentId))) throw notUnknown(intentId);
+    });
+  }
+
+  /** Dead letters that fit the filter, in settlement order, at most `limit`. */
+  async deadLetters(filter: DeadLetterFilter = {}, limit = 1_000): Promise<DeadLetter[]> {
+    return fitsNothing(filter) ? [] : this.tools.store.deadLetters(filter, limit, this.scope);
+  }
+
+  /**
+   * Sends dead letters again, with all their attempts: one (`deliveryId`), those that fit, or with `{}` all. An event
+   * that later ones of its bill have overtaken then says `late: true`. Gives their number.
+   */
+  async replay(filter: DeadLetterFilter, operator: string): Promise<number> {
+    if (fitsNothing(filter)) return 0;
+    const detail = { filter, ...(this.scope !== null && { forShop: this.scope }) };
+    return this.act(operator, 'replay', filter.deliveryId ?? 'dead letters', detail, (manager) =>
+      this.tools.store.replay(manager, filter, this.scope),
+    );
+  }
+
+  private async unknownBill(intentId: string): Promise<BillRecord> {
+    const bill = isUuid(intentId) ? await this.tools.bills.byId(intentId, this.scope) : undefined;
+    if (bill?.state !== 'UNKNOWN') throw notUnknown(intentId);
+    return bill;
+  }
+
+  private act<T>(
+    operator: string,
+    action: string,
+    target: string,
+    detail: object,
+    work: (manager: EntityManager) => Promise<T>,
+  ): Promise<T> {
+    const { store, random } = this.tools;
+    return store.transaction(async (manager) => {
+      const result = await work(manager);
+      await store.record(manager, { id: random.uuid(), operator, action, target, detail });
+      return result;
+    });
+  }
+}
+
+/** An id that no delivery can have. */
+function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
+  return deliveryId !== undefined && !/^\d{1,18}$/.test(deliveryId);
+}
+
+function notUnknown(intentId: string): OperatorActionError {
+  return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is no unknown outcome (any more).`);
+}

@@ -1,0 +1,75 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { TooManyPaymentsError } from '../client/service.errors.js';
+import type { ReportedPayment } from '../common/payment.js';
+import { PaymentRandom } from '../common/random.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { Confirmer } from '../settlement/confirmer.js';
+import { SettlementService } from '../settlement/settlement.service.js';
+import type { BillState } from '../storage/bill.store.js';
+import { CheckStore } from '../storage/check.store.js';
+import { OperatorActionError } from './operator.errors.js';
+
+/** What one check out of turn came to. */
+export interface BillCheck {
+  readonly shop: string;
+  readonly orderId: string;
+  /** The service's `bill_id`. */
+  readonly billId: string;
+  /** Id of our bill. */
+  readonly intentId: string;
+  readonly stateBefore: BillState;
+  readonly stateAfter: BillState;
+  /** What the service lists now (section 4.2). */
+  readonly payments: readonly ReportedPayment[];
+  /** Names of the events that it has made. Their consumers take them as always. */
+  readonly events: readonly string[];
+}
+
+/** Checks of single bills, at once and for a person who waits for the answer. */
+@Injectable()
+export class PaymentChecks {
+  constructor(
+    private readonly checks: CheckStore,
+    private readonly client: PaymentServiceClient,
+    private readonly settlement: SettlementService,
+    private readonly confirmer: Confirmer,
+    private readonly shops: ShopRegistry,
+    private readonly random: PaymentRandom,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {}
+
+  /**
+   * Asks the service about a bill now and settles the answer, as a check on the schedule does. Where the service gives
+   * none, the bill keeps its place in the schedule.
+   * @param bill the service's `bill_id`, or the id of our bill
+   * @param shop name of its shop; the default shop where absent
+   * @throws OperatorActionError where the shop has no such bill, or another check of it is under way
+   * @throws PaymentServiceError where the service gives no answer
+   * @throws UnknownShopError
+   */
+  async check(bill: string, shop: string = this.shops.default.name): Promise<BillCheck> {
+    const of = this.shops.get(shop);
+    // The request may be made several times, and with each token.
+    const { leaseMs } = this.options.creation;
+    const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
+    if (claim === 'unknown') throw new OperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
+    if (claim === 'busy') throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
+    const { shop: name, orderId, billId, id: intentId, state: stateBefore } = claim;
+    const checked = { shop: name, orderId, billId, intentId, stateBefore };
+    let payments: ReportedPayment[];
+    try {
+      payments = await this.client.listPayments(of, claim.billId);
+    } catch (error) {
+      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      else await this.checks.release(claim);
+      throw error;
+    }
+    if (claim.shopRefused) await this.checks.acceptShop(of.name);
+    const settled = await this.settlement.settle(claim, payments);
+    if (settled.stale) throw new OperatorActionError('Another check has taken the bill over. Ask again in a moment.');
+    if (settled.events.length > 0) this.confirmer.onEvents?.();
+    return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
+  }
+}

@@ -1,0 +1,145 @@
+import { addAmounts, type DecimalAmount } from '../common/money.js';
+import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
+import type { BillState } from '../storage/bill.store.js';
+import type { BillToReconcile, PaymentToReconcile } from '../storage/reconciliation.store.js';
+
+/** In what the service's list and the ledger do not agree. */
+export type ReconciliationDifference =
+  /** The service lists the payment, the ledger does not have it. */
+  | 'missing-in-ledger'
+  /** The ledger has the payment, the service does not list it. */
+  | 'missing-at-service'
+  /** The service says that it is a payment of another bill. */
+  | 'other-bill'
+  | 'status'
+  | 'amount'
+  | 'currency'
+  /** The ledger calls it succeeded, and there is no `payment.succeeded`. */
+  | 'event-missing'
+  /** The service gave no answer about the bill. */
+  | 'not-answered';
+
+/** One payment, at the service and in the ledger; or a bill about which the service gave no answer. */
+export interface ReconciledPayment {
+  readonly shop: string;
+  readonly orderId: string;
+  /** The service's `bill_id`. */
+  readonly billId: string;
+  readonly billState: BillState;
+  /** `null` where the row is about the bill as a whole. */
+  readonly paymentId: string | null;
+  /** The service's `created_at`, on its wall clock. */
+  readonly createdAt: string | null;
+  readonly serviceStatus: PaymentStatus | null;
+  readonly ledgerStatus: PaymentStatus | null;
+  readonly serviceAmount: DecimalAmount | null;
+  readonly ledgerAmount: DecimalAmount | null;
+  readonly serviceCurrency: string | null;
+  readonly ledgerCurrency: string | null;
+  /** What the ledger made of it: `pending`, `failed`, `succeeded` or `review`. */
+  readonly verdict: string | null;
+  /** Empty where both agree. */
+  readonly differences: readonly ReconciliationDifference[];
+  /** Code of the error, where the service gave no answer. */
+  readonly error: string | null;
+}
+
+/** Sums of SUCCESS payments in one currency; exact. */
+export interface ReconciliationTotal {
+  readonly currency: string;
+  readonly servicePayments: number;
+  readonly serviceAmount: DecimalAmount;
+  readonly ledgerPayments: number;
+  readonly ledgerAmount: DecimalAmount;
+}
+
+/** Holds the service's list of a bill against the ledger: one row for each payment that either has. Pure. */
+export function comparePayments(
+  shop: string,
+  bill: BillToReconcile,
+  listed: readonly ReportedPayment[],
+  ledger: readonly PaymentToReconcile[],
+): ReconciledPayment[] {
+  const own = new Map(ledger.map((payment) => [payment.paymentId, payment]));
+  const theirs = new Map(listed.map((payment) => [payment.paymentId, payment]));
+  return [...new Set([...theirs.keys(), ...own.keys()])].map((paymentId) => {
+    const [service, kept] = [theirs.get(paymentId), own.get(paymentId)];
+    return {
+      ...rowOf(shop, bill),
+      paymentId,
+      createdAt: service?.createdAtText ?? kept?.createdAtText ?? null,
+      serviceStatus: service?.status ?? null,
+      ledgerStatus: kept?.status ?? null,
+      serviceAmount: service?.amount ?? null,
+      ledgerAmount: kept?.amount ?? null,
+      serviceCurrency: service?.currency ?? null,
+      ledgerCurrency: kept?.currency ?? null,
+      verdict: kept?.verdict ?? null,
+      differences: differencesOf(bill, service, kept),
+    };
+  });
+}
+
+/** The row of a bill about which the service gave no answer. */
+export function notAnswered(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
+  return { ...rowOf(shop, bill), differences: ['not-answered'], error };
+}
+
+/** Adds a row to the totals of its currencies. */
+export function addToTotals(totals: Map<string, ReconciliationTotal>, row: ReconciledPayment): void {
+  const of = (currency: string): ReconciliationTotal =>
+    totals.get(currency) ?? {
+      currency,
+      servicePayments: 0,
+      serviceAmount: '0.00',
+      ledgerPayments: 0,
+      ledgerAmount: '0.00',
+    };
+  if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !row.differences.includes('other-bill')) {
+    const total = of(row.serviceCurrency ?? '');
+    const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);
+    totals.set(total.currency, { ...total, servicePayments: total.servicePayments + 1, serviceAmount });
+  }
+  if (row.ledgerStatus === 'SUCCESS' && row.ledgerAmount !== null) {
+    const total = of(row.ledgerCurrency ?? '');
+    const ledgerAmount = addAmounts(total.ledgerAmount, row.ledgerAmount);
+    totals.set(total.currency, { ...total, ledgerPayments: total.ledgerPayments + 1, ledgerAmount });
+  }
+}
+
+function differencesOf(
+  bill: BillToReconcile,
+  service: ReportedPayment | undefined,
+  kept: PaymentToReconcile | undefined,
+): ReconciliationDifference[] {
+  if (!service) return ['missing-at-service'];
+  if (service.billId !== null && service.billId !== bill.billId) return ['other-bill'];
+  if (!kept) return ['missing-in-ledger'];
+  const found: [ReconciliationDifference, boolean][] = [
+    ['status', service.status !== kept.status],
+    ['amount', service.amount !== kept.amount],
+    ['currency', service.currency !== kept.currency],
+    ['event-missing', kept.verdict === 'succeeded' && !kept.succeeded],
+  ];
+  return found.filter(([, differs]) => differs).map(([difference]) => difference);
+}
+
+function rowOf(shop: string, { orderId, billId, state }: BillToReconcile): ReconciledPayment {
+  return {
+    shop,
+    orderId,
+    billId,
+    billState: state,
+    paymentId: null,
+    createdAt: null,
+    serviceStatus: null,
+    ledgerStatus: null,
+    serviceAmount: null,
+    ledgerAmount: null,
+    serviceCurrency: null,
+    ledgerCurrency: null,
+    verdict: null,
+    differences: [],
+    error: null,
+  };
+}

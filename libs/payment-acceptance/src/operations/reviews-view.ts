@@ -1,0 +1,121 @@
+import { parseAmount, type DecimalAmount } from '../common/money.js';
+import { isUuid, type PaymentRandom } from '../common/random.js';
+import type { ShopRegistry } from '../config/shop-registry.js';
+import { decideAccepted, type AcceptedPayment } from '../settlement/decide.js';
+import type { SettlementService } from '../settlement/settlement.service.js';
+import type { LedgerReview, LedgerStore } from '../storage/ledger.store.js';
+import type { OperatorStore, ReviewRow } from '../storage/operator.store.js';
+import type { ShopScope } from '../storage/scope.js';
+import { OperatorActionError } from './operator.errors.js';
+
+export interface AcceptReviewOptions {
+  readonly operator: string;
+  readonly note?: string;
+  /** What was paid, where the service did not say; an exact decimal. */
+  readonly amount?: DecimalAmount;
+  /** The payment, where the review is about the bill as a whole. */
+  readonly paymentId?: string;
+}
+
+/** What a view works with. */
+export interface ReviewsTools {
+  readonly ledger: LedgerStore;
+  readonly store: OperatorStore;
+  readonly settlement: SettlementService;
+  readonly shops: ShopRegistry;
+  readonly random: PaymentRandom;
+}
+
+/**
+ * What a person decides about what did not match, of one shop or of all: `PaymentReviews` is the view of all, and its
+ * `forShop(name)` gives that of one, to which the reviews of another shop are as if they were not there. Keep it behind a
+ * guard of yours.
+ */
+export class ReviewsView {
+  constructor(
+    protected readonly tools: ReviewsTools,
+    private readonly scope: ShopScope,
+  ) {}
+
+  /** Reviews that nobody has decided, oldest first, at most `limit`. */
+  list(limit = 1_000): Promise<LedgerReview[]> {
+    return this.tools.ledger.openReviews(limit, this.scope);
+  }
+
+  /**
+   * Accepts what a review is about. A payment that has had no `payment.succeeded` gets it, with the operator's name in
+   * `acceptedBy`, and its bill is paid; where it has had it (overpaid, second payment, a later change), the review is
+   * only closed.
+   * @throws OperatorActionError where the review is not open, or says too little to accept it
+   */
+  async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
+    const { settlement } = this.tools;
+    const review = await this.open(reviewId);
+    await settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
+      await this.close(manager, reviewId, 'ACCEPTED', options);
+      const payment = paymentOf(review, bill.currency, options);
+      const known = await settlement.payments(manager, bill, [payment.paymentId]);
+      const row = known.find(({ paymentId }) => paymentId === payment.paymentId);
+      if (row && row.billId !== bill.id) {
+        throw new OperatorActionError(
+          `Payment ${row.paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
+        );
+      }
+      return row?.verdict === 'succeeded' ? undefined : decideAccepted(bill, firstPaymentId, known, payment);
+    });
+  }
+
+  /**
+   * Closes a review without any consequence.
+   * @throws OperatorActionError where it is not open
+   */
+  async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
+    await this.open(reviewId);
+    await this.tools.store.transaction((manager) => this.close(manager, reviewId, 'DISMISSED', options));
+  }
+
+  private async open(reviewId: string): Promise<ReviewRow> {
+    const review = isUuid(reviewId) ? await this.tools.store.review(reviewId, this.scope) : undefined;
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    return review;
+  }
+
+  private async close(
+    manager: Parameters<OperatorStore['closeReview']>[0],
+    reviewId: string,
+    state: 'ACCEPTED' | 'DISMISSED',
+    { operator, note = '' }: { readonly operator: string; readonly note?: string },
+  ): Promise<void> {
+    const { store, random } = this.tools;
+    const review = await store.review(reviewId, this.scope, manager);
+    if (review?.state !== 'OPEN') throw notOpen(reviewId);
+    await store.closeReview(manager, reviewId, state, operator);
+    const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
+    const detail = { note, reason: review.reason, paymentId: review.paymentId };
+    await store.record(manager, { id: random.uuid(), operator, action, target: reviewId, detail });
+  }
+}
+
+/** What the review knows of the payment, and the operator adds. */
+function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): AcceptedPayment {
+  const { listed } = JSON.parse(review.detail) as { listed?: { amount: string | null; currency: string | null } };
+  const paymentId = review.paymentId ?? options.paymentId;
+  if (paymentId === undefined) {
+    throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
+  }
+  if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
+    throw new OperatorActionError('A payment id has 1 to 128 visible characters and no space.');
+  }
+  const stated = listed?.currency === currency ? listed.amount : null;
+  const amount = options.amount === undefined ? stated : parseAmount(options.amount);
+  if (amount === null || /^-|^0\.00$/.test(amount)) {
+    throw new OperatorActionError(
+      `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
+    );
+  }
+  return { paymentId, amount, operator: options.operator };
+}
+
+function notOpen(reviewId: string): OperatorActionError {
+  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open (any more).`);
+}

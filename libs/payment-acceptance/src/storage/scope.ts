@@ -1,0 +1,7 @@
+/** Whose rows a statement sees and changes: those of the shop of that name; `null` those of all. */
+export type ShopScope = string | null;
+
+/** SQL that keeps a statement to the scope, given as that parameter. */
+export function inScope(column: string, parameter: string): string {
+  return `(${parameter}::text IS NULL OR ${column} = ${parameter})`;
+}

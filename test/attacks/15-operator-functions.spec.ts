@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Injectable, type INestApplication } from '@nestjs/common';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import {
+  migratePaymentAcceptance,
+  NonRetryableError,
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  PaymentOperations,
+  PaymentReviews,
+  UnknownOutcomeError,
+  UnknownShopError,
+  type PaymentLedger,
+} from 'nestjs-payment-acceptance';
+import { DataSource } from 'typeorm';
+import { startBed, type Bed } from '../support/bed.js';
+import { createTestDatabase } from '../support/database.js';
+import { ADAPTERS, startAttackedShop } from './support/attacked-shop.js';
+import { OperatorDeskModule } from './support/operator-desk.js';
+
+const CALLBACK_ROUTES = [
+  'GET /redirect/payment/result/:ticket',
+  'POST /postback/payment',
+  'POST /postback/payment/:shop',
+  'POST /redirect/payment/fail',
+  'POST /redirect/payment/fail/:shop',
+  'POST /redirect/payment/success',
+  'POST /redirect/payment/success/:shop',
+];
+
+/** Collects every route that the application registers; call it before the application starts. */
+function watchRoutes(app: INestApplication): () => string[] {
+  const routes = new Set<string>();
+  const adapter = app.getHttpAdapter();
+  if (adapter.getType() === 'fastify') {
+    (adapter as unknown as FastifyAdapter).getInstance().addHook('onRoute', ({ method, url }) => {
+      for (const each of [method].flat()) if (each !== 'HEAD') routes.add(`${each} ${url}`); // HEAD comes with each GET
+    });
+    return () => [...routes].sort();
+  }
+  interface Layer {
+    route?: { path: string; stack: { method: string }[] };
+  }
+  return () => {
+    const { router } = adapter.getInstance() as { router: { stack: Layer[] } };
+    for (const { route } of router.stack) {
+      for (const { method } of route?.stack ?? []) routes.add(`${method.toUpperCase()} ${route?.path ?? ''}`);
+    }
+    return [...routes].sort();
+  };
+}
+
+describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
+  test.each(['all', 'callbacks', 'workers'] as const)(
+    'a host that imports the module with the role "%s" has the callback routes, and no other',
+    async (role) => {
+      let routes = (): string[] => [];
+      const bed = await startBed({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
+      expect(routes()).toEqual(role === 'workers' ? [] : CALLBACK_ROUTES);
+      await bed.close();
+    },
+  );
+
+  test('the sample shop has its own pages and the callback routes; of the records it shows the ledger, in development', async () => {
+    let routes = (): string[] => [];
+    const shop = await startAttackedShop(adapter, { prepare: (app) => (routes = watchRoutes(app)) });
+    const own = routes().filter((route) => !CALLBACK_ROUTES.includes(route));
+    expect(routes()).toEqual(expect.arrayContaining(CALLBACK_ROUTES));
+    expect(own.filter((route) => /ledger|operat|review|replay|attach|accept|dead|stat/i.test(route))).toEqual([
+      'GET /api/ledger',
+    ]);
+    await shop.close();
+  });
+
+  describe('behind a guard that gives an operator one shop', () => {
+    let bed: Bed;
+    let theirs: Seeded;
+    let own: Seeded;
+    beforeAll(async () => {
+      bed = await startBed({
+        adapter,
+        imports: [{ module: OperatorDeskModule }],
+        providers: [Refusing],
+        options: { http: { attempts: 1 } },
+      });
+      theirs = await seed(bed, 'main');
+      own = await seed(bed, 'eu');
+    });
+    afterAll(() => bed.close());
+
+    const ask = async (path: string, body?: object, operator = 'eu') => {
+      const answer = await fetch(`${bed.host.url}/desk/${path}`, {
+        method: body ? 'POST' : 'GET',
+        headers: { authorization: `Bearer operator-of-${operator}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      return { status: answer.status, body: (await answer.json()) };
+    };
+    const everything = async () => {
+      const { dataSource } = bed.host;
+      const actions = await dataSource.query<object[]>('SELECT * FROM payment_acceptance.operator_action ORDER BY id');
+      return { ledger: await bed.host.ledger(), actions, requests: bed.sandbox.requests.length };
+    };
+
+    test.each(['ledger', 'stats', 'shops', 'unknown', 'dead-letters', 'reviews'])(
+      '%s shows nothing to whom the guard does not know',
+      async (path) => {
+        expect((await ask(path, undefined, 'nobody')).status).toBe(401);
+      },
+    );
+
+    test('the ledger shows rows of every kind, all of the own shop', async () => {
+      const shown = (await ask('ledger')).body as PaymentLedger;
+      for (const rows of [shown.bills, shown.payments, shown.callbacks, shown.events, shown.reviews]) {
+        expect([...new Set(rows.map(({ shop }) => shop))]).toEqual(['eu']);
+      }
+      expect(JSON.stringify(shown)).not.toContain('main-');
+      const all = await bed.host.ledger();
+      expect(new Set(all.bills.map(({ shop }) => shop)).size).toBe(2);
+    });
+
+    test('counts are of the own shop, and those of all shops their sum', async () => {
+      const operations = bed.host.app.get(PaymentOperations);
+      const [eu, main, all] = await Promise.all([
+        operations.forShop('eu').stats(),
+        operations.forShop('main').stats(),
+        operations.stats(),
+      ]);
+      expect((await ask('stats')).body).toMatchObject({ unknownBills: 1, openReviews: 1, deadLetters: 1 });
+      for (const count of [
+        'unknownBills',
+        'openReviews',
+        'deadLetters',
+        'pendingDeliveries',
+        'waitingCallbacks',
+      ] as const) {
+        expect([count, eu[count] + main[count]]).toEqual([count, all[count]]);
+        expect([count, eu[count]]).not.toEqual([count, all[count]]);
+      }
+    });
+
+    test('the age of what waits is that of the own shop', async () => {
+      const operations = bed.host.app.get(PaymentOperations);
+      expect(await operations.forShop('main').stats()).toMatchObject({ oldestDeliveryMs: expect.any(Number) });
+      await bed.host.dataSource.query(
+        `UPDATE payment_acceptance.bill SET next_check_at = CASE WHEN shop = 'eu' THEN now() + interval '1 day' ELSE now() - interval '1 day' END
+         WHERE next_check_at IS NOT NULL`,
+      );
+      expect((await operations.forShop('eu').stats()).oldestCheckMs).toBeNull();
+      expect((await operations.stats()).oldestCheckMs).toBeGreaterThan(0);
+    });
+
+    test.each(['shops', 'unknown', 'dead-letters', 'reviews'])('the list of %s has the own shop only', async (path) => {
+      const shown = (await ask(path)).body as { shop: string }[];
+      expect(shown.map(({ shop }) => shop)).toEqual(['eu']);
+    });
+
+    test("asking for another shop's dead letters by its name or their number gives none", async () => {
+      const { deadLetterId } = theirs;
+      for (const filter of [{ shop: 'main' }, { deliveryId: deadLetterId }, { orderId: 'main-dead' }]) {
+        expect(await bed.host.app.get(PaymentOperations).forShop('eu').deadLetters(filter)).toEqual([]);
+        expect((await ask('replay', filter)).body).toEqual({ replayed: 0 });
+      }
+      expect(await bed.host.app.get(PaymentOperations).deadLetters({ deliveryId: deadLetterId })).toHaveLength(1);
+    });
+
+    test.each<[string, (of: Seeded) => [path: string, body: object], string]>([
+      [
+        'attach',
+        ({ intentId, billId }) => ['attach', { intentId, billId }],
+        'Intent ? is no unknown outcome (any more).',
+      ],
+      ['void', ({ intentId }) => ['void', { intentId }], 'Intent ? is no unknown outcome (any more).'],
+      ['accept', ({ reviewId }) => ['accept', { reviewId }], 'Review ? is not open (any more).'],
+      ['dismiss', ({ reviewId }) => ['dismiss', { reviewId }], 'Review ? is not open (any more).'],
+    ])(
+      "to %s another shop's object is refused as if it were not there, and changes nothing",
+      async (_n, command, said) => {
+        const before = await everything();
+        const uuid = '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d';
+        const nobodys = { ...theirs, intentId: uuid, reviewId: uuid };
+        const answers = await Promise.all([ask(...command(theirs)), ask(...command(nobodys))]);
+        const ids = /[0-9a-f]{8}-[0-9a-f-]{27}/;
+        expect(answers.map(({ status, body }) => [status, JSON.stringify(body).replace(ids, '?')])).toEqual([
+          [409, JSON.stringify({ error: 'OperatorActionError', message: said })],
+          [409, JSON.stringify({ error: 'OperatorActionError', message: said })],
+        ]);
+        expect(await everything()).toEqual(before);
+      },
+    );
+
+    test('a view of one shop cannot be widened, and there is none of a shop that is not configured', () => {
+      const { app } = bed.host;
+      expect('forShop' in app.get(PaymentOperations).forShop('eu')).toBe(false);
+      expect('forShop' in app.get(PaymentReviews).forShop('eu')).toBe(false);
+      for (const name of ['us', '', '__proto__', 'EU']) {
+        expect(() => app.get(PaymentOperations).forShop(name)).toThrow(UnknownShopError);
+        expect(() => app.get(PaymentReviews).forShop(name)).toThrow(UnknownShopError);
+      }
+    });
+
+    test('what belongs to the own shop can be attached, accepted and replayed', async () => {
+      expect((await ask('attach', { intentId: own.intentId, billId: own.billId })).status).toBe(200);
+      expect((await ask('accept', { reviewId: own.reviewId })).status).toBe(200);
+      expect((await ask('replay', {})).body).toEqual({ replayed: 1 });
+      expect((await ask('stats')).body).toMatchObject({ unknownBills: 0, openReviews: 0, deadLetters: 0 });
+      expect(await bed.host.app.get(PaymentOperations).stats()).toMatchObject({
+        unknownBills: 1,
+        openReviews: 1,
+        deadLetters: 1,
+      });
+    });
+  });
+});
+
+describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
+  test.each(ADAPTERS)('shows no ledger, on %s', async (adapter) => {
+    const database = await createTestDatabase();
+    const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+    await migratePaymentAcceptance(dataSource);
+    await dataSource.destroy();
+    const port = await freePort();
+    const shop = spawn(process.execPath, ['dist/apps/shop/main.js'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        DATABASE_URL: database.url,
+        SHOP_PORT: String(port),
+        SHOP_ADAPTER: adapter,
+        PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
+        PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
+        PAYMENT_ACCEPTANCE_SHOP_ID: '17',
+        PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'f81d4fae7dec11d0a76500a0c91e6bf6',
+        PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'f81d4fae7dec11d0a76500a0c91e6bf7',
+      },
+    });
+    await listening(shop);
+    const url = `http://127.0.0.1:${port}`;
+    expect((await fetch(url)).status).toBe(200);
+    for (const path of ['api/ledger', 'api/ledger/', 'API/LEDGER', 'api//ledger', 'api/%6cedger']) {
+      const answer = await fetch(`${url}/${path}`);
+      expect([path, answer.status, (await answer.text()).includes('bills')]).toEqual([path, 404, false]);
+    }
+    const ended = once(shop, 'exit');
+    shop.kill('SIGTERM');
+    await ended;
+    await database.drop();
+  });
+});
+
+interface Seeded {
+  readonly intentId: string;
+  readonly billId: string;
+  readonly reviewId: string;
+  readonly deadLetterId: string;
+}
+
+/** One of everything that an operator acts on, in that shop: orders are named after it. */
+async function seed(bed: Bed, shop: 'main' | 'eu'): Promise<Seeded> {
+  const payments = bed.host.payments.shop(shop);
+  const pay = async (orderId: string, input: Parameters<Bed['sandbox']['pay']>[1]) => {
+    const { billId } = await payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId, input);
+  };
+  await pay(`${shop}-short`, { amount: '9.00' });
+  await pay(`${shop}-dead`, { outcome: 'fail' });
+  await bed.settle();
+  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '10' }).catch((e: unknown) => e);
+  await bed.sandbox.clearFaults();
+  if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
+  const billId = bed.sandbox.bills().find(({ orderId }) => orderId === `${shop}-lost`)!.id;
+  await bed.sandbox.pay(billId); // its postback waits for the bill
+  await bed.sandbox.settled();
+  await pay(`${shop}-pending`, {});
+  await bed.sandbox.settled();
+  await bed.host.confirmer.runOnce(); // its event is not handed over yet
+  const review = (await bed.host.ledger()).reviews.find(({ orderId }) => orderId === `${shop}-short`)!;
+  const [letter] = await bed.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
+  return { intentId: lost.intentId, billId, reviewId: review.id, deadLetterId: letter!.deliveryId };
+}
+
+/** Takes nothing: failures become dead letters, successes go on waiting. */
+@Injectable()
+class Refusing {
+  @OnPaymentFailed({ consumer: 'orders' })
+  never(): void {
+    throw new NonRetryableError('this order is unknown here');
+  }
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  notNow(): void {
+    throw new Error('not now');
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function listening(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('The shop ended before it listened.');
+  });
+  await Promise.race([once(child.stdout!, 'data'), ended]);
+  ended.catch(() => undefined);
+}
