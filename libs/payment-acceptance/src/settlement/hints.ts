@@ -25,7 +25,8 @@ export function answerHints(
       consumed.push({ id, outcome: null });
       continue;
     }
-    const candidates = payments.filter((payment) => canBe(payment, claims, hint.receivedAt.getTime(), patienceMs));
+    const knownFrom = hint.receivedAt.getTime() - patienceMs;
+    const candidates = payments.filter(({ status, knownAt }) => status === claims && knownAt.getTime() >= knownFrom);
     const pauseMs = lagMs[asks];
     if (candidates.length > taken(candidates, claims) + confirmed[claims]) {
       confirmed[claims] += 1;
@@ -36,17 +37,12 @@ export function answerHints(
   return { consumed, again };
 }
 
-/** Whether a payment may be the one that is claimed. A FAIL may have advanced to SUCCESS since it was claimed. */
-function canBe({ status, knownAt }: ClaimablePayment, claims: Claim, receivedAt: number, patienceMs: number): boolean {
-  if (status === claims) return knownAt.getTime() >= receivedAt - patienceMs;
-  return status === 'SUCCESS' && knownAt.getTime() >= receivedAt;
-}
-
 /** How many of the candidates earlier claims may have been about: those confirmed since the first of them was known. */
 function taken(candidates: readonly ClaimablePayment[], claims: Claim): number {
   return Math.max(0, ...candidates.map(({ confirmedSince }) => confirmedSince[claims]));
 }
 
+/** A FAIL may have advanced to SUCCESS since. */
 function isShown(claims: Claim, payments: readonly ClaimablePayment[]): boolean {
   return payments.some(({ status }) => status === 'SUCCESS' || status === claims);
 }
