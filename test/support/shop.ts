@@ -1,4 +1,4 @@
-import { startPaymentSandbox, type PaymentSandbox } from 'nestjs-payment-sandbox';
+import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -16,9 +16,10 @@ export interface OrderView {
 /** The sample shop as it is run: built, in processes of its own, several on one database. */
 export interface ShopBed {
   readonly sandbox: PaymentSandbox;
+  readonly sandboxUrl: string;
   readonly urls: readonly string[];
   readonly processes: readonly ChildProcess[];
-  buy(input: { amount: string; shop?: 'main' | 'eu' }): Promise<{ id: string; billId: string; payUrl: string }>;
+  buy(input: { amount: string; shop?: 'main' | 'eu'; description?: string }): Promise<{ id: string; billId: string; payUrl: string }>;
   order(id: string): Promise<OrderView>;
   ledger(): Promise<{
     bills: { orderId: string; state: string }[];
@@ -31,13 +32,14 @@ export interface ShopBed {
   close(): Promise<void>;
 }
 
-export async function startShops(instances: number): Promise<ShopBed> {
+export async function startShops(instances: number, options: StartOptions = {}): Promise<ShopBed> {
   const database = await createTestDatabase();
   const running = await startPaymentSandbox({
     postbackRetryDelays: [],
+    ...options,
     shops: {
-      'demo-main': { apiToken: 'sandbox-main-token-0123456789abcdef' },
-      'demo-eu': { apiToken: 'sandbox-eu-token-0123456789abcdef' },
+      'demo-main': { name: 'Coffee shop', apiToken: 'sandbox-main-token-0123456789abcdef' },
+      'demo-eu': { name: 'Coffee shop Europe', apiToken: 'sandbox-eu-token-0123456789abcdef' },
     },
   });
   const ports = await freePorts(instances);
@@ -65,10 +67,12 @@ export async function startShops(instances: number): Promise<ShopBed> {
       successUrl: `${url}/redirect/payment/success${suffix}`,
       failUrl: `${url}/redirect/payment/fail${suffix}`,
       resultUrl: `${url}/postback/payment${suffix}`,
+      ledgerUrl: `${url}/api/ledger`,
     });
   }
   return {
     sandbox: running.sandbox,
+    sandboxUrl: running.url,
     urls,
     processes,
     async buy(input) {

@@ -44,6 +44,7 @@ export function sendPage(response: ServerResponse, page: Page, request?: Sandbox
     'cache-control': 'no-store',
     etag,
     'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
     'referrer-policy': 'strict-origin-when-cross-origin',
   });
   response.end(text);

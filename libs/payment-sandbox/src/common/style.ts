@@ -83,14 +83,15 @@ const PAYER = `
 const CONSOLE = `
 .console > header { padding: 0 max(1rem, calc(50vw - 34rem)); background: var(--paper); border-bottom: 1px solid var(--line); }
 .console > header .bar { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .25rem 1rem; padding-top: .8rem; }
-.brand { font-weight: 700; color: inherit; text-decoration: none; }
-.console nav { display: flex; gap: 1.25rem; overflow-x: auto; }
+.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; color: inherit; text-decoration: none; }
+.brand svg { width: 1.4rem; fill: none; stroke: var(--accent); stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.console nav { display: flex; flex-wrap: wrap; gap: 0 1.25rem; }
 .console nav a { padding: .6rem 0; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 3px solid transparent; }
 .console nav a:hover { color: inherit; } .console nav a:focus-visible { outline-offset: -3px; }
 .console nav [aria-current] { color: inherit; font-weight: 600; border-color: var(--accent); }
 .console > main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.25rem; max-width: 70rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 .title { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
-.title > p { flex-basis: 100%; max-width: 46rem; color: var(--soft); }
+.title > p { width: 100%; padding-right: max(0rem, 100% - 46rem); color: var(--soft); }
 .console .card > * + * { margin-top: .9rem; }
 .facts-row { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); }
 .facts-row a { display: flex; justify-content: space-between; align-items: center; gap: .75rem; padding: .75rem 1rem; color: inherit; text-decoration: none; background: var(--paper); border: 1px solid var(--line); border-radius: 12px; }
@@ -99,7 +100,8 @@ const CONSOLE = `
 .checks .title { justify-content: space-between; }
 .stack { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); } .console .stack > * { margin: 0; }
 .steps > form { flex: 0 0 auto; }
-.split { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
+.split, .halves { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
+@media (min-width: 60rem) { .halves { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); align-items: start; } }
 @media (min-width: 60rem) { .split { grid-template-columns: minmax(0, 1fr) 21rem; align-items: start; } }
 .message { padding: .7rem 1rem; border-radius: 10px; } .message.good { background: var(--good-tint); } .message.bad { background: var(--bad-tint); } .message.warn { background: var(--warn-tint); }
 .scroll { overflow-x: auto; }
@@ -108,7 +110,8 @@ th { color: var(--soft); font-size: .82rem; font-weight: 600; white-space: nowra
 th, td { padding: .55rem .75rem .55rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 .row { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end; }
-.row > * { flex: 1 1 8rem; } .row > button { flex: 0 0 auto; }
+.row > * { flex: 1 1 8rem; } .row > button { flex: 0 0 auto; } .fields > button { justify-self: start; }
+.console form > * + * { margin-top: .8rem; } .console form.row > *, .console form.fields > * { margin-top: 0; }
 .console form label > input, .console form label > select { margin-top: .25rem; font-weight: 400; }
 .console form label > input[type=checkbox] { margin: 0 .4rem 0 0; }
 .fields { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); align-items: end; }
@@ -119,11 +122,13 @@ tbody tr:last-child > * { border-bottom: 0; }
 .timeline > li:last-child { padding-bottom: 0; } .timeline > li:last-child::after { display: none; }
 .timeline > .good::before { background: var(--good); } .timeline > .warn::before { background: var(--warn); } .timeline > .bad::before { background: var(--bad); }
 .timeline > li { color: inherit; }
-.timeline time { display: block; color: var(--soft); font-size: .82rem; font-variant-numeric: tabular-nums; }
+.timeline > li > time { display: block; color: var(--soft); font-size: .82rem; font-variant-numeric: tabular-nums; }
 :target { background: var(--tint); border-radius: 8px; box-shadow: 0 0 0 .5rem var(--tint); }
 details > summary { cursor: pointer; color: var(--accent); font-weight: 600; font-size: .92rem; width: fit-content; }
 details[open] > summary { margin-bottom: .6rem; }
-.timeline details, .timeline form { margin-top: .5rem; }
+.timeline details { margin-top: .5rem; }
+.replay { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem; } .replay details { margin: 0; } .replay details[open] { flex-basis: 100%; }
+.replay button.quiet { padding: .3rem .8rem; font-size: .92rem; }
 .faults { padding: 0; list-style: none; }
 .faults > li { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 1rem; padding: .8rem 0; border-top: 1px solid var(--line); }
 .faults details { grid-column: 2; margin-top: .35rem; }

@@ -209,10 +209,13 @@ function summary(toPay: BillToPay): Html {
           : html`${money(commission, bill.currency)}, paid by ${bill.payerPaysCommission ? 'you' : 'the shop'}`,
       ],
     ])}
-    <dl class="breakdown">
-      <dt class="total">You pay</dt>
-      <dd class="total">${money(due, bill.currency)}</dd>
-    </dl>`;
+    ${
+      due !== bill.amount &&
+      html`<dl class="breakdown">
+        <dt class="total">You pay</dt>
+        <dd class="total">${money(due, bill.currency)}</dd>
+      </dl>`
+    }`;
 }
 
 function breakdown(rows: readonly (readonly [string, string | Html])[]): Html {

@@ -10,7 +10,7 @@ export function behavioursPage(): Page {
     title: 'Behaviours',
     place: 'behaviours',
     lead: 'What the sandbox does, and whether the interface specification says so (documented) or is silent, and this is our choice (assumed).',
-    content: html`<section class="card" aria-labelledby="behaviours">
+    content: html`<section class="card">
         <h2 id="behaviours">By section of the specification</h2>
         <div class="scroll" role="region" aria-labelledby="behaviours" tabindex="0">
           <table>
@@ -34,7 +34,7 @@ export function behavioursPage(): Page {
           </table>
         </div>
       </section>
-      <section class="card" aria-labelledby="cards">
+      <section class="card">
         <h2 id="cards">Test cards</h2>
         <div class="scroll" role="region" aria-labelledby="cards" tabindex="0">
           <table>

@@ -36,7 +36,7 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
           <button>Move</button>
         </form>
       </section>
-      <section class="card" aria-labelledby="due">
+      <section class="card">
         <h2 id="due">What is due</h2>
         ${
           upcoming.length === 0

@@ -57,27 +57,31 @@ export function faultsPage(faults: FaultDocument): Page {
     place: 'faults',
     tag: inForce === 0 ? tag('none in force') : tag(`${inForce} in force`, 'warn'),
     lead: 'What a network and a service do on a bad day. A shop must end with the same orders as on a good one.',
-    content: html`<section class="card" aria-labelledby="requests">
+    content: html`<div class="halves">
+      <section class="card" aria-labelledby="requests">
         <h2 id="requests">Requests of the shop</h2>
         <ul class="faults">
           ${requests}
         </ul>
       </section>
-      <section class="card" aria-labelledby="postbacks">
-        <h2 id="postbacks">Postbacks to the shop</h2>
-        <ul class="faults">
-          ${postbacks}
-        </ul>
-      </section>
-      <section class="card" aria-labelledby="dice">
-        <h2 id="dice">The dice</h2>
-        <p class="note">The same seed and the same calls meet the same faults. Every change starts the dice anew.</p>
-        <form class="row" method="post" action="/sandbox/console/faults/seed">
-          <label>Seed<input name="seed" inputmode="numeric" value="${faults.seed ?? ''}" placeholder="1" /></label>
-          <button class="quiet">Set</button>
-        </form>
-        ${button('/sandbox/console/faults/none', 'Switch all off')}
-      </section>`,
+      <div class="stack">
+        <section class="card" aria-labelledby="postbacks">
+          <h2 id="postbacks">Postbacks to the shop</h2>
+          <ul class="faults">
+            ${postbacks}
+          </ul>
+        </section>
+        <section class="card" aria-labelledby="dice">
+          <h2 id="dice">The dice</h2>
+          <p class="note">The same seed and the same calls meet the same faults. Every change starts the dice anew.</p>
+          <form class="row" method="post" action="/sandbox/console/faults/seed">
+            <label>Seed<input name="seed" inputmode="numeric" value="${faults.seed ?? ''}" placeholder="1" /></label>
+            <button class="quiet">Set</button>
+          </form>
+          ${button('/sandbox/console/faults/none', 'Switch all off')}
+        </section>
+      </div>
+    </div>`,
   });
 }
 

@@ -36,7 +36,10 @@ export function consolePage({ status = 200, title, place, lead, message, tag, co
     body: html`<body class="console">
       <header>
         <div class="bar">
-          <a class="brand" href="/sandbox">Payment sandbox</a>
+          <a class="brand" href="/sandbox"
+            ><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 8h16M4 5h16v14H4zM7 15h4" /></svg>Payment
+            sandbox</a
+          >
           <span class="note">No money moves here.</span>
         </div>
         <nav aria-label="Console">
@@ -61,9 +64,10 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** `21 Nov 2026, 12:00:00 UTC`, readable for machines too. */
-export function time(instant: Instant): Html {
-  const [, year, month, day, clock] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(instant) ?? [];
+/** `21 Nov 2026, 12:00:00 UTC`, readable for machines too; `exact` with its milliseconds. */
+export function time(instant: Instant, exact = false): Html {
+  const [, year, month, day, seconds, ms] = /^(\d+)-(\d+)-(\d+)T([\d:]+)(\.\d+)/.exec(instant) ?? [];
+  const clock = `${seconds ?? ''}${exact ? (ms ?? '') : ''}`;
   const name = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[Number(month) - 1];
   return html`<time datetime="${instant}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
 }

@@ -12,7 +12,8 @@ export const FIELD_PREFIX = 'field.';
 export function replayForms(callback: Callback): Html {
   const action = `/sandbox/console/callbacks/${callback.id}/replay`;
   const names = [...new Set([...FIELDS, ...Object.keys(callback.fields)])];
-  return html`${button(action, 'Replay')}
+  return html`<div class="replay">
+    ${button(action, 'Replay')}
     <details id="change-${callback.id}">
       <summary>Change and replay</summary>
       <form method="post" action="${action}">
@@ -29,7 +30,8 @@ export function replayForms(callback: Callback): Html {
         </p>
         <button>Send</button>
       </form>
-    </details>`;
+    </details>
+  </div>`;
 }
 
 /** The fields of a posted form that differ from those of the postback. */

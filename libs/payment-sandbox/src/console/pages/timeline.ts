@@ -21,6 +21,8 @@ interface Entry {
   id: string;
   tone: Tone;
   content: Html;
+  /** Entries that follow one another and have the same are shown as one. */
+  run?: string;
 }
 
 const STATUS_TONES: Readonly<Record<PaymentStatus, Tone>> = { NEW: '', PROCESS: '', SUCCESS: 'good', FAIL: 'bad' };
@@ -43,12 +45,12 @@ export function timeline(history: History): Html {
     ...history.visits.map(visited),
     ...history.payments.flatMap(statuses),
     ...history.callbacks.map(called),
-    ...asked(history.requests),
+    ...history.requests.flatMap(asked),
   ];
   // What happened at one instant stays in this order: sorting is stable.
   entries.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   return html`<ol class="timeline" id="timeline">
-    ${entries.map(({ at, id, tone, content }) => html`<li id="${id}" class="${tone}">${time(at)} ${content}</li> `)}
+    ${withoutRuns(entries).map(({ at, id, tone, content }) => html`<li id="${id}" class="${tone}">${time(at, true)} ${content}</li> `)}
   </ol>`;
 }
 
@@ -124,25 +126,31 @@ function requestText(callback: Callback, { url, format }: CallbackTry): string {
   return `POST ${url}\nContent-Type: ${type}\n\n${body}`;
 }
 
-/** What the shop asked, a run of like answers as one entry. A creation that went well says nothing new. */
-function asked(requests: readonly ApiRequest[]): Entry[] {
-  const entries: (Entry & { key: string; times: number; last: Instant })[] = [];
-  for (const { operation, at, status, faults } of requests) {
-    if (operation === 'create' && status === 200 && faults.length === 0) continue;
-    const key = `${operation} ${status ?? 'no answer'} ${faults.join(', ')}`;
-    const before = entries.at(-1);
-    if (before?.key === key) Object.assign(before, { times: before.times + 1, last: at });
-    else entries.push({ at, id: `asked-${entries.length}`, tone: '', key, times: 1, last: at, content: html`` });
+/** What the shop asked. A creation that went well says nothing new. */
+function asked({ operation, at, status, faults }: ApiRequest, index: number): Entry[] {
+  if (operation === 'create' && status === 200 && faults.length === 0) return [];
+  const what = operation === 'create' ? 'The shop asked for the bill' : 'The shop asked for the payments';
+  const answer = `${status ?? 'no answer'}${faults.length > 0 ? ` (${faults.join(', ')})` : ''}`;
+  return [
+    {
+      at,
+      id: `asked-${index}`,
+      tone: status === 200 && faults.length === 0 ? '' : 'warn',
+      content: html`${what}: ${answer}`,
+      run: `${operation} ${answer}`,
+    },
+  ];
+}
+
+/** Runs of like entries, each as its first one, which says how many there are. */
+function withoutRuns(entries: readonly Entry[]): Entry[] {
+  const kept: (Entry & { times: number })[] = [];
+  for (const entry of entries) {
+    const before = kept.at(-1);
+    if (before && entry.run !== undefined && before.run === entry.run) before.times += 1;
+    else kept.push({ ...entry, times: 1 });
   }
-  return entries.map((entry) => {
-    const [operation = '', ...rest] = entry.key.split(' ');
-    const what = operation === 'create' ? 'The shop asked for the bill' : 'The shop asked for the payments';
-    const tone = entry.key.startsWith(`${operation} 200`) ? '' : 'warn';
-    return {
-      ...entry,
-      tone,
-      content: html`${what}${entry.times > 1 && html`, ${entry.times} times until ${time(entry.last)}`}:
-      ${rest.join(' ').trim()}`,
-    };
-  });
+  return kept.map(({ times, ...entry }) =>
+    times === 1 ? entry : { ...entry, content: html`${entry.content} ${tag(`${times} times`)}` },
+  );
 }

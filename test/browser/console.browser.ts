@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { until } from '../support/until.js';
+import type { Visitor } from './support/chromium.js';
+import { openWorld, type World } from './support/world.js';
+
+let world: World;
+let visitor: Visitor;
+let page: Page;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  visitor = await world.visit();
+  ({ page } = visitor);
+});
+afterEach(async () => {
+  await world.sandbox.clearFaults();
+  expect(await world.problems()).toEqual([]);
+});
+
+const openConsole = (path = ''): Promise<unknown> => page.goto(`${world.sandboxUrl}/sandbox${path}`);
+const row = (text: string) => page.getByRole('row', { name: text });
+const entries = (text: string | RegExp) => page.locator('#timeline > li', { hasText: text });
+
+async function paidOrder(amount: string) {
+  const bought = await world.bed.buy({ amount });
+  await world.sandbox.pay(bought.billId);
+  await until(
+    () => world.bed.order(bought.id),
+    ({ status }) => status === 'paid',
+  );
+  return bought;
+}
+
+describe('bills', () => {
+  test('the list follows what happens, without a reload', async () => {
+    await openConsole();
+    await page.evaluate(`window.notReloaded = true`);
+    const { id, billId } = await world.bed.buy({ amount: '9.00' });
+    await row(id).getByText('not paid yet').waitFor();
+    await world.sandbox.pay(billId);
+    await row(id).getByText('1 postback').waitFor();
+    await row(id).getByText('paid', { exact: true }).waitFor();
+    expect(await page.evaluate(`window.notReloaded`)).toBe(true);
+    await page.getByLabel('Order, bill or description').fill(billId);
+    await page.getByRole('button', { name: 'Find' }).click();
+    expect(await page.locator('tbody tr').count()).toBe(1);
+  });
+
+  test('a bill tells what happened: page, statuses, redirect, the postback with its answer, the shop’s question', async () => {
+    const { id, payUrl, billId } = await world.bed.buy({ amount: '9.50' });
+    await page.goto(payUrl);
+    await page.getByRole('link', { name: '4111 1111 1111 1111' }).click();
+    await page.getByRole('button', { name: /^Pay/ }).click();
+    await page.getByRole('heading', { name: 'Payment received' }).waitFor();
+    await openConsole(`/console/bills/${billId}`);
+    for (const text of [
+      'Bill created over 9.50 RUB',
+      'Payment page opened',
+      /Payment NEW/,
+      /NEW → PROCESS/,
+      /PROCESS → SUCCESS/,
+      /browser sent to the shop POST .*\/redirect\/payment\/success/,
+      /Postback SUCCESS delivered/,
+      /asked for the payments: 200/,
+    ]) {
+      await entries(text).first().waitFor();
+    }
+    await page.locator('summary', { hasText: '200' }).click();
+    await page.getByText(`"InvId": "${id}"`).waitFor();
+    await page.getByText(/^200 OK$/).waitFor();
+  });
+
+  test('what is open and typed stays when the page changes', async () => {
+    const { billId } = await paidOrder('9.60');
+    await openConsole(`/console/bills/${billId}`);
+    await page.getByText('Change and replay').click();
+    await page.getByLabel('OutSum').fill('1.00');
+    await world.sandbox.forge(billId);
+    await entries('Postback, forged').waitFor();
+    expect(await page.getByLabel('OutSum').first().inputValue()).toBe('1.00');
+    expect(await page.evaluate('document.activeElement.name')).toBe('field.OutSum');
+  });
+});
+
+describe('postbacks', () => {
+  test('replayed: it goes out again, and the order stays as it is', async () => {
+    const { id, billId } = await paidOrder('10.00');
+    await openConsole(`/console/bills/${billId}`);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await entries(/Postback, replayed SUCCESS delivered/).waitFor();
+    expect(new URL(page.url()).hash).toMatch(/^#callback-/);
+    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{}] });
+  });
+
+  test('changed and replayed: the shop takes it, and believes none of it', async () => {
+    const { id, billId } = await paidOrder('11.00');
+    await openConsole(`/console/bills/${billId}`);
+    await page.getByText('Change and replay').click();
+    await page.getByLabel('Status').fill('FAIL');
+    await page.getByLabel('OutSum').fill('1.00');
+    await page.getByLabel('Sign again').check();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await entries(/Postback, replayed FAIL delivered/).waitFor();
+    const { callbacks } = world.sandbox.bill(billId);
+    expect(callbacks.at(-1)!.fields).toMatchObject({ Status: 'FAIL', OutSum: '1.00', InvId: id });
+    expect(callbacks.at(-1)!.fields['SignatureValue']).not.toBe(callbacks[0]!.fields['SignatureValue']);
+    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{}] });
+  });
+
+  test('paid, completed and forged from the console', async () => {
+    const { id, billId } = await world.bed.buy({ amount: '12.00' });
+    await openConsole(`/console/bills/${billId}`);
+    await page.getByRole('button', { name: 'Forge a postback' }).click();
+    await entries(/Postback, forged SUCCESS delivered/).waitFor();
+    await page.getByLabel('Pay with').selectOption('4000000000003220');
+    await page.getByRole('button', { name: 'Pay', exact: true }).click();
+    await entries(/NEW → PROCESS/).waitFor();
+    expect((await world.bed.order(id)).status).toBe('pending');
+    await page.getByRole('button', { name: 'Let it fail' }).click();
+    await entries(/PROCESS → FAIL/).waitFor();
+    await page.getByRole('button', { name: 'Let it succeed after all' }).click();
+    await entries(/FAIL → SUCCESS/).waitFor();
+    await until(
+      () => world.bed.order(id),
+      ({ status }) => status === 'paid',
+    );
+  });
+
+  test('what cannot be done is said, with the way back', async () => {
+    const { billId } = await world.bed.buy({ amount: '12.00' });
+    await openConsole(`/console/bills/${billId}`);
+    visitor.expected = [400];
+    await page.getByLabel('Amount').fill('0');
+    await page.getByRole('button', { name: 'Pay', exact: true }).click();
+    await page.getByRole('status').getByText('amount must be').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'What happened' }).waitFor();
+  });
+});
+
+describe('faults', () => {
+  test('are switches, with settings, and can all be put off', async () => {
+    await openConsole('/console/faults');
+    const drop = page.getByRole('switch', { name: 'drop' });
+    expect(await drop.getAttribute('aria-checked')).toBe('false');
+    await drop.press('Enter');
+    await page.locator('[role=switch][aria-labelledby=postbacks-drop-name][aria-checked=true]').waitFor();
+    expect(world.sandbox.faults()).toMatchObject({ postbacks: { drop: 1 } });
+    const change = page.locator('#postbacks-change');
+    await change.getByText('Settings').click();
+    await change.getByLabel('Probability').fill('0.5');
+    await change.getByLabel('Fields to set').fill('OutSum=1.00\nInvId=a=b');
+    await change.getByLabel('Signed again').selectOption('yes');
+    await change.getByRole('button', { name: 'Put in force' }).click();
+    await page.getByText('50 %').waitFor();
+    expect(world.sandbox.faults().postbacks).toEqual({
+      drop: 1,
+      change: { p: 0.5, set: { OutSum: '1.00', InvId: 'a=b' }, resign: true },
+    });
+    await page.getByRole('switch', { name: 'drop' }).click();
+    await page.locator('[role=switch][aria-labelledby=postbacks-drop-name][aria-checked=false]').waitFor();
+    await page.getByRole('button', { name: 'Switch all off' }).click();
+    await page.getByText('none in force').waitFor();
+    expect(Object.values(world.sandbox.faults()).flatMap((group) => Object.keys(group as object))).toEqual([]);
+  });
+});
+
+describe('invariants', () => {
+  test('all agree; a lost postback is amber until the shop has asked; a record that contradicts is red', async () => {
+    const { id, billId } = await paidOrder('21.00');
+    await openConsole('/console/ledger');
+    await page.getByText('all agree').waitFor();
+
+    await world.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { billId: unseen } = await world.bed.buy({ amount: '22.00' });
+    await world.sandbox.pay(unseen);
+    await page.getByText('1 still to come').waitFor();
+    await page.getByText('the shop has no event of it yet').waitFor();
+
+    await world.bed.database(`UPDATE payment_acceptance.payment SET amount = 1.00
+      WHERE bill_id = (SELECT id FROM payment_acceptance.bill WHERE service_bill_id = '${billId}')`);
+    await page.locator('li.bad', { hasText: '1.00 in the shop, 21.00 at the service' }).waitFor();
+    await page.getByText('1 difference').first().waitFor();
+    await page.getByRole('link', { name: `Order ${id}` }).click();
+    await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
+    await openConsole();
+    await page.getByText('1 difference').waitFor();
+  });
+
+  test('a shop that does not answer is said', async () => {
+    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/orders` });
+    await openConsole('/console/ledger');
+    await page.getByText('its answer has no list "bills"').waitFor();
+    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/ledger` });
+  });
+});
+
+test('the clock moves on, and what is due comes', async () => {
+  const { billId } = await world.bed.buy({ amount: '30.00' });
+  await world.sandbox.pay(billId, { card: '4000 0000 0000 0077' });
+  await openConsole('/console/clock');
+  await page.getByText(/becomes SUCCESS/).waitFor();
+  await page.getByLabel('Move on by').fill('61 s');
+  await page.getByRole('button', { name: 'Move' }).click();
+  await page.getByText(/Ahead of the machine’s clock by 1 m 1 s/).waitFor();
+  expect(world.sandbox.bill(billId).paid).toBe(true);
+});
+
+test('a shop is made, set and saved', async () => {
+  await openConsole('/console/shops');
+  await page.getByLabel('Id').fill('tea');
+  await page.getByLabel('API token').fill('token-of-tea');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'tea' }).waitFor();
+  await page.getByLabel('Name').fill('Tea house');
+  await page.getByLabel('Commission, percent').fill('2.5');
+  await page.getByLabel('Blocked by the service').check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The settings are saved.').waitFor();
+  await page.getByText('PAYMENT_ACCEPTANCE_SHOP_ID=tea').waitFor();
+  expect(world.sandbox.shop('tea')).toMatchObject({ name: 'Tea house', commissionPercent: 2.5, banned: true });
+});
+
+test('a page of another site can change nothing, and read nothing', async () => {
+  const { billId } = await world.bed.buy({ amount: '40.00' });
+  await page.goto(`${world.shopUrl}/orders`); // another port: another origin
+  visitor.expected = [403];
+  await page.evaluate(`(() => {
+    const form = document.createElement('form');
+    form.method = 'post';
+    form.action = '${world.sandboxUrl}/sandbox/console/bills/${billId}/pay';
+    form.innerHTML = '<input name="card" value="4111111111111111">';
+    document.body.append(form);
+    form.submit();
+  })()`);
+  await page.getByText('A page of another site may change nothing here').waitFor();
+  expect(world.sandbox.bill(billId).payments).toEqual([]);
+});
+
+test('without script the console works, by links and buttons', async () => {
+  const { page: plain } = await world.visit({ javaScriptEnabled: false });
+  const { billId } = await paidOrder('41.00');
+  await plain.goto(`${world.sandboxUrl}/sandbox`);
+  await plain.locator(`[href$="${billId}"]`).click();
+  await plain.getByRole('button', { name: 'Replay' }).click();
+  await plain.locator('#timeline > li', { hasText: 'Postback, replayed' }).waitFor();
+});

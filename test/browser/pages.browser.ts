@@ -1,0 +1,227 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
+import { until } from '../support/until.js';
+import { DESKTOP, PHONE } from './support/chromium.js';
+import { CARDS, openWorld, payWith, type World } from './support/world.js';
+
+/** Git-ignored. */
+const SCREENSHOTS = resolve('.data/screenshots');
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const LARGEST_BYTES = 50 * 1024;
+
+const LOOKS = [
+  ['light-desktop', { ...DESKTOP, colorScheme: 'light' }],
+  ['dark-desktop', { ...DESKTOP, colorScheme: 'dark' }],
+  ['light-phone', { ...PHONE, colorScheme: 'light' }],
+  ['dark-phone', { ...PHONE, colorScheme: 'dark' }],
+] as const;
+
+interface Place {
+  name: string;
+  url: string;
+  /** Of the answer, where it is not 200. */
+  status?: number;
+  /** What is done there before one looks. */
+  then?: (page: Page) => Promise<unknown>;
+  /** The page leaves by itself: it is looked at without scripts, and axe runs on the page that it shows. */
+  leaves?: boolean;
+}
+
+let world: World;
+let places: Place[];
+beforeAll(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  world = await openWorld();
+  places = await preparePlaces();
+}, 120_000);
+afterAll(() => world.close());
+afterEach(async () => {
+  expect(await world.problems()).toEqual([]);
+});
+
+const NAMES = [
+  'shop-products',
+  'shop-products-euro',
+  'shop-orders',
+  'shop-order-pending',
+  'shop-order-paid',
+  'shop-order-failed',
+  'shop-result-paid',
+  'shop-result-failed',
+  'shop-not-found',
+  'pay-link',
+  'pay-card',
+  'pay-card-wrong',
+  'pay-commission',
+  'pay-processing',
+  'pay-success',
+  'pay-failure',
+  'pay-paid',
+  'pay-unknown',
+  'pay-blocked',
+  'console-bills',
+  'console-bill',
+  'console-change-and-replay',
+  'console-invariants',
+  'console-faults',
+  'console-clock',
+  'console-shops',
+  'console-shop',
+  'console-behaviours',
+  'console-not-found',
+];
+
+test.each(NAMES)('%s', async (name) => {
+  const { url, status, then, leaves = false } = places.find((each) => each.name === name)!;
+  const visitor = await world.visit({ javaScriptEnabled: !leaves });
+  const { page } = visitor;
+  if (status !== undefined) visitor.expected = [status];
+  const weight = await weigh(page);
+  await page.goto(url);
+  expect(await weight()).toBeLessThan(LARGEST_BYTES);
+  await then?.(page);
+  const scripted = leaves ? await withScripts(page) : page;
+  for (const [look, { viewport, colorScheme }] of LOOKS) {
+    for (const each of new Set([page, scripted])) {
+      await each.setViewportSize(viewport);
+      await each.emulateMedia({ colorScheme });
+    }
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true });
+    expect({ look, violations: await violations(scripted) }).toEqual({ look, violations: [] });
+    const width: number = await scripted.evaluate('document.documentElement.scrollWidth');
+    expect({ look, width }).toEqual({ look, width: viewport.width });
+  }
+  if (!leaves) expect(await blocking(page)).toEqual([expect.stringMatching(/\/style\.css\?\w+$/)]);
+});
+
+/** A page that would go away is shown as it stands, where scripts can look at it. */
+async function withScripts(page: Page): Promise<Page> {
+  const { page: copy } = await world.visit();
+  const body = (await page.content()).replace(/<script.*?<\/script>|<noscript>.*?<\/noscript>/gs, '');
+  await copy.route(page.url(), (route) => route.fulfill({ contentType: 'text/html; charset=utf-8', body }));
+  await copy.goto(page.url());
+  return copy;
+}
+
+/** Starts to count the bytes that come over the wire, headers included. */
+async function weigh(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
+  await session.send('Network.enable');
+  return async () => {
+    await session.detach();
+    expect(bytes).toBeGreaterThan(1_000);
+    return bytes;
+  };
+}
+
+/** What the browser waits for before it paints. */
+async function blocking(page: Page): Promise<string[]> {
+  const entries = `performance.getEntriesByType('resource')
+    .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)`;
+  return page.evaluate<string[]>(entries);
+}
+
+async function violations(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`${AXE}; axe.run(document).then(({ violations }) => violations.flatMap(
+    ({ id, help, nodes }) => nodes.map(({ target, any }) => id + ' (' + help + '): ' + target + ' ' + any.map(({ message }) => message))))`);
+}
+
+async function preparePlaces(): Promise<Place[]> {
+  const { sandbox, shopUrl, sandboxUrl, bed } = world;
+  const buy = (amount: string, shop: 'main' | 'eu' = 'main') => bed.buy({ amount, shop, description: 'Hand grinder' });
+  const settled = (id: string) =>
+    until(
+      () => bed.order(id),
+      ({ status }) => status !== 'pending',
+    );
+
+  const paid = await buy('7450.50');
+  await payBy(paid.payUrl, CARDS.good);
+  await settled(paid.id);
+  const failed = await buy('79.50', 'eu');
+  const failure = await sandbox.pay(failed.billId, { card: CARDS.bad });
+  await settled(failed.id);
+  const open = await buy('1890.00');
+  const processing = await buy('640.00');
+  const { payment: slow } = await sandbox.pay(processing.billId, { card: '4000 0000 0000 3220' });
+  await sandbox.putShop('demo-blocked', { apiToken: 'token-of-blocked', name: 'Tea house', commissionPercent: 3.5 });
+  const commission = await createBill('token-of-blocked');
+  await sandbox.putShop('demo-banned', { apiToken: 'token-of-banned' });
+  const blocked = await createBill('token-of-banned');
+  await sandbox.putShop('demo-banned', { banned: true });
+  await sandbox.forge(paid.billId);
+  const lost = await buy('390.00');
+  await sandbox.setFaults({ seed: 7, requests: { loseAnswer: 0.1 }, postbacks: { drop: 1 } });
+  await sandbox.pay(lost.billId);
+  const [success] = sandbox.bill(paid.billId).payments;
+  await until(
+    () => bed.ledger(),
+    ({ callbacks }) => callbacks.length > 2,
+  );
+
+  const transfer = (billId: string, paymentId?: string): string =>
+    `${sandboxUrl}/transfer/${billId}${paymentId === undefined ? '' : `/payments/${paymentId}`}`;
+  const backToShop = (page: Page) => page.waitForURL(/\/redirect\/payment\/result\//);
+  const console = (path: string): string => `${sandboxUrl}/sandbox/console/${path}`;
+  return [
+    { name: 'shop-products', url: shopUrl },
+    { name: 'shop-products-euro', url: `${shopUrl}/?shop=eu` },
+    { name: 'shop-orders', url: `${shopUrl}/orders` },
+    { name: 'shop-order-pending', url: `${shopUrl}/orders/${open.id}` },
+    { name: 'shop-order-paid', url: `${shopUrl}/orders/${paid.id}` },
+    { name: 'shop-order-failed', url: `${shopUrl}/orders/${failed.id}` },
+    { name: 'shop-result-paid', url: transfer(paid.billId, success!.id), then: backToShop },
+    { name: 'shop-result-failed', url: transfer(failed.billId, failure.payment.id), then: backToShop },
+    { name: 'shop-not-found', url: `${shopUrl}/orders/00000000-0000-4000-8000-000000000000`, status: 404 },
+    { name: 'pay-link', url: `${sandboxUrl}/link/${open.billId}` },
+    { name: 'pay-card', url: transfer(open.billId) },
+    { name: 'pay-card-wrong', url: transfer(open.billId), then: (page) => payWith(page, '4111 1111 1111 1112') },
+    { name: 'pay-commission', url: transfer(commission) },
+    { name: 'pay-processing', url: transfer(processing.billId, slow.id) },
+    { name: 'pay-success', url: transfer(paid.billId, success!.id), leaves: true },
+    { name: 'pay-failure', url: transfer(failed.billId, failure.payment.id), leaves: true },
+    { name: 'pay-paid', url: transfer(paid.billId) },
+    { name: 'pay-unknown', url: transfer('unknown'), status: 404 },
+    { name: 'pay-blocked', url: transfer(blocked), status: 403 },
+    { name: 'console-bills', url: `${sandboxUrl}/sandbox` },
+    { name: 'console-bill', url: console(`bills/${paid.billId}`) },
+    {
+      name: 'console-change-and-replay',
+      url: console(`bills/${paid.billId}`),
+      then: (page) => page.getByText('Change and replay').first().click(),
+    },
+    { name: 'console-invariants', url: console('ledger') },
+    {
+      name: 'console-faults',
+      url: console('faults'),
+      then: (page) => page.locator('#postbacks-change').getByText('Settings').click(),
+    },
+    { name: 'console-clock', url: console('clock') },
+    { name: 'console-shops', url: console('shops') },
+    { name: 'console-shop', url: console('shops/demo-main') },
+    { name: 'console-behaviours', url: console('behaviours') },
+    { name: 'console-not-found', url: console('bills/unknown'), status: 404 },
+  ];
+}
+
+/** As a payer does, so that the timeline has its pages too. */
+async function payBy(payUrl: string, card: string): Promise<void> {
+  const { page } = await world.visit();
+  await page.goto(payUrl);
+  await payWith(page, card);
+  await page.waitForURL(/\/redirect\/payment\/result\//);
+}
+
+async function createBill(token: string): Promise<string> {
+  const answer = await fetch(`${world.sandboxUrl}/api/v1/bill/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ amount: '1250', order_id: 'tea-7', name: 'Tea', payer_pays_commission: '1' }),
+  });
+  return ((await answer.json()) as { bill_id: string }).bill_id;
+}

@@ -1,0 +1,63 @@
+import type { PaymentSandbox, StartOptions } from 'nestjs-payment-sandbox';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startShops, type ShopBed } from '../../support/shop.js';
+import { launch, Visitor } from './chromium.js';
+
+export const CARDS = { good: '4111 1111 1111 1111', bad: '4000 0000 0000 0002' } as const;
+
+/** The sample shop as it runs, the sandbox, and a browser. */
+export interface World {
+  readonly bed: ShopBed;
+  readonly sandbox: PaymentSandbox;
+  readonly shopUrl: string;
+  readonly sandboxUrl: string;
+  readonly browser: Browser;
+  /** A browser of its own; what is wrong in any of them is in `problems()`. */
+  visit(options?: BrowserContextOptions): Promise<Visitor>;
+  /** What was wrong since the last call; closes the browsers. */
+  problems(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export async function openWorld(instances = 1, options: StartOptions = {}): Promise<World> {
+  const bed = await startShops(instances, { processingTime: '300ms', ...options });
+  const browser = await launch();
+  const visitors: Visitor[] = [];
+  return {
+    bed,
+    browser,
+    sandbox: bed.sandbox,
+    shopUrl: bed.urls[0]!,
+    sandboxUrl: bed.sandboxUrl,
+    async visit(more) {
+      const visitor = await Visitor.open(browser, more);
+      visitors.push(visitor);
+      return visitor;
+    },
+    async problems() {
+      const gone = visitors.splice(0);
+      await Promise.all(gone.map(({ context }) => context.close()));
+      return gone.flatMap(({ problems }) => problems);
+    },
+    async close() {
+      await browser.close();
+      await bed.close();
+    },
+  };
+}
+
+/** From the shop's first page to the card form. */
+export async function buy(page: Page, shopUrl: string, product: string, currency: '₽ RUB' | '€ EUR'): Promise<void> {
+  await page.goto(shopUrl);
+  await page.getByRole('link', { name: currency }).click();
+  await page.getByRole('button', { name: `Buy: ${product}` }).click();
+  await page.getByRole('heading', { name: 'Pay by card' }).waitFor();
+}
+
+/** Fills in the card form, and sends it. */
+export async function payWith(page: Page, card: string): Promise<void> {
+  await page.getByLabel('Card number').fill(card);
+  await page.getByLabel('Month / year').fill('12/40');
+  await page.getByLabel('Security code').fill('123');
+  await page.getByRole('button', { name: /^Pay/ }).click();
+}
