@@ -18,6 +18,7 @@ import {
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
   type PaymentLedger,
+  type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
@@ -145,7 +146,7 @@ export async function setCallbacks(sandbox: PaymentSandbox, url: string, prefix 
 export function moduleOptions(
   sandboxUrl: string,
   more: Partial<PaymentAcceptanceOptions> = {},
-): PaymentAcceptanceOptions {
+): PaymentAcceptanceOptions & { shops: Record<string, PaymentShopOptions> } {
   return {
     shops: {
       main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: sandboxUrl, requestsPerSecond: 1000 },

@@ -2,6 +2,7 @@ import type { Provider, Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
 import type { AnyPaymentEvent } from '../../libs/payment-acceptance/src/events/consumer.js';
 import { paymentEvent } from '../../libs/payment-acceptance/src/events/payment-events.js';
 import { RESOLVED_OPTIONS } from '../../libs/payment-acceptance/src/config/resolved-options.js';
@@ -28,7 +29,13 @@ export function handlerModule({
   return Test.createTestingModule({
     imports: [DiscoveryModule, ...(emitter === false ? [] : [EventEmitterModule.forRoot(emitter)])],
     controllers,
-    providers: [{ provide: RESOLVED_OPTIONS, useValue: resolved() }, ShopRegistry, ...explorers, ...providers],
+    providers: [
+      { provide: RESOLVED_OPTIONS, useValue: resolved() },
+      PaymentClock,
+      ShopRegistry,
+      ...explorers,
+      ...providers,
+    ],
   }).compile();
 }
 

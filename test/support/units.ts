@@ -20,7 +20,7 @@ export const resolved = (
   more: Partial<PaymentAcceptanceOptions> = {},
 ): ResolvedOptions => resolveOptions({ shops: { main: shopOptions(shop) }, ...more }, 'test');
 
-export const shopOf = (more: Partial<PaymentShopOptions> = {}): Shop => resolved(more).defaultShop;
+export const shopOf = (more: Partial<PaymentShopOptions> = {}): Shop => resolved(more).shops.get('main')!;
 
 /** A payment as the service lists it: SUCCESS, of the amount that `lockedBill()` asks for. */
 export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment => ({

@@ -1,12 +1,15 @@
 export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
 export { PaymentAcceptanceService } from './payment-acceptance.service.js';
-export { PaymentShop } from './payment-shop.js';
+export { PaymentShop, type PaymentShopSettings } from './payment-shop.js';
 
 export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
 export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
+export * from './config/shop.errors.js';
 export type * from './config/options.js';
 export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
+export type * from './config/http-hooks.types.js';
+export type * from './config/open-api.types.js';
 export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
@@ -37,6 +40,9 @@ export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, V
 
 export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto } from './callbacks/callback.dto.js';
+export { PaymentCallbacks, type Transmission } from './callbacks/callback.service.js';
+export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
+export type { FieldError } from './callbacks/parse-body.js';
 
 export { PaymentReviews } from './operations/payment-reviews.service.js';
 export type { AcceptReviewOptions, ReviewsView } from './operations/reviews-view.js';

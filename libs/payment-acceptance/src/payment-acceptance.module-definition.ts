@@ -1,5 +1,6 @@
 import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
 import { createCallbackControllers } from './callbacks/callback.controllers.js';
+import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
 import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 import { databaseProvider } from './database.provider.js';
@@ -23,7 +24,8 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYN
     .build();
 
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
-  const { routes = EXTRAS.routes, role = EXTRAS.role, dataSource = EXTRAS.dataSource, routeImports } = extras;
+  const { role = EXTRAS.role, dataSource = EXTRAS.dataSource, routeImports } = extras;
+  const routes = resolveRoutes(extras.routes ?? EXTRAS.routes);
   return {
     ...definition,
     // As TypeOrmModule.forRoot: what forFeature provides must find the shops from anywhere.
@@ -33,6 +35,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     providers: [
       ...(definition.providers ?? []),
       { provide: PAYMENT_ROLE, useValue: role },
+      { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
     ],
   };

@@ -5,7 +5,7 @@ import { BillService } from './bills/bill.service.js';
 import { CallbackResponder } from './callbacks/callback.responder.js';
 import { CallbackWatch } from './callbacks/callback-watch.js';
 import { Forwarder } from './callbacks/forwarder.js';
-import { CallbackService } from './callbacks/callback.service.js';
+import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
 import { PaymentProbe } from './common/probe.js';
@@ -27,7 +27,9 @@ import { Snapshots } from './operations/snapshot.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
+import { PaymentShops } from './payment-shops.js';
 import { Confirmer } from './settlement/confirmer.js';
+import { FollowedShops } from './settlement/followed-shops.js';
 import { SettlementService } from './settlement/settlement.service.js';
 import { BillStore } from './storage/bill.store.js';
 import { CallbackStore } from './storage/callback.store.js';
@@ -49,6 +51,7 @@ const PUBLIC = [
   PaymentOperations,
   PaymentReviews,
   PaymentHealthIndicator,
+  PaymentCallbacks,
   Confirmer,
   DeliveryWorker,
   RetentionWorker,
@@ -94,8 +97,9 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     BillService,
     Forwarder,
     CallbackWatch,
-    CallbackService,
+    PaymentShops,
     CallbackResponder,
+    FollowedShops,
     SettlementService,
     HandlerExplorer,
     EventEmitterConsumers,
@@ -103,18 +107,18 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     PaymentGauges,
     PaymentAcceptanceRuntime,
   ],
-  exports: [...PUBLIC, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],
+  exports: [...PUBLIC, PaymentShops, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],
 })
 export class PaymentAcceptanceModule extends ConfigurableModuleClass {
   /**
    * Makes the named shops injectable with `@InjectPaymentShop(name)` in the importing module. A name that the options do
-   * not have fails the start.
+   * not have fails the start, unless there is a `shopResolver`: its shops are looked up when they are used.
    */
   static forFeature(...shops: string[]): DynamicModule {
     const providers = shops.map((shop) => ({
       provide: getPaymentShopToken(shop),
-      inject: [PaymentAcceptanceService],
-      useFactory: (service: PaymentAcceptanceService) => service.shop(shop),
+      inject: [PaymentShops],
+      useFactory: (made: PaymentShops) => made.shop(shop),
     }));
     return { module: PaymentShopsModule, providers, exports: providers.map(({ provide }) => provide) };
   }

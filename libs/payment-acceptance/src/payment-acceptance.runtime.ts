@@ -6,7 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
-import { CallbackService } from './callbacks/callback.service.js';
+import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentConfigurationError } from './config/configuration.error.js';
 import type { PaymentAcceptanceExtras } from './config/options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
@@ -35,7 +35,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly database: Database,
     private readonly explorer: HandlerExplorer,
     private readonly emitters: EventEmitterConsumers,
-    private readonly callbacks: CallbackService,
+    private readonly callbacks: PaymentCallbacks,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,

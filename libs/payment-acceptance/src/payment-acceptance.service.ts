@@ -1,31 +1,24 @@
 import { Injectable } from '@nestjs/common';
-import { BillService, type CreateBillOptions, type PaymentBill } from './bills/bill.service.js';
+import type { CreateBillOptions, PaymentBill } from './bills/bill.service.js';
 import type { CreateBillRequest } from './bills/bill-request.js';
-import { PaymentServiceClient, type RequestControl } from './client/payment-service.client.js';
+import type { RequestControl } from './client/payment-service.client.js';
 import type { ReportedPayment } from './common/payment.js';
-import { ShopRegistry } from './config/shop-registry.js';
-import { PaymentShop } from './payment-shop.js';
+import type { PaymentShop } from './payment-shop.js';
+import { PaymentShops } from './payment-shops.js';
 import type { BillRecord } from './storage/bill.store.js';
 
 /** The default shop, and the way to every other one. */
 @Injectable()
 export class PaymentAcceptanceService {
-  private readonly shops: ReadonlyMap<string, PaymentShop>;
-
-  constructor(
-    private readonly registry: ShopRegistry,
-    bills: BillService,
-    client: PaymentServiceClient,
-  ) {
-    this.shops = new Map(registry.names.map((name) => [name, new PaymentShop(registry.get(name), bills, client)]));
-  }
+  constructor(private readonly shops: PaymentShops) {}
 
   /**
-   * The shop of that name; without one, the default shop.
-   * @throws UnknownShopError
+   * The shop of that name; without one, the default shop. One that comes from the option `shopResolver` is looked up when
+   * it is used.
+   * @throws UnknownShopError where the options have no such shop, and there is no resolver
    */
-  shop(name: string = this.registry.default.name): PaymentShop {
-    return this.shops.get(name) ?? this.shop(this.registry.get(name).name);
+  shop(name?: string): PaymentShop {
+    return this.shops.shop(name);
   }
 
   /** {@link PaymentShop.createBill} of the default shop. */

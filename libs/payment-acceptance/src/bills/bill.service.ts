@@ -111,8 +111,8 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** The order's bills, first attempt first. */
-  ofOrder(shop: Shop, orderId: string): Promise<BillRecord[]> {
-    return this.store.ofOrder(shop.name, orderId);
+  ofOrder(shop: string, orderId: string): Promise<BillRecord[]> {
+    return this.store.ofOrder(shop, orderId);
   }
 
   /** Turns creations whose process was killed into unknown outcomes, and says so. */

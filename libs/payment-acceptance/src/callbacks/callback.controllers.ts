@@ -1,85 +1,147 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Req, Res, VERSION_NEUTRAL, type Type } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { PaymentRoutesOptions } from '../config/options.js';
-import { CallbackResponder, type AnyRequest, type AnyResponse } from './callback.responder.js';
+import { CallbackResponder, type AnyRequest, type AnyResponse, type Exchange } from './callback.responder.js';
+import { describeCallbacks } from './open-api.js';
+import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
- * Makes the two callback controllers for one registration of the module: the routes are known before any factory runs,
- * and no metadata is changed afterwards. Bodies are `unknown`, so that a host's strict global pipe lets them through.
+ * Makes the callback controllers for one registration of the module: the routes are known before any factory runs, and
+ * no metadata is changed afterwards. Bodies are `unknown`, so that a host's strict global pipe lets them through.
  */
-export function createCallbackControllers(routes: PaymentRoutesOptions): Type[] {
-  const decorators = routes.decorators ?? [];
-  /** On the methods, since a guard may read only these. */
-  const HostDecorators = (): MethodDecorator => (target, key, descriptor) => {
-    for (const decorator of decorators) decorator(target, key, descriptor);
-  };
-  const under = (path: string): string => [...(routes.path ?? '').split('/'), path].filter(Boolean).join('/');
+export function createCallbackControllers({ redirect, postback, openApi }: CallbackRoutes): Type[] {
+  return [
+    ...(redirect ? [decorate(createRedirectController(redirect, openApi), redirect.classDecorators)] : []),
+    ...(postback ? [decorate(createPostbackController(postback, openApi), postback.classDecorators)] : []),
+  ];
+}
 
-  @Controller({ path: under('redirect/payment'), version: VERSION_NEUTRAL })
+function createRedirectController(
+  { success, fail, result, decorators }: NonNullable<CallbackRoutes['redirect']>,
+  openApi: CallbackRoutes['openApi'],
+): Type {
+  const describe = describeCallbacks(openApi);
+
+  @describe.controller()
+  @Controller({ version: VERSION_NEUTRAL })
   class PaymentRedirectController {
     constructor(
       private readonly responder: CallbackResponder,
       private readonly host: HttpAdapterHost,
     ) {}
 
-    @Post(['success', 'success/:shop'])
+    @Post(success)
     @HttpCode(303)
-    @HostDecorators()
-    success(
-      @Param('shop') shop: string | undefined,
+    @describe.redirect('success')
+    @HostDecorators(decorators)
+    success(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.take('success', undefined, body, request, response);
+    }
+
+    @Post(`${success}/:shop`)
+    @HttpCode(303)
+    @describe.redirect('success', 'shop')
+    @HostDecorators(decorators)
+    successOfShop(
+      @Param('shop') shop: string,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.redirect('redirect-success', shop, body, this.exchange(request, response));
+      return this.take('success', shop, body, request, response);
     }
 
-    @Post(['fail', 'fail/:shop'])
+    @Post(fail)
     @HttpCode(303)
-    @HostDecorators()
-    fail(
-      @Param('shop') shop: string | undefined,
+    @describe.redirect('fail')
+    @HostDecorators(decorators)
+    fail(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.take('fail', undefined, body, request, response);
+    }
+
+    @Post(`${fail}/:shop`)
+    @HttpCode(303)
+    @describe.redirect('fail', 'shop')
+    @HostDecorators(decorators)
+    failOfShop(
+      @Param('shop') shop: string,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.redirect('redirect-fail', shop, body, this.exchange(request, response));
+      return this.take('fail', shop, body, request, response);
     }
 
-    @Get('result/:ticket')
-    @HostDecorators()
+    @Get(`${result}/:ticket`)
+    @describe.result()
+    @HostDecorators(decorators)
     result(@Param('ticket') ticket: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.result(ticket, this.exchange(request, response));
+      return this.responder.result(ticket, exchange(this.host, request, response));
     }
 
-    private exchange(request: unknown, response: unknown) {
-      return { adapter: this.host.httpAdapter, request: request as AnyRequest, response: response as AnyResponse };
+    private take(
+      to: 'success' | 'fail',
+      shop: string | undefined,
+      body: unknown,
+      request: unknown,
+      response: unknown,
+    ): Promise<void> {
+      const resultPage = (deeper: number) => relativePath(to === 'success' ? success : fail, result, deeper);
+      return this.responder.redirect(to, shop, body, exchange(this.host, request, response), resultPage);
     }
   }
+  return PaymentRedirectController;
+}
 
-  @Controller({ path: under('postback/payment'), version: VERSION_NEUTRAL })
+function createPostbackController(
+  { path, decorators }: NonNullable<CallbackRoutes['postback']>,
+  openApi: CallbackRoutes['openApi'],
+): Type {
+  const describe = describeCallbacks(openApi);
+
+  @describe.controller()
+  @Controller({ version: VERSION_NEUTRAL })
   class PaymentPostbackController {
     constructor(
       private readonly responder: CallbackResponder,
       private readonly host: HttpAdapterHost,
     ) {}
 
-    @Post(['', ':shop'])
+    @Post(path)
     @HttpCode(200)
-    @HostDecorators()
-    postback(
-      @Param('shop') shop: string | undefined,
+    @describe.postback()
+    @HostDecorators(decorators)
+    postback(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.responder.postback(undefined, body, exchange(this.host, request, response));
+    }
+
+    @Post(`${path}/:shop`)
+    @HttpCode(200)
+    @describe.postback('shop')
+    @HostDecorators(decorators)
+    postbackOfShop(
+      @Param('shop') shop: string,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.postback(shop, body, {
-        adapter: this.host.httpAdapter,
-        request: request as AnyRequest,
-        response: response as AnyResponse,
-      });
+      return this.responder.postback(shop, body, exchange(this.host, request, response));
     }
   }
+  return PaymentPostbackController;
+}
 
-  return [PaymentRedirectController, PaymentPostbackController];
+/** The host's, on the method: a guard may read only this. */
+function HostDecorators(decorators: readonly MethodDecorator[]): MethodDecorator {
+  return (target, key, descriptor) => {
+    for (const decorator of decorators) decorator(target, key, descriptor);
+  };
+}
+
+function decorate(controller: Type, decorators: readonly ClassDecorator[]): Type {
+  for (const decorator of decorators) decorator(controller);
+  return controller;
+}
+
+function exchange(host: HttpAdapterHost, request: unknown, response: unknown): Exchange {
+  return { adapter: host.httpAdapter, request: request as AnyRequest, response: response as AnyResponse };
 }

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import { describeError } from '../common/errors.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
-import { ShopRegistry } from '../config/shop-registry.js';
-import { CallbackService } from './callback.service.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import type { PaymentResult } from '../config/result-page.types.js';
+import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
@@ -34,15 +34,12 @@ export class CallbackResponder {
   private readonly logger = new Logger('PaymentCallbacks');
 
   constructor(
-    private readonly callbacks: CallbackService,
-    private readonly shops: ShopRegistry,
+    private readonly callbacks: PaymentCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
   /** 200 only after the postback is stored; 400 names the fields; 503 makes the service send it again. */
-  async postback(shopName: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
-    const shop = this.shopOf(shopName);
-    if (!shop) return json(exchange, 404, { message: 'There is no such shop.' });
+  async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
     if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
     const { rawBody, headers } = exchange.request;
     const contentType = headers['content-type'];
@@ -51,54 +48,71 @@ export class CallbackResponder {
       ...(typeof contentType === 'string' && { contentType }),
     });
     switch (answer.kind) {
-      case 'stored':
-        return send(exchange, 200, 'text/plain; charset=utf-8', this.options.callbacks.replyBody);
+      case 'stored': {
+        const { replyContentType, replyBody } = this.options.callbacks;
+        return send(exchange, answer.status, replyContentType, replyBody);
+      }
+      case 'unknown-shop':
+        return json(exchange, answer.status, { message: 'There is no such shop.' });
       case 'malformed':
-        return json(exchange, 400, malformed(answer.errors));
+        return json(exchange, answer.status, malformed(answer.errors));
       case 'refused':
-        return json(exchange, 403, { message: 'The SignatureValue does not match.' });
+        return json(exchange, answer.status, { message: 'The SignatureValue does not match.' });
       case 'not-stored':
-        return json(exchange, 503, { message: 'The postback could not be stored. Send it again.' });
+        return json(exchange, answer.status, { message: 'The postback could not be stored. Send it again.' });
     }
   }
 
-  /** 303 to the result page, so that a reload does not post again; relative, so that a host's prefix stays in it. */
+  /**
+   * 303 to the result page, so that a reload does not post again.
+   * @param resultPage its address as seen from the route, without the ticket
+   */
   async redirect(
-    kind: 'redirect-success' | 'redirect-fail',
-    shopName: string | undefined,
+    to: 'success' | 'fail',
+    shop: string | undefined,
     body: unknown,
     exchange: Exchange,
+    resultPage: (deeper: number) => string,
   ): Promise<void> {
-    const shop = this.shopOf(shopName);
-    if (!shop) return page(exchange, 404, messagePage('Unknown shop', 'There is no such shop.'));
     if (this.parserIsOff(body, exchange)) return page(exchange, 503, UNREADABLE);
-    const answer = await this.callbacks.redirect(shop, kind, body);
+    const answer = await this.callbacks.redirect(to, shop, body);
     switch (answer.kind) {
-      case 'result':
-        exchange.adapter.setHeader(exchange.response, 'Location', resultLocation(answer.ticket, shopName, exchange));
-        return page(exchange, 303, '');
+      case 'result': {
+        const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
+        exchange.adapter.setHeader(exchange.response, 'Location', `${resultPage(deeper)}/${answer.ticket}`);
+        return page(exchange, answer.status, '');
+      }
       case 'neutral':
-        return page(exchange, 200, neutralPage(answer.orderId));
+        return page(exchange, answer.status, neutralPage(answer.orderId));
+      case 'unknown-shop':
+        return page(exchange, answer.status, messagePage('Unknown shop', 'There is no such shop.'));
       case 'malformed':
-        return json(exchange, 400, malformed(answer.errors));
-      case 'refused':
-        return page(
-          exchange,
-          403,
-          messagePage('Not accepted', 'This link was changed on its way. Open your order in the shop.'),
-        );
+        return json(exchange, answer.status, malformed(answer.errors));
+      case 'refused': {
+        const text = 'This link was changed on its way. Open your order in the shop.';
+        return page(exchange, answer.status, messagePage('Not accepted', text));
+      }
       case 'not-stored':
-        return page(exchange, 503, UNREADABLE);
+        return page(exchange, answer.status, UNREADABLE);
     }
   }
 
   async result(ticket: string, exchange: Exchange): Promise<void> {
-    try {
-      const result = await this.callbacks.result(ticket);
-      if (!result) {
+    const answer = await this.callbacks.result(ticket);
+    switch (answer.kind) {
+      case 'shown':
+        return this.show(answer.result, exchange);
+      case 'invalid': {
         const text = 'This link is wrong or no longer works. Open your order in the shop.';
-        return page(exchange, 404, messagePage('Link not valid', text));
+        return page(exchange, answer.status, messagePage('Link not valid', text));
       }
+      case 'not-stored':
+        return page(exchange, answer.status, UNREADABLE);
+    }
+  }
+
+  private async show(result: PaymentResult, exchange: Exchange): Promise<void> {
+    try {
       const rendered = await (this.options.resultPage ?? resultPage)(result);
       if (typeof rendered !== 'string') {
         exchange.adapter.setHeader(exchange.response, 'Location', rendered.redirectTo);
@@ -110,10 +124,6 @@ export class CallbackResponder {
       this.logger.error(`A result page could not be shown. ${describeError(error)}`);
       return page(exchange, 503, UNREADABLE);
     }
-  }
-
-  private shopOf(name: string | undefined): Shop | undefined {
-    return name === undefined ? this.shops.default : this.shops.find(name);
   }
 
   /** A body that was sent and is not there: the host has switched its body parser off. */
@@ -135,10 +145,8 @@ const UNREADABLE = messagePage(
   'We could not take this in right now. Your payment is not affected.',
 );
 
-/** From `…/success`, `…/success/` or `…/success/:shop` to `…/result/:ticket`. */
-function resultLocation(ticket: string, shopName: string | undefined, { request }: Exchange): string {
-  const trailingSlash = request.url?.split('?')[0]?.endsWith('/') ?? false;
-  return `${'../'.repeat((shopName === undefined ? 0 : 1) + (trailingSlash ? 1 : 0))}result/${ticket}`;
+function hasTrailingSlash({ request }: Exchange): boolean {
+  return request.url?.split('?')[0]?.endsWith('/') ?? false;
 }
 
 function malformed(errors: readonly FieldError[]): object {

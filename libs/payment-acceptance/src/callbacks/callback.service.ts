@@ -1,51 +1,49 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClock } from '../common/clock.js';
-import { describeError, errorType } from '../common/errors.js';
+import { cleanLine, describeError, errorType } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
-import { PaymentLogger } from '../common/payment-logger.js';
+import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { isUuid, PaymentRandom } from '../common/random.js';
+import { maskCards, redactFields } from '../common/redact.js';
 import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { PaymentResult } from '../config/result-page.types.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
-import { CallbackStore, type NewCallback } from '../storage/callback.store.js';
+import { CallbackStore, type CallbackKind, type NewCallback } from '../storage/callback.store.js';
 import { ResultStore } from '../storage/result.store.js';
+import {
+  INVALID,
+  malformed,
+  NOT_STORED,
+  REFUSED,
+  STORED,
+  UNKNOWN_SHOP,
+  type PostbackAnswer,
+  type RedirectAnswer,
+  type ResultAnswer,
+} from './callback.answers.js';
 import { CallbackWatch, type Seen } from './callback-watch.js';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
-import { Forwarder, type Forwarded } from './forwarder.js';
-import { parseBody, type FieldError } from './parse-body.js';
-import { maskCards, redactFields } from './redact.js';
-import { issueTicket, readTicket } from './result-ticket.js';
+import { Forwarder } from './forwarder.js';
+import { parseBody } from './parse-body.js';
+import { claimedBill, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
 /** How a postback came, as far as an older integration may want to know it. */
 export type Transmission = Pick<ForwardedPostback, 'rawBody' | 'contentType'>;
 
-/** What to answer a postback. */
-export type PostbackAnswer =
-  | { readonly kind: 'stored' }
-  | { readonly kind: 'malformed'; readonly errors: readonly FieldError[] }
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'not-stored' };
-
-/** What to answer the payer's redirect. */
-export type RedirectAnswer =
-  | { readonly kind: 'result'; readonly ticket: string }
-  | { readonly kind: 'neutral'; readonly orderId: string }
-  | { readonly kind: 'malformed'; readonly errors: readonly FieldError[] }
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'not-stored' };
-
 /**
- * Receives redirects and postbacks. A callback is only a hint: it becomes a row that asks for a check of its bill, and
- * changes no payment, no bill and no order.
+ * Receives redirects and postbacks: what the callback routes call, and the host's own controllers where those are
+ * switched off. A callback is only a hint: it becomes a row that asks for a check of its bill, and changes no payment, no
+ * bill and no order. Nothing here throws: each answer has its status.
  */
 @Injectable()
-export class CallbackService {
+export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
-  /** Called after a hint was stored, so that its check need not wait for a poll. */
+  /** @internal Called after a hint was stored, so that its check need not wait for a poll. */
   onHint: (() => void) | undefined;
 
   constructor(
@@ -54,14 +52,20 @@ export class CallbackService {
     private readonly results: ResultStore,
     private readonly forwarder: Forwarder,
     private readonly watch: CallbackWatch,
+    private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides. */
-  postback(shop: Shop, body: unknown, transmission: Transmission = {}): Promise<PostbackAnswer> {
-    return this.watch.run(shop.name, 'postback', (seen) => this.takePostback(shop, body, transmission, seen));
+  /**
+   * Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides.
+   * @param shop name of the shop; `undefined` for the default one
+   * @param body the form or the JSON object as the host's body parser read it
+   * @param transmission for `callbacks.forwardUnknown`
+   */
+  postback(shop: string | undefined, body: unknown, transmission: Transmission = {}): Promise<PostbackAnswer> {
+    return this.receive('postback', shop, (found, seen) => this.takePostback(found, body, transmission, seen));
   }
 
   private async takePostback(
@@ -71,21 +75,21 @@ export class CallbackService {
     seen: Seen,
   ): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, body);
-    if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
+    if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
-    const digest = checkSignature(shop, postback.OutSum, postback.InvId, postback.SignatureValue);
+    const digest = await this.checkDigest(shop, postback);
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
       this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`, {
         shop: shop.name,
         callback: 'postback',
       });
-      return { kind: 'refused' };
+      return REFUSED;
     }
     const named = { billId: cleanId(postback.TrsId), orderId: cleanId(postback.InvId) };
     const raw = body as Readonly<Record<string, unknown>>;
-    const offered = await this.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission });
-    if (offered === 'failed') return { kind: 'not-stored' };
+    const offered = await this.forwarder.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission });
+    if (offered === 'failed') return NOT_STORED;
     return this.store(
       {
         id: this.random.uuid(),
@@ -105,25 +109,16 @@ export class CallbackService {
     );
   }
 
-  private async offer(postback: ForwardedPostback): Promise<Forwarded> {
-    try {
-      return await this.forwarder.offer(postback);
-    } catch (error) {
-      this.logger.error(`Whose a postback for shop "${postback.shop}" is could not be read. ${describeError(error)}`, {
-        shop: postback.shop,
-        callback: 'postback',
-        error: errorType(error),
-      });
-      return 'failed';
-    }
-  }
-
   /**
    * Takes the payer's redirect (section 4.3). It carries no bill id: with a valid digest the bill is the one whose
    * intent's random id came back in `custom`, else the latest of the order. Without a digest nothing is looked up.
+   * @param to the address it came to: the shop's Success URL or Fail URL
+   * @param shop name of the shop; `undefined` for the default one
+   * @param body the form as the host's body parser read it
    */
-  redirect(shop: Shop, kind: 'redirect-success' | 'redirect-fail', body: unknown): Promise<RedirectAnswer> {
-    return this.watch.run(shop.name, kind, (seen) => this.takeRedirect(shop, kind, body, seen));
+  redirect(to: 'success' | 'fail', shop: string | undefined, body: unknown): Promise<RedirectAnswer> {
+    const kind = `redirect-${to}` as const;
+    return this.receive(kind, shop, (found, seen) => this.takeRedirect(found, kind, body, seen));
   }
 
   private async takeRedirect(
@@ -133,60 +128,88 @@ export class CallbackService {
     seen: Seen,
   ): Promise<RedirectAnswer> {
     const parsed = parseBody(RedirectDto, body);
-    if ('errors' in parsed) return { kind: 'malformed', errors: parsed.errors };
+    if ('errors' in parsed) return malformed(parsed.errors);
     const redirect = parsed.value;
-    const digest = checkSignature(shop, redirect.OutSum, redirect.InvId, redirect.SignatureValue);
+    const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
+    const digest = await this.checkDigest(shop, redirect);
     seen.digest = digest;
-    if (digest === 'absent') return { kind: 'neutral', orderId: redirect.InvId };
-    if (digest === 'mismatch') return { kind: 'refused' };
-    try {
-      const bill = await within(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
-      if (!bill) return { kind: 'neutral', orderId: redirect.InvId };
-      const stored = await this.store(
-        {
-          id: this.random.uuid(),
-          kind,
-          shop: shop.name,
-          billId: bill.id,
-          serviceBillId: null,
-          orderId: bill.orderId,
-          keptOrderId: bill.orderId,
-          status: null,
-          digest,
-          ...told(redirect),
-          fields: redactFields(body as object),
-        },
-        seen,
-      );
-      if (stored.kind !== 'stored') return stored;
-      const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
-      return { kind: 'result', ticket: issueTicket(shop, bill.id, expiresAt) };
-    } catch (error) {
-      this.logger.error(`A redirect for shop "${shop.name}" could not be stored. ${describeError(error)}`, {
+    if (digest === 'absent') return neutral;
+    if (digest === 'mismatch') return REFUSED;
+    const bill = await within(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
+    if (!bill) return neutral;
+    const stored = await this.store(
+      {
+        id: this.random.uuid(),
+        kind,
         shop: shop.name,
-        callback: kind,
-        error: errorType(error),
-      });
-      return { kind: 'not-stored' };
+        billId: bill.id,
+        serviceBillId: null,
+        orderId: bill.orderId,
+        keptOrderId: bill.orderId,
+        status: null,
+        digest,
+        ...told(redirect),
+        fields: redactFields(body as object),
+      },
+      seen,
+    );
+    if (stored.kind !== 'stored') return stored;
+    const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
+    // By the token of now: that of a moment ago may have been replaced, and other instances know only the new one.
+    const now = this.shops.peek(shop.name) ?? shop;
+    return { kind: 'result', status: 303, ticket: issueTicket(now, bill.id, expiresAt) };
+  }
+
+  /** What the payer of that ticket is told: stored state only. */
+  result(ticket: string): Promise<ResultAnswer> {
+    return this.orComeAgain('A result could not be read.', {}, async () => {
+      const id = claimedBill(ticket);
+      const bill =
+        id === undefined ? undefined : await within(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
+      const shop = bill && (await this.shops.find(bill.shop));
+      if (!bill || !shop) return INVALID;
+      const now = this.clock.now();
+      if (!(await this.shops.provenBy(shop, (as) => readTicket(as, ticket, now) === bill.id))) return INVALID;
+      const { orderId, amount, currency } = bill;
+      const result = await this.awaitResult(bill.id);
+      return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
+    });
+  }
+
+  private receive<T extends { readonly kind: string }>(
+    kind: CallbackKind,
+    name: string = this.shops.defaultName,
+    take: (shop: Shop, seen: Seen) => Promise<T>,
+  ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
+    const shown = cleanLine(name);
+    const orComeAgain = <R>(work: () => Promise<R>) =>
+      this.orComeAgain(`A callback for shop "${shown}" could not be stored.`, { shop: shown, callback: kind }, work);
+    return orComeAgain(async () => {
+      const shop = await this.shops.find(name);
+      // Watched from here on: names that somebody makes up shall not become attributes of metrics.
+      if (!shop) return UNKNOWN_SHOP;
+      return this.watch.run(shop.name, kind, (seen) => orComeAgain(() => take(shop, seen)));
+    });
+  }
+
+  /** Whatever fails here is our own trouble, a shop resolver's included. */
+  private async orComeAgain<T>(
+    sentence: string,
+    about: LogFields,
+    work: () => Promise<T>,
+  ): Promise<T | typeof NOT_STORED> {
+    try {
+      return await work();
+    } catch (error) {
+      this.logger.error(`${sentence} ${describeError(error)}`, { ...about, error: errorType(error) });
+      return NOT_STORED;
     }
   }
 
-  /** What the payer of that ticket is told: stored state only. `undefined` for a ticket that is no good. */
-  async result(ticket: string): Promise<PaymentResult | undefined> {
-    for (const shop of this.options.shops.values()) {
-      const id = readTicket(shop, ticket, this.clock.now());
-      const { storeTimeoutMs } = this.options.callbacks;
-      const bill = id === undefined ? undefined : await within(storeTimeoutMs, this.bills.byId(id));
-      if (!bill || bill.shop !== shop.name) continue;
-      return {
-        shop: shop.name,
-        orderId: bill.orderId,
-        result: await this.awaitResult(bill.id),
-        amount: bill.amount,
-        currency: bill.currency,
-      };
-    }
-    return undefined;
+  private async checkDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
+    const check = (as: Shop) => checkSignature(as, OutSum, InvId, SignatureValue);
+    const proven = await this.shops.provenBy(shop, (as) => check(as) !== 'mismatch');
+    return proven ? check(proven) : 'mismatch';
   }
 
   /** Waits a moment for the check that the redirect asked for, so that the payer usually sees the final result. */
@@ -199,29 +222,20 @@ export class CallbackService {
     }
   }
 
-  private async store(callback: NewCallback, seen: Seen): Promise<{ kind: 'stored' } | { kind: 'not-stored' }> {
-    const about = { shop: callback.shop, callback: callback.kind };
-    try {
-      const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
-      const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
-      if (recorded === 'full') {
-        this.logger.error(
-          `Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`,
-          about,
-        );
-        return { kind: 'not-stored' };
-      }
-      if (recorded === 'matched') this.onHint?.();
-      seen.id = callback.id;
-      seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
-      return { kind: 'stored' };
-    } catch (error) {
-      this.logger.error(`A callback for shop "${callback.shop}" could not be stored. ${describeError(error)}`, {
-        ...about,
-        error: errorType(error),
+  private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | typeof NOT_STORED> {
+    const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
+    const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
+    if (recorded === 'full') {
+      this.logger.error(`Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`, {
+        shop: callback.shop,
+        callback: callback.kind,
       });
-      return { kind: 'not-stored' };
+      return NOT_STORED;
     }
+    if (recorded === 'matched') this.onHint?.();
+    seen.id = callback.id;
+    seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
+    return STORED;
   }
 
   private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<BillRecord | undefined> {

@@ -5,7 +5,7 @@ import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
-import { maskCards } from './redact.js';
+import { maskCards } from '../common/redact.js';
 
 /** `own`: a bill of ours, or nobody to forward to. `failed`: nobody knows whether it was taken. */
 export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';

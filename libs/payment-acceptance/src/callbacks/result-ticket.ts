@@ -3,6 +3,7 @@ import { uuidFromBytes } from '../common/random.js';
 import type { Secret } from '../common/secret.js';
 import type { Shop } from '../config/resolved-options.js';
 
+const CONTENT_BYTES = 20;
 const MAC_BYTES = 18;
 const PURPOSE = 'nestjs-payment-acceptance/result-ticket/1';
 
@@ -11,23 +12,34 @@ const PURPOSE = 'nestjs-payment-acceptance/result-ticket/1';
  * It needs no storage, and any instance can read it.
  */
 export function issueTicket(shop: Shop, billId: string, expiresAt: Date): string {
-  const content = Buffer.alloc(20);
+  const content = Buffer.alloc(CONTENT_BYTES);
   content.write(billId.replaceAll('-', ''), 0, 'hex');
   content.writeUInt32BE(Math.floor(expiresAt.getTime() / 1000), 16);
   return Buffer.concat([content, mac(shop.token, shop.name, content)]).toString('base64url');
 }
 
+/** The bill that the ticket says it is for: nothing is proven, it only tells with whose token to read the ticket. */
+export function claimedBill(ticket: string): string | undefined {
+  const bytes = bytesOf(ticket);
+  return bytes && uuidFromBytes(bytes);
+}
+
 /** The id of our bill, or `undefined` for a ticket that is not ours, altered, or expired. */
 export function readTicket(shop: Shop, ticket: string, now: Date): string | undefined {
-  const bytes = Buffer.from(ticket, 'base64url');
-  if (bytes.length !== 20 + MAC_BYTES || bytes.toString('base64url') !== ticket) return undefined;
-  const content = bytes.subarray(0, 20);
-  const given = bytes.subarray(20);
+  const bytes = bytesOf(ticket);
+  if (!bytes) return undefined;
+  const content = bytes.subarray(0, CONTENT_BYTES);
+  const given = bytes.subarray(CONTENT_BYTES);
   const valid = [shop.token, ...shop.previousTokens].some((token) =>
     timingSafeEqual(given, mac(token, shop.name, content)),
   );
   if (!valid || content.readUInt32BE(16) * 1000 < now.getTime()) return undefined;
   return uuidFromBytes(content);
+}
+
+function bytesOf(ticket: string): Buffer | undefined {
+  const bytes = Buffer.from(ticket, 'base64url');
+  return bytes.length === CONTENT_BYTES + MAC_BYTES && bytes.toString('base64url') === ticket ? bytes : undefined;
 }
 
 function mac(token: Secret, shop: string, content: Buffer): Buffer {

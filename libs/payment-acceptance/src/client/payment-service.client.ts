@@ -5,7 +5,9 @@ import type { DecimalAmount } from '../common/money.js';
 import type { ReportedPayment } from '../common/payment.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
+import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import {
   AnswerFlaw,
   isSuccess,
@@ -15,6 +17,7 @@ import {
   readPayments,
   type CreatedBill,
 } from './answers.js';
+import { RequestHooks } from './request-hooks.js';
 import { retryAfterMs, retrying } from './retrying.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
@@ -28,7 +31,7 @@ import {
   ServiceUnavailableError,
   TooManyPaymentsError,
   UnauthenticatedError,
-  type PaymentServiceError,
+  PaymentServiceError,
   type ServiceErrorDetails,
   type ServiceOperation,
 } from './service.errors.js';
@@ -54,12 +57,21 @@ export interface RequestControl {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** One operation, made of the shop that it is sent as: a rotation may change that between two tries. */
+interface Exchange<T> {
+  readonly operation: ServiceOperation;
+  readonly request: (shop: Shop) => Pick<TransportRequest, 'method' | 'url'> & { fields?: Record<string, string> };
+  readonly read: (fields: Fields, shop: Shop) => T;
+  readonly mayRetry: (error: unknown) => false | { afterMs: number };
+}
+
 /** The service's HTTP API (section 4). Knows nothing of storage or of Nest's server. */
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
   /** What became of the requests of this process. */
   readonly contacts = new ServiceContacts();
   private readonly transport: Transport;
+  private readonly hooks: RequestHooks;
 
   constructor(
     http: HttpService,
@@ -67,8 +79,10 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
     private readonly probe: PaymentProbe,
+    private readonly shops: ShopRegistry,
   ) {
     this.transport = new Transport(http.axiosRef, options.http);
+    this.hooks = new RequestHooks(options.http.hooks, random, clock);
   }
 
   onApplicationShutdown(): void {
@@ -79,51 +93,39 @@ export class PaymentServiceClient implements OnApplicationShutdown {
    * `POST {base_url}/api/v1/bill/create` (section 4.1). Repeated only while the request provably never left.
    * @throws PaymentServiceError
    */
-  async createBill(shop: Shop, fields: BillFields, control: RequestControl = {}): Promise<CreatedBill> {
-    const answer = await this.exchange(
-      shop,
-      'createBill',
-      (token) => ({
+  createBill(shop: Shop, fields: BillFields, control: RequestControl = {}): Promise<CreatedBill> {
+    return this.exchange(shop, control, {
+      operation: 'createBill',
+      request: (as) => ({
         method: 'POST',
-        url: `${shop.apiBaseUrl}/api/v1/bill/create`,
-        token,
-        form: billForm(shop, fields),
+        url: `${as.apiBaseUrl}/api/v1/bill/create`,
+        fields: billFields(as, fields),
       }),
-      control,
-      (error) => error instanceof ServiceNetworkError && !error.mayHaveLeft && { afterMs: 0 },
-    );
-    return this.understand(shop, 'createBill', answer, readCreatedBill);
+      read: readCreatedBill,
+      mayRetry: (error) => error instanceof ServiceNetworkError && !error.mayHaveLeft && { afterMs: 0 },
+    });
   }
 
   /**
    * `GET {base_url}/api/v1/bill/payments?id=` (section 4.2). Repeated after network errors, 408, 425, 429 and 5xx.
    * @throws PaymentServiceError
    */
-  async listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
-    const answer = await this.exchange(
-      shop,
-      'listPayments',
-      (token) => ({
+  listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
+    return this.exchange(shop, control, {
+      operation: 'listPayments',
+      request: (as) => ({
         method: 'GET',
-        url: `${shop.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
-        token,
+        url: `${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
       }),
-      control,
-      (error) =>
+      read: (fields, as) => readPayments(fields, as.timeZone),
+      mayRetry: (error) =>
         error instanceof ServiceNetworkError
           ? { afterMs: 0 }
           : error instanceof ServiceUnavailableError && { afterMs: error.retryAfterMs ?? 0 },
-    );
-    return this.understand(shop, 'listPayments', answer, (fields) => readPayments(fields, shop.timeZone));
+    });
   }
 
-  private exchange(
-    shop: Shop,
-    operation: ServiceOperation,
-    request: (token: string) => TransportRequest,
-    control: RequestControl,
-    mayRetry: (error: unknown) => false | { afterMs: number },
-  ): Promise<TransportAnswer> {
+  private exchange<T>(shop: Shop, control: RequestControl, exchange: Exchange<T>): Promise<T> {
     const { attempts, retryBaseMs: baseMs, retryCapMs: capMs } = this.options.http;
     const policy = {
       attempts: control.attempts ?? attempts,
@@ -132,33 +134,53 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       fraction: () => this.random.fraction(),
       signal: control.signal,
     };
-    return retrying(
-      policy,
-      () =>
-        this.withTokens(shop, (token) => this.attempt(shop, operation, { ...request(token), signal: control.signal })),
-      mayRetry,
-    );
+    return retrying(policy, () => this.withTokens(shop, exchange, control.signal), exchange.mayRetry);
   }
 
   /** A request that was refused for its token did nothing, so it is made with the shop's further ones in turn. */
-  private async withTokens<T>(shop: Shop, attempt: (token: string) => Promise<T>): Promise<T> {
-    try {
-      return await attempt(shop.token.reveal());
-    } catch (error) {
-      for (const token of error instanceof UnauthenticatedError ? shop.previousTokens : []) {
-        try {
-          return await attempt(token.reveal());
-        } catch (next) {
-          if (!(next instanceof UnauthenticatedError)) throw next;
-        }
+  private async withTokens<T>(shop: Shop, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
+    let refusal: UnauthenticatedError | undefined;
+    for await (const credential of this.shops.credentials(shop)) {
+      try {
+        return await this.attempt(credential, exchange, signal);
+      } catch (error) {
+        if (!(error instanceof UnauthenticatedError)) throw error;
+        refusal ??= error;
       }
+    }
+    throw refusal ?? new Error(`Shop "${shop.name}" has no token.`);
+  }
+
+  private async attempt<T>({ shop, token }: Credential, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
+    const { operation } = exchange;
+    if (signal?.aborted) throw new RequestAbortedError({ shop: shop.name, operation }, false);
+    const { fields, ...request } = exchange.request(shop);
+    const ended = this.hooks.begin(() => ({
+      shop: shop.name,
+      operation,
+      ...request,
+      fields: Object.fromEntries(
+        Object.entries(fields ?? {}).map(([name, value]) => [name, maskCards(withoutTokens(shop, value))]),
+      ),
+    }));
+    try {
+      const form = fields && formOf(fields);
+      const answer = await this.send(shop, operation, { ...request, form, token: token.reveal(), signal });
+      const result = this.understand(shop, operation, answer, (read) => exchange.read(read, shop));
+      ended({ status: answer.status });
+      return result;
+    } catch (error) {
+      const { code = 'unexpected', status, messageKey } = error instanceof PaymentServiceError ? error : {};
+      ended({
+        ...(status !== undefined && { status }),
+        error: { code, ...(messageKey !== undefined && { messageKey }) },
+      });
       throw error;
     }
   }
 
-  private async attempt(shop: Shop, operation: ServiceOperation, request: TransportRequest): Promise<TransportAnswer> {
+  private async send(shop: Shop, operation: ServiceOperation, request: TransportRequest): Promise<TransportAnswer> {
     const details = { shop: shop.name, operation };
-    if (request.signal?.aborted) throw new RequestAbortedError(details, false);
     let answer: TransportAnswer;
     try {
       this.probe.reached(`before ${operation}`);
@@ -235,16 +257,23 @@ function withoutTokens(shop: Shop, message: string): string {
   );
 }
 
-function billForm(shop: Shop, fields: BillFields): FormData {
+/** The fields of section 2.1, in its order. */
+function billFields(shop: Shop, fields: BillFields): Record<string, string> {
+  return {
+    amount: fields.amount,
+    order_id: fields.orderId,
+    ...(fields.description !== undefined && { description: fields.description }),
+    type: fields.type,
+    shop_id: shop.shopId,
+    currency_in: fields.currency,
+    custom: fields.custom,
+    ...(fields.payerPaysCommission && { payer_pays_commission: '1' }),
+    ...(fields.name !== undefined && { name: fields.name }),
+  };
+}
+
+function formOf(fields: Readonly<Record<string, string>>): FormData {
   const form = new FormData();
-  form.set('amount', fields.amount);
-  form.set('order_id', fields.orderId);
-  if (fields.description !== undefined) form.set('description', fields.description);
-  form.set('type', fields.type);
-  form.set('shop_id', shop.shopId);
-  form.set('currency_in', fields.currency);
-  form.set('custom', fields.custom);
-  if (fields.payerPaysCommission) form.set('payer_pays_commission', '1');
-  if (fields.name !== undefined) form.set('name', fields.name);
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
   return form;
 }

@@ -7,6 +7,7 @@ import { resolved, TOKEN } from '../../../../test/support/units.js';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentServiceClient } from './payment-service.client.js';
 import { PaymentServiceError } from './service.errors.js';
 
@@ -28,8 +29,9 @@ function clientAt(apiBaseUrl: string) {
     new PaymentClock(),
     new PaymentRandom(),
     new PaymentProbe(),
+    new ShopRegistry(options, new PaymentClock()),
   );
-  return { client, shop: options.defaultShop };
+  return { client, shop: options.shops.get('main')! };
 }
 
 async function errorsAt(url: string): Promise<PaymentServiceError[]> {

@@ -9,14 +9,17 @@ export class PaymentConfigurationError extends PaymentAcceptanceError {
   }
 }
 
-/** A shop was asked for by a name that the options do not have. */
+/** A shop was asked for by a name that neither the options nor the shop resolver has. */
 export class UnknownShopError extends PaymentAcceptanceError {
   readonly code = 'unknown-shop';
 
   constructor(
     readonly shop: string,
-    known: readonly string[],
+    configured: readonly string[],
+    resolver: boolean,
   ) {
-    super(`There is no shop "${shop}". The configured shops are: ${known.join(', ')}. Add it to the option "shops".`);
+    const known = configured.length > 0 ? ` The configured shops are: ${configured.join(', ')}.` : '';
+    const advice = resolver ? 'The shop resolver does not find it either.' : 'Add it to the option "shops".';
+    super(`There is no shop "${shop}".${known} ${advice}`);
   }
 }

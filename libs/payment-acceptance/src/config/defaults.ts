@@ -8,8 +8,9 @@ const DAY = 24 * HOUR;
 /** Defaults of every group of options; their meaning stands beside the option. */
 export const DEFAULTS: Pick<
   ResolvedOptions,
-  'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'
+  'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'
 > & { readonly retention: Exclude<ResolvedOptions['retention'], false> } = {
+  shopLookup: { cacheMs: 30 * SECOND, refreshGapMs: 5 * SECOND, timeoutMs: 5 * SECOND },
   http: {
     connectTimeoutMs: 5 * SECOND,
     totalTimeoutMs: 15 * SECOND,
@@ -17,6 +18,7 @@ export const DEFAULTS: Pick<
     attempts: 3,
     retryBaseMs: 200,
     retryCapMs: 3 * SECOND,
+    hooks: {},
   },
   schedule: {
     openMs: [MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR],
@@ -43,6 +45,7 @@ export const DEFAULTS: Pick<
   },
   callbacks: {
     replyBody: 'OK',
+    replyContentType: 'text/plain; charset=utf-8',
     maxUnmatched: 10_000,
     requirePostbackDigest: false,
     resultWaitMs: 3 * SECOND,

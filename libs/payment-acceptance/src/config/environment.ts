@@ -2,6 +2,9 @@ import { registerAs } from '@nestjs/config';
 import { PaymentConfigurationError } from './configuration.error.js';
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
 
+/** Options with shops in them. */
+type EnvironmentOptions = PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>>;
+
 const PREFIX = 'PAYMENT_ACCEPTANCE_';
 const REMEDIES = {
   API_BASE_URL: 'Set it to the base address of the service, such as https://api.pay.example.',
@@ -20,7 +23,7 @@ const REMEDIES = {
  *
  * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
  */
-export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process.env): PaymentAcceptanceOptions {
+export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process.env): EnvironmentOptions {
   const problems: string[] = [];
   const list = (text: string | undefined): string[] =>
     (text ?? '')

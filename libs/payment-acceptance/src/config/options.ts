@@ -1,6 +1,8 @@
 import type { ModuleMetadata } from '@nestjs/common';
 import type { Judge } from '../common/payment.js';
 import type { ForwardPostback } from './forward.types.js';
+import type { ServiceHttpHooks } from './http-hooks.types.js';
+import type { OpenApiDecorators } from './open-api.types.js';
 import type { PaymentResultRenderer } from './result-page.types.js';
 
 /** One shop (merchant) of the payment acceptance service. */
@@ -32,6 +34,31 @@ export interface PaymentShopOptions {
   requestsPerSecond?: number;
 }
 
+/**
+ * Finds shops that are not in the options: those of the host's own database, say. Both methods may be called at any time
+ * and at once. What they throw, and no answer within `shopLookup.timeoutMs`, never counts as "no such shop": callbacks
+ * are answered with 503, so that they come again, and checks are put off.
+ */
+export interface PaymentShopResolver {
+  /** The settings of that shop, checked as those of the option `shops`; `undefined` or `null` where there is none. */
+  find(name: string): Promise<PaymentShopOptions | null | undefined>;
+  /** The names of all shops whose bills are to be followed. Asked once a minute by each instance with workers. */
+  list(): Promise<string[]>;
+}
+
+/** How the answers of the `shopResolver` are used. */
+export interface ShopLookupOptions {
+  /**
+   * How long a shop's settings are kept, in milliseconds: after that a changed token, or a shop that was removed, is
+   * seen. A refused token and a digest that does not match make the module look earlier. Default 30000.
+   */
+  cacheMs?: number;
+  /** Least pause between two such early looks at one shop, in milliseconds. Default 5000. */
+  refreshGapMs?: number;
+  /** How long one call of the resolver may take, in milliseconds. Default 5000. */
+  timeoutMs?: number;
+}
+
 /** Limits of one HTTP request to the service (assumed; the specification is silent). */
 export interface ServiceHttpOptions {
   /** Until a secure connection is up, in milliseconds. Default 5000. */
@@ -46,6 +73,8 @@ export interface ServiceHttpOptions {
   retryBaseMs?: number;
   /** Longest pause between tries, in milliseconds; a longer `Retry-After` ends the tries. Default 3000. */
   retryCapMs?: number;
+  /** Told of each request and of its end, for audit and metrics. Default: none. */
+  hooks?: ServiceHttpHooks;
 }
 
 /** When bills are checked without a hint (assumed). Times in milliseconds. */
@@ -105,6 +134,8 @@ export interface DeliveryOptions {
 export interface CallbackOptions {
   /** Body of the 200 that acknowledges a stored postback (not shown in the specification). Default `OK`. */
   replyBody?: string;
+  /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
+  replyContentType?: string;
   /**
    * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for a
    * day. Default 10000.
@@ -160,9 +191,21 @@ export interface RetentionOptions {
 
 /** Options of `PaymentAcceptanceModule`, given to `forRoot` or made by the factory of `forRootAsync`. */
 export interface PaymentAcceptanceOptions {
-  /** The shops, by a name of your choosing (letters, digits, `-` and `_`), used in routes, events and injection. */
-  shops: Record<string, PaymentShopOptions>;
-  /** The shop of the unnamed routes and of `PaymentAcceptanceService`. Default: the only one, or the one named `main`. */
+  /**
+   * The shops, by a name of your choosing (letters, digits, `-` and `_`), used in routes, events and injection. At least
+   * one, unless there is a `shopResolver`.
+   */
+  shops?: Record<string, PaymentShopOptions>;
+  /**
+   * Finds the shops that are not in `shops`. For a service of the host's, inject it into the factory of `forRootAsync`.
+   * Default: none.
+   */
+  shopResolver?: PaymentShopResolver;
+  shopLookup?: ShopLookupOptions;
+  /**
+   * The shop of the unnamed routes and of `PaymentAcceptanceService`. Default: the only one of `shops`, or the one named
+   * `main`, which may come from the resolver.
+   */
   defaultShop?: string;
   http?: ServiceHttpOptions;
   schedule?: CheckScheduleOptions;
@@ -192,12 +235,46 @@ export interface PaymentAcceptanceOptions {
   autoStart?: boolean;
 }
 
-/** Where the callback routes are, and what the host puts on them. */
-export interface PaymentRoutesOptions {
-  /** Put before `redirect/payment/...` and `postback/payment`. Default: nothing. */
-  path?: string;
-  /** Applied to every callback method, for example `[Public()]` for a host with a global guard. Default: none. */
+/** What the host puts on callback routes. Classes in it (guards, interceptors) are made with what `routeImports` exports. */
+export interface RouteDecorators {
+  /** Put on every method, for example `Public()` for a global guard that reads the handler. Default: none. */
   decorators?: MethodDecorator[];
+  /**
+   * Put on the controllers, for example `UseGuards(…)`, `UseInterceptors(…)` or `SkipThrottle()`. An interceptor sees the
+   * request; the answer is written past it. Default: none.
+   */
+  classDecorators?: ClassDecorator[];
+}
+
+/** The routes of the payer's redirect. */
+export interface RedirectRoutesOptions extends RouteDecorators {
+  /** Of the Success URL. Default `redirect/payment/success` (section 4.3, documented as the reference shape). */
+  successPath?: string;
+  /** Of the Fail URL. Default `redirect/payment/fail` (section 4.3, documented as the reference shape). */
+  failPath?: string;
+  /** Of the page after the redirect; its ticket follows. Default `redirect/payment/result`. */
+  resultPath?: string;
+}
+
+/** The route of the service's postback. */
+export interface PostbackRoutesOptions extends RouteDecorators {
+  /** Of the Result URL. Default `postback/payment`. */
+  path?: string;
+}
+
+/** Where the callback routes are, and what the host puts on them. */
+export interface PaymentRoutesOptions extends RouteDecorators {
+  /** Put before all paths. Default: nothing. */
+  path?: string;
+  /** `false` for none: a controller of the host's calls `PaymentCallbacks.redirect()` and `.result()`. Default `true`. */
+  redirect?: boolean | RedirectRoutesOptions;
+  /** `false` for none: a controller of the host's calls `PaymentCallbacks.postback()`. Default `true`. */
+  postback?: boolean | PostbackRoutesOptions;
+  /**
+   * The module `@nestjs/swagger` (`import * as swagger from '@nestjs/swagger'`) to describe the routes in the host's
+   * document, or `false` to leave them out of it. Default: they appear in it without a description.
+   */
+  openApi?: OpenApiDecorators | false;
 }
 
 /** What shapes controllers and tokens stands beside the factory: these exist before any factory runs. */
@@ -207,6 +284,6 @@ export interface PaymentAcceptanceExtras {
   role?: 'all' | 'callbacks' | 'workers';
   /** Name of the TypeORM data source that holds the orders. Default: the default one. */
   dataSource?: string;
-  /** Modules whose providers the `decorators` of the routes need (guards, interceptors). Default: none. */
+  /** Modules whose providers the decorators of the routes need (guards, interceptors). Default: none. */
   routeImports?: ModuleMetadata['imports'];
 }

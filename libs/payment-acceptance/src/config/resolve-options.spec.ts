@@ -21,8 +21,9 @@ const withOptions = (more: Record<string, unknown>) => ({ shops: { main: shopOpt
 
 describe('a shop', () => {
   test('of three options is enough, and gets the documented defaults', () => {
-    const { defaultShop, warnings } = resolveOptions({ shops: { only: shopOptions() } }, 'test');
-    expect(defaultShop).toMatchObject({
+    const { shops, defaultShop, warnings } = resolveOptions({ shops: { only: shopOptions() } }, 'test');
+    expect(defaultShop).toBe('only');
+    expect(shops.get('only')).toMatchObject({
       name: 'only',
       shopId: 'shop-1',
       apiBaseUrl: 'https://api.example',
@@ -31,7 +32,7 @@ describe('a shop', () => {
       timeZone: 'UTC',
       previousTokens: [],
     });
-    expect([defaultShop.token.reveal(), warnings]).toEqual([TOKEN, []]);
+    expect([shops.get('only')?.token.reveal(), warnings]).toEqual([TOKEN, []]);
   });
 
   test.each<[string, unknown[]]>([
@@ -71,8 +72,8 @@ describe('a shop', () => {
   });
 
   test('keeps the path of its address, without a slash at the end', () => {
-    const { defaultShop } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
-    expect(defaultShop.apiBaseUrl).toBe('https://api.example/pay');
+    const { shops } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
+    expect(shops.get('main')?.apiBaseUrl).toBe('https://api.example/pay');
   });
 });
 
@@ -87,15 +88,27 @@ describe('the shops', () => {
 
   test('the default is the only one, the one named main, or the one that is said', () => {
     const shops: Record<string, PaymentShopOptions> = { eu: shopOptions(), main: shopOptions() };
-    expect(resolveOptions({ shops }, 'test').defaultShop.name).toBe('main');
-    expect(resolveOptions({ shops, defaultShop: 'eu' }, 'test').defaultShop.name).toBe('eu');
-    expect(resolveOptions({ shops: { eu: shopOptions() } }, 'test').defaultShop.name).toBe('eu');
+    expect(resolveOptions({ shops }, 'test').defaultShop).toBe('main');
+    expect(resolveOptions({ shops, defaultShop: 'eu' }, 'test').defaultShop).toBe('eu');
+    expect(resolveOptions({ shops: { eu: shopOptions() } }, 'test').defaultShop).toBe('eu');
     expect(problems({ shops: { eu: shopOptions(), us: shopOptions() } })).toEqual([
       'defaultShop: with several shops, name the default one (or call one of them "main").',
     ]);
     expect(problems({ shops, defaultShop: 'us' })).toEqual([
       'defaultShop: there is no shop "us" in the option "shops".',
     ]);
+  });
+
+  test('may all come from a resolver; the default one is then the one named main, or the one that is said', () => {
+    const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
+    expect(resolveOptions({ shopResolver }, 'test')).toMatchObject({ defaultShop: 'main', shopResolver });
+    expect(resolveOptions({ shopResolver, defaultShop: 'eu' }, 'test').defaultShop).toBe('eu');
+    expect(resolveOptions({ shopResolver, shops: { eu: shopOptions() } }, 'test').defaultShop).toBe('eu');
+    expect(problems({ shopResolver, defaultShop: 'no name' })[0]).toContain('defaultShop: there is no shop');
+  });
+
+  test.each([null, 7, {}, { find: () => undefined }])('%p is no resolver', (shopResolver) => {
+    expect(problems({ shopResolver })).toEqual(['shopResolver: must have the methods find(name) and list().']);
   });
 
   test('all problems of all shops come at once, and none shows a token', () => {
@@ -197,6 +210,8 @@ test('leases that were not asked for are as long as the tokens and times that we
   const shop = shopOptions({ previousApiTokens: ['second-token-0123456789', 'third-token-0123456789'] });
   const { creation, confirmer } = resolveOptions({ shops: { main: shop } }, 'test');
   expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 60_000]);
+  const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
+  expect(resolveOptions({ shopResolver }, 'test').creation.leaseMs).toBe(288_000);
   const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');
   expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 60_000]);
 });

@@ -1,17 +1,15 @@
-import { Secret } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import { DEFAULTS } from './defaults.js';
-import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+import type { PaymentAcceptanceOptions } from './options.js';
+import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
-import { addressFlaw, shopIdFlaw, tokenFlaw } from './shop-flaws.js';
-import { isTimeZone } from './time-zone.js';
 
-const SHORT_TOKEN = 16;
-const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 /** Node's timers end here: about 24 days in milliseconds. Schedules and ages are the database's, and may be longer. */
 const MOST = 2 ** 31 - 1;
 const MOST_SCHEDULED = 10 * 366 * 24 * 3_600_000;
-const CURRENCY = /^[A-Z]{3}$/;
+/** A shop's tokens may change with the resolver's next answer, so their number has a bound that the leases know. */
+const MOST_TOKENS = 3;
+const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
 /**
  * Checks the options and fills in the defaults.
@@ -25,15 +23,26 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const shops = new Map<string, Shop>();
   const entries = isRecord(given.shops) ? Object.entries(given.shops) : [];
-  if (entries.length === 0) problems.push('shops: name at least one shop, as in { shops: { main: { … } } }.');
-  for (const [name, shop] of entries) {
-    const resolved = resolveShop(name, shop, production, problems, warnings);
-    if (resolved) shops.set(name, resolved);
+  const { shopResolver } = given;
+  if (shopResolver !== undefined && !isResolver(shopResolver)) {
+    problems.push('shopResolver: must have the methods find(name) and list().');
+  } else if (entries.length === 0 && !shopResolver) {
+    problems.push('shops: name at least one shop, as in { shops: { main: { … } } }.');
+  }
+  for (const [name, settings] of entries) {
+    const { shop, ...said } = resolveShop(name, settings, production);
+    problems.push(...said.problems);
+    warnings.push(...said.warnings);
+    if (shop) shops.set(name, shop);
   }
 
   /** A request is made with each token of a shop in turn, until one is not refused. */
-  const tokens = Math.max(1, ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1));
+  const tokens = Math.max(
+    shopResolver ? MOST_TOKENS : 1,
+    ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1),
+  );
   const groups = {
+    shopLookup: fill('shopLookup', DEFAULTS.shopLookup, given.shopLookup, problems),
     http: fill('http', DEFAULTS.http, given.http, problems),
     schedule: fill('schedule', DEFAULTS.schedule, given.schedule, problems),
     confirmer: fill('confirmer', DEFAULTS.confirmer, given.confirmer, problems),
@@ -52,83 +61,50 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     if (given[group]?.leaseMs === undefined) Object.assign(groups[group], { leaseMs: 2 * longest[group] });
     else problems.push(`${group}.leaseMs: ${leaseMs} ms is not longer than a request may take (${longest[group]} ms).`);
   }
+  for (const name of ['beforeRequest', 'afterResponse'] as const) {
+    const hook: unknown = isRecord(groups.http.hooks) ? groups.http.hooks[name] : null;
+    if (hook !== undefined && typeof hook !== 'function') problems.push(`http.hooks.${name}: must be a function.`);
+  }
   for (const name of ['judge', 'resultPage'] as const) {
     if (given[name] !== undefined && typeof given[name] !== 'function') problems.push(`${name}: must be a function.`);
+  }
+  if (!CONTENT_TYPE.test(groups.callbacks.replyContentType)) {
+    problems.push('callbacks.replyContentType: must be a media type such as application/json.');
   }
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
   const autoStart = given.autoStart ?? true;
   if (typeof autoStart !== 'boolean') problems.push('autoStart: must be true or false.');
   if (!['run', 'verify'].includes(migrations)) problems.push('migrations: must be "run" or "verify".');
 
-  const defaultName = given.defaultShop ?? (entries.length === 1 ? entries[0]?.[0] : 'main');
-  const defaultShop = defaultName === undefined ? undefined : shops.get(defaultName);
-  if (entries.length > 0 && (defaultName === undefined || !entries.some(([name]) => name === defaultName))) {
+  const defaultShop = given.defaultShop ?? (entries.length === 1 ? entries[0]?.[0] : undefined) ?? 'main';
+  const mayExist = entries.some(([name]) => name === defaultShop) || (shopResolver && isShopName(defaultShop));
+  if (!mayExist && (entries.length > 0 || shopResolver)) {
     problems.push(
       given.defaultShop === undefined
         ? 'defaultShop: with several shops, name the default one (or call one of them "main").'
         : `defaultShop: there is no shop "${given.defaultShop}" in the option "shops".`,
     );
   }
-  if (problems.length > 0 || defaultShop === undefined) throw new PaymentConfigurationError(problems);
+  if (problems.length > 0) throw new PaymentConfigurationError(problems);
   const { judge, resultPage } = given;
-  return { shops, defaultShop, ...groups, judge, resultPage, migrations, autoStart, warnings };
+  return {
+    shops,
+    shopResolver,
+    defaultShop,
+    tokensPerRequest: tokens,
+    ...groups,
+    judge,
+    resultPage,
+    migrations,
+    autoStart,
+    production,
+    warnings,
+  };
 }
 
-function resolveShop(
-  name: string,
-  options: PaymentShopOptions,
-  production: boolean,
-  problems: string[],
-  warnings: string[],
-): Shop | undefined {
-  const before = problems.length;
-  const report = (option: keyof PaymentShopOptions, sentence: string): void => {
-    problems.push(`shops.${name}.${option}: ${sentence}`);
-  };
-  if (!SHOP_NAME.test(name)) {
-    problems.push(`shops.${name}: a shop's name has 1 to 40 letters, digits, "-" or "_", as it stands in routes.`);
-  }
-  if (!isRecord(options)) {
-    problems.push(`shops.${name}: must be an object with shopId, apiToken and apiBaseUrl.`);
-    return undefined;
-  }
-  const shopId = shopIdFlaw(options.shopId);
-  if (shopId) report('shopId', shopId);
-  const previous = options.previousApiTokens ?? [];
-  const tokens: [keyof PaymentShopOptions, unknown][] = [['apiToken', options.apiToken]];
-  if (!Array.isArray(previous)) report('previousApiTokens', 'must be an array of tokens.');
-  else tokens.push(...previous.map((token): [keyof PaymentShopOptions, unknown] => ['previousApiTokens', token]));
-  for (const [option, token] of tokens) {
-    const flaw = tokenFlaw(token, production);
-    if (flaw) report(option, flaw);
-    else if ((token as string).length < SHORT_TOKEN) {
-      warnings.push(`shops.${name}.${option}: has fewer than ${SHORT_TOKEN} characters; it can be guessed.`);
-    }
-  }
-  const address = addressFlaw(options.apiBaseUrl, production);
-  if (address) report('apiBaseUrl', address);
-  const currency = options.currency ?? 'RUB';
-  if (!CURRENCY.test(currency)) report('currency', 'must be three capital letters, such as RUB.');
-  const payerPaysCommission = options.payerPaysCommission ?? false;
-  if (typeof payerPaysCommission !== 'boolean') report('payerPaysCommission', 'must be true or false.');
-  const timeZone = options.timeZone ?? 'UTC';
-  if (!isTimeZone(timeZone)) report('timeZone', 'must be an IANA name (Europe/Berlin) or an offset (+03:00).');
-  const requestsPerSecond = options.requestsPerSecond ?? 50;
-  if (!Number.isInteger(requestsPerSecond) || requestsPerSecond < 1 || requestsPerSecond > 1000) {
-    report('requestsPerSecond', 'must be a whole number from 1 to 1000.');
-  }
-  if (problems.length > before) return undefined;
-  return {
-    name,
-    shopId: options.shopId,
-    token: new Secret(options.apiToken),
-    previousTokens: previous.map((token) => new Secret(token)),
-    apiBaseUrl: options.apiBaseUrl.replace(/\/+$/, ''),
-    currency,
-    payerPaysCommission,
-    timeZone,
-    requestsPerSecond,
-  };
+function isResolver(value: unknown): boolean {
+  const { find, list } = (value ?? {}) as Record<string, unknown>;
+  return typeof find === 'function' && typeof list === 'function';
 }
 
 /** Defaults under what was given, each value of the kind and sign that its default has; unknown names are refused. */

@@ -6,8 +6,10 @@ import type {
   ConfirmerOptions,
   CreationOptions,
   DeliveryOptions,
+  PaymentShopResolver,
   RetentionOptions,
   ServiceHttpOptions,
+  ShopLookupOptions,
 } from './options.js';
 import type { PaymentResultRenderer } from './result-page.types.js';
 
@@ -27,8 +29,14 @@ export interface Shop {
 
 /** The module's options, checked, with every default filled in. */
 export interface ResolvedOptions {
+  /** Those of the options, by name. */
   readonly shops: ReadonlyMap<string, Shop>;
-  readonly defaultShop: Shop;
+  readonly shopResolver: PaymentShopResolver | undefined;
+  readonly shopLookup: Readonly<Required<ShopLookupOptions>>;
+  /** Most tokens that one request is tried with; the leases last that long. */
+  readonly tokensPerRequest: number;
+  /** Name of the default shop. */
+  readonly defaultShop: string;
   readonly http: Readonly<Required<ServiceHttpOptions>>;
   readonly schedule: Readonly<Required<CheckScheduleOptions>>;
   readonly confirmer: Readonly<Required<ConfirmerOptions>>;
@@ -42,6 +50,8 @@ export interface ResolvedOptions {
   readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
   readonly autoStart: boolean;
+  /** Whether what is unsafe in production is refused. */
+  readonly production: boolean;
   /** What is allowed but unwise, to be logged once at start. */
   readonly warnings: readonly string[];
 }

@@ -1,28 +1,137 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import type { Secret } from '../common/secret.js';
 import { UnknownShopError } from './configuration.error.js';
+import { isShopName } from './resolve-shop.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from './resolved-options.js';
+import { ShopCache } from './shop-cache.js';
+import { DynamicShopError } from './shop.errors.js';
 
-/** The shops by name. */
+/** A token of a shop, and the shop as it was when it had that token. */
+export interface Credential {
+  readonly shop: Shop;
+  readonly token: Secret;
+}
+
+/**
+ * The shops by name: first those of the options, which never change, then those of the shop resolver. Whoever keeps a
+ * `Shop` keeps it for one piece of work: the next one asks again.
+ */
 @Injectable()
 export class ShopRegistry {
-  constructor(@Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions) {}
+  private readonly logger = new PaymentLogger('PaymentShops');
+  private readonly cache: ShopCache | undefined;
 
-  get default(): Shop {
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    clock: PaymentClock,
+  ) {
+    this.cache = options.shopResolver && new ShopCache(options.shopResolver, options, clock);
+  }
+
+  /** The shop of the unnamed routes. */
+  get defaultName(): string {
     return this.options.defaultShop;
   }
 
-  get names(): string[] {
+  /** Names of the shops in the options. */
+  get configured(): string[] {
     return [...this.options.shops.keys()];
   }
 
-  find(name: string): Shop | undefined {
-    return this.options.shops.get(name);
+  /** Whether a shop was seen for the first time since all were last listed. */
+  get discovered(): boolean {
+    return this.cache?.discovered ?? false;
   }
 
-  /** @throws UnknownShopError */
-  get(name: string): Shop {
-    const shop = this.find(name);
-    if (!shop) throw new UnknownShopError(name, this.names);
+  isConfigured(name: string): boolean {
+    return this.options.shops.has(name);
+  }
+
+  /** Whether there can be a shop of that name; of the options' shops it is known, the resolver is not asked. */
+  mayExist(name: string): boolean {
+    return this.isConfigured(name) || (this.cache !== undefined && isShopName(name));
+  }
+
+  /** The shop as far as it is known without asking anybody. */
+  peek(name: string): Shop | undefined {
+    return this.options.shops.get(name) ?? this.cache?.peek(name);
+  }
+
+  /** @throws ShopResolverError */
+  async list(): Promise<string[]> {
+    return [...new Set([...this.configured, ...((await this.cache?.list()) ?? [])])];
+  }
+
+  /**
+   * `undefined` where there is no such shop.
+   * @throws ShopResolverError, InvalidShopError where that is not known
+   */
+  async find(name: string): Promise<Shop | undefined> {
+    return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.find(name) : undefined);
+  }
+
+  /** @throws UnknownShopError, ShopResolverError, InvalidShopError */
+  async get(name: string): Promise<Shop> {
+    const shop = await this.find(name);
+    if (!shop) throw this.unknown(name);
     return shop;
+  }
+
+  /**
+   * The name, where there can be such a shop: for what concerns only our own records.
+   * @throws UnknownShopError
+   */
+  named(name: string): string {
+    if (!this.mayExist(name)) throw this.unknown(name);
+    return name;
+  }
+
+  private unknown(name: string): UnknownShopError {
+    return new UnknownShopError(name, this.configured, this.cache !== undefined);
+  }
+
+  /**
+   * The shop for which the check holds: the given one, or what it has become after a rotation. `undefined` where it
+   * holds for neither.
+   * @throws ShopResolverError, InvalidShopError where that is not known
+   */
+  async provenBy(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
+    if (holds(shop)) return shop;
+    const fresh = await this.refresh(shop);
+    return fresh && holds(fresh) ? fresh : undefined;
+  }
+
+  /**
+   * The tokens to make a request with, until one is not refused: the shop's, then those it has after a rotation. At most
+   * `tokensPerRequest` of a shop from the resolver, so that a lease outlasts the requests.
+   */
+  async *credentials(shop: Shop): AsyncGenerator<Credential> {
+    const most = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
+    const tried = new Set<string>();
+    for (let now: Shop | undefined = shop; now; now = now === shop ? await this.refreshQuietly(shop) : undefined) {
+      for (const token of [now.token, ...now.previousTokens]) {
+        if (tried.size >= most || tried.has(token.reveal())) continue;
+        tried.add(token.reveal());
+        yield { shop: now, token };
+      }
+    }
+  }
+
+  private async refresh(shop: Shop): Promise<Shop | undefined> {
+    return this.isConfigured(shop.name) ? undefined : this.cache?.refresh(shop);
+  }
+
+  /** The refusal that led here says more than a resolver that fails on top of it. */
+  private async refreshQuietly(shop: Shop): Promise<Shop | undefined> {
+    try {
+      return await this.refresh(shop);
+    } catch (error) {
+      if (!(error instanceof DynamicShopError)) throw error;
+      this.logger.error(describeError(error), { shop: shop.name, error: errorType(error) });
+      return undefined;
+    }
   }
 }

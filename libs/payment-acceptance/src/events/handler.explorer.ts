@@ -87,7 +87,7 @@ export class HandlerExplorer {
     if (handler.consumer === EVENT_EMITTER_CONSUMER) refuse(`the consumer name "${EVENT_EMITTER_CONSUMER}" is taken.`);
     if (!host.singleton)
       refuse('a durable handler must be in a singleton, not in a request-scoped or transient provider.');
-    for (const shop of handler.shops ?? []) if (!this.shops.find(shop)) refuse(`there is no shop "${shop}".`);
+    for (const shop of handler.shops ?? []) if (!this.shops.mayExist(shop)) refuse(`there is no shop "${shop}".`);
     if (earlier.some(({ name, event }) => name === handler.consumer && event === handler.event)) {
       refuse(
         `consumer "${handler.consumer}" has another handler of ${handler.event}. ` +

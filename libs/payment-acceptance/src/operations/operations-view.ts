@@ -69,7 +69,7 @@ export class OperationsView {
     }
     const { bills, client, shops, store } = this.tools;
     const bill = await this.unknownBill(intentId);
-    await client.listPayments(shops.get(bill.shop), serviceBillId);
+    await client.listPayments(await shops.get(bill.shop), serviceBillId);
     try {
       await this.act(operator, 'attach-bill', intentId, { serviceBillId }, async (manager) => {
         if (!(await store.attach(manager, intentId, serviceBillId, linkPageUrl ?? null))) throw notUnknown(intentId);

@@ -49,8 +49,8 @@ export class PaymentChecks {
    * @throws PaymentServiceError where the service gives no answer
    * @throws UnknownShopError
    */
-  async check(bill: string, shop: string = this.shops.default.name): Promise<BillCheck> {
-    const of = this.shops.get(shop);
+  async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
+    const of = await this.shops.get(shop);
     // The request may be made several times, and with each token.
     const { leaseMs } = this.options.creation;
     const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);

@@ -26,6 +26,6 @@ export class PaymentOperations extends OperationsView {
    * @throws UnknownShopError
    */
   forShop(name: string): OperationsView {
-    return new OperationsView(this.tools, this.tools.shops.get(name).name);
+    return new OperationsView(this.tools, this.tools.shops.named(name));
   }
 }

@@ -52,8 +52,8 @@ export class PaymentReconciliation {
    */
   async *reconcile(options: ReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
-    const names = options.shop === undefined ? this.shops.names : [options.shop];
-    for (const shop of names.map((name) => this.shops.get(name))) yield* this.ofShop(shop, midnight, options);
+    const names = options.shop === undefined ? await this.shops.list() : [options.shop];
+    for (const name of names) yield* this.ofShop(await this.shops.get(name), midnight, options);
   }
 
   private async *ofShop(

@@ -24,6 +24,6 @@ export class PaymentReviews extends ReviewsView {
    * @throws UnknownShopError
    */
   forShop(name: string): ReviewsView {
-    return new ReviewsView(this.tools, this.tools.shops.get(name).name);
+    return new ReviewsView(this.tools, this.tools.shops.named(name));
   }
 }

@@ -17,21 +17,19 @@ import type { ReportedPayment } from '../common/payment.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
+import { FollowedShops } from './followed-shops.js';
 import { afterFailure } from './schedule.js';
 import { recordLags } from './lags.js';
 import { SettlementService, type Settled } from './settlement.service.js';
 
 /** How long a postback waits for a bill that it names and we do not know. */
 const UNMATCHED_MS = 24 * 3_600_000;
-
-/** How often the shops are made known again. */
-const PREPARE_MS = 60_000;
 
 /** How often a shop that the service refuses is tried. */
 const PROBE_MS = 60_000;
@@ -44,9 +42,6 @@ const PROBE_MS = 60_000;
 export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
-  /** The shop whose bills are claimed first; moves on with each claim, so that none always comes last. */
-  private first = 0;
-  private preparedAt = 0;
   /** Called after a settlement that made events, so that they need not wait for a poll. */
   onEvents: (() => void) | undefined;
 
@@ -57,6 +52,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly callbacks: CallbackStore,
     private readonly client: PaymentServiceClient,
     private readonly shops: ShopRegistry,
+    private readonly followed: FollowedShops,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
     private readonly telemetry: Telemetry,
@@ -66,10 +62,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
   }
 
-  /** Makes the shops known to all instances: at start, and now and then, since without its row no bill of a shop is checked. */
-  async prepare(): Promise<void> {
-    this.preparedAt = this.clock.now().getTime();
-    await this.checks.registerShops(this.shops.names);
+  /** Makes the shops known to all instances, at start. */
+  prepare(): Promise<void> {
+    return this.followed.prepare();
   }
 
   /** Checks the bills that are due now; resolves with their number when all are settled or put off. */
@@ -96,21 +91,18 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   async claim(limit: number): Promise<ClaimedBill[]> {
-    if (this.clock.now().getTime() - this.preparedAt >= PREPARE_MS) await this.prepare();
     await this.bills.closeAbandoned();
     await this.callbacks.retireUnmatched(UNMATCHED_MS);
     const claimed: ClaimedBill[] = [];
-    const { names } = this.shops;
-    this.first += 1;
-    for (let turn = 0; turn < names.length && claimed.length < limit; turn += 1) {
-      const shop = this.shops.get(names[(this.first + turn) % names.length] ?? this.shops.default.name);
+    for await (const { name, requestsPerSecond } of this.followed.due()) {
       const limits = {
         limit: limit - claimed.length,
         leaseMs: this.options.confirmer.leaseMs,
-        requestsPerSecond: shop.requestsPerSecond,
+        requestsPerSecond,
         probeMs: PROBE_MS,
       };
-      claimed.push(...(await this.checks.claim(shop.name, this.random.uuid(), limits)));
+      claimed.push(...(await this.checks.claim(name, this.random.uuid(), limits)));
+      if (claimed.length >= limit) break;
     }
     return claimed;
   }
@@ -135,13 +127,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
   private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
-    const shop = this.shops.get(claim.shop);
     let listed: ReportedPayment[];
     let settled: Settled;
     try {
+      const shop = await this.shops.get(claim.shop);
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
       listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
-      if (claim.shopRefused) await this.accept(shop);
+      if (claim.shopRefused) await this.accept(claim.shop);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       if (stopping.aborted) {
@@ -149,9 +141,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         return 'released';
       }
       span.fail(error);
-      if (claim.shopRefused && provesTheShop(error)) await this.accept(shop);
+      if (claim.shopRefused && provesTheShop(error)) await this.accept(claim.shop);
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
-      else await this.putOff(shop, claim, error);
+      else await this.putOff(claim, error);
       return errorType(error);
     }
     if (settled.stale) {
@@ -164,10 +156,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return 'settled';
   }
 
-  private async putOff(shop: Shop, claim: ClaimedBill, error: unknown): Promise<void> {
+  private async putOff(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
     const refused = isRefusalOfShop(error);
-    if (refused) await this.refuse(shop, reason);
+    if (refused) await this.refuse(claim.shop, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
     const pauseMs = refused ? PROBE_MS : Math.max(retryAfter(error), pause);
@@ -186,17 +178,16 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     }
   }
 
-  private async refuse(shop: Shop, reason: string): Promise<void> {
-    if (!(await this.checks.refuseShop(shop.name, reason, PROBE_MS))) return;
-    this.logger.error(
-      `The service refuses shop "${shop.name}": its bills wait, and it is tried each minute. ${reason}`,
-      { shop: shop.name },
-    );
+  private async refuse(shop: string, reason: string): Promise<void> {
+    if (!(await this.checks.refuseShop(shop, reason, PROBE_MS))) return;
+    this.logger.error(`The service refuses shop "${shop}": its bills wait, and it is tried each minute. ${reason}`, {
+      shop,
+    });
   }
 
-  private async accept(shop: Shop): Promise<void> {
-    await this.checks.acceptShop(shop.name);
-    this.logger.log(`The service answers shop "${shop.name}" again.`, { shop: shop.name });
+  private async accept(shop: string): Promise<void> {
+    await this.checks.acceptShop(shop);
+    this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
 }
 

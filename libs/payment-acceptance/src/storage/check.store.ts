@@ -80,6 +80,10 @@ const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "bi
   b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
   ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent`;
 
+/** A bill that the service knows, that nobody is asking about, and that was not asked about a moment ago. */
+const FREE = `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
+  AND b.check_after <= ${NOW}`;
+
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
 export class CheckStore {
@@ -94,14 +98,37 @@ export class CheckStore {
     );
   }
 
+  /** Those of the shops that have a bill to be checked now, by name. */
+  async shopsWithDueBills(shops: readonly string[]): Promise<string[]> {
+    const rows = await this.database.query<{ shop: string }>(
+      `SELECT DISTINCT shop FROM (
+         SELECT b.shop FROM payment_acceptance.bill b WHERE b.next_check_at <= ${NOW} AND ${FREE}
+         UNION ALL
+         SELECT b.shop FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+         WHERE c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${NOW} AND ${FREE}) due
+       WHERE shop = ANY($2::text[]) ORDER BY shop`,
+      [this.database.offsetMs, shops],
+    );
+    return rows.map(({ shop }) => shop);
+  }
+
+  /** Shops that are not among these, with the number of their bills that were to be checked some time. */
+  unfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {
+    return this.database.query(
+      `SELECT b.shop, count(*)::int AS bills FROM payment_acceptance.shop_state s
+       JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.next_check_at IS NOT NULL
+       WHERE s.shop <> ALL($1::text[]) GROUP BY b.shop ORDER BY b.shop`,
+      [shops],
+    );
+  }
+
   /**
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones in turns, by lot where only one can
    * go, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. While another
    * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
    */
   async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const free = `b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
-      AND b.check_after <= ${NOW}`;
+    const free = `b.shop = $5 AND ${FREE}`;
     const bills = await this.database.claim<Claimed>(
       `WITH shop AS (
          SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'

@@ -1,0 +1,79 @@
+import { describe, expect, test } from '@jest/globals';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import type { PaymentRoutesOptions } from '../config/options.js';
+import { relativePath, resolveRoutes } from './routes.js';
+
+const problems = (options: PaymentRoutesOptions): readonly string[] => {
+  try {
+    resolveRoutes(options);
+    return [];
+  } catch (error) {
+    if (error instanceof PaymentConfigurationError) return error.problems;
+    throw error;
+  }
+};
+
+describe('the callback routes', () => {
+  test('have the paths of the specification by default', () => {
+    expect(resolveRoutes({})).toMatchObject({
+      redirect: {
+        success: 'redirect/payment/success',
+        fail: 'redirect/payment/fail',
+        result: 'redirect/payment/result',
+        decorators: [],
+        classDecorators: [],
+      },
+      postback: { path: 'postback/payment', decorators: [], classDecorators: [] },
+    });
+  });
+
+  test('stand behind one path, each with a path of its own, and can be switched off one by one', () => {
+    const { redirect, postback } = resolveRoutes({
+      path: '/pay/',
+      redirect: { successPath: 'thanks', failPath: '/sorry/', resultPath: 'result/of' },
+      postback: { path: 'hooks/payment' },
+    });
+    expect(redirect).toMatchObject({ success: 'pay/thanks', fail: 'pay/sorry', result: 'pay/result/of' });
+    expect(postback?.path).toBe('pay/hooks/payment');
+    expect(resolveRoutes({ redirect: false })).toMatchObject({ redirect: undefined, postback: {} });
+    expect(resolveRoutes({ redirect: true, postback: false })).toMatchObject({ redirect: {}, postback: undefined });
+  });
+
+  test('carry the decorators of all, then their own', () => {
+    const [a, b, c, d] = [1, 2, 3, 4].map(() => () => undefined);
+    const routes = resolveRoutes({
+      decorators: [a!],
+      classDecorators: [b!],
+      redirect: { decorators: [c!] },
+      postback: { classDecorators: [d!] },
+    });
+    expect(routes.redirect).toMatchObject({ decorators: [a, c], classDecorators: [b] });
+    expect(routes.postback).toMatchObject({ decorators: [a], classDecorators: [b, d] });
+  });
+
+  test('are refused where they could not be told apart, or hold more than plain names', () => {
+    expect(problems({ redirect: { successPath: 'back', failPath: 'back/' } })).toEqual([
+      'routes.redirect.failPath: is the path of routes.redirect.successPath, too. Give each a path of its own.',
+    ]);
+    expect(problems({ redirect: { resultPath: 'x' }, postback: { path: 'x' } })[0]).toContain(
+      'routes.postback.path: is',
+    );
+    for (const path of ['', '/', ':id', 'a/*', 'a b', 'a?b', 'http://a/b']) {
+      expect(problems({ postback: { path } })).toEqual([expect.stringContaining('routes.postback.path: must be')]);
+    }
+  });
+});
+
+test.each([
+  ['a/success', 'a/result', 0, 'result'],
+  ['a/success', 'a/result', 1, '../result'],
+  ['success', 'result', 2, '../../result'],
+  ['a/b/success', 'c/result', 0, '../../c/result'],
+  ['a/b/success', 'a/result', 1, '../../result'],
+  ['a', 'a/result', 0, 'a/result'],
+  ['a/b', 'a', 0, '../a'],
+])('from %s to %s, %d deeper: %s', (from, to, deeper, path) => {
+  expect(relativePath(from, to, deeper)).toBe(path);
+  const base = `http://host/prefix/${from}${'/x'.repeat(deeper)}`;
+  expect(new URL(path, base).pathname).toBe(`/prefix/${to}`);
+});

@@ -1,0 +1,76 @@
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import type { PaymentRoutesOptions, RouteDecorators } from '../config/options.js';
+
+/** The callback routes of one registration: paths without a slash at either end, decorators in the order given. */
+export interface CallbackRoutes {
+  /** `undefined` where they are switched off. */
+  readonly redirect: (RequiredDecorators & Readonly<Record<'success' | 'fail' | 'result', string>>) | undefined;
+  readonly postback: (RequiredDecorators & { readonly path: string }) | undefined;
+  readonly openApi: PaymentRoutesOptions['openApi'];
+}
+type RequiredDecorators = Readonly<Required<RouteDecorators>>;
+
+/** Token of the {@link CallbackRoutes}. */
+export const CALLBACK_ROUTES = Symbol.for('nestjs-payment-acceptance/callback-routes');
+
+/**
+ * Fills in the defaults.
+ * @throws PaymentConfigurationError for paths that could not be told apart, or whose way to each other is not known
+ */
+export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
+  const { redirect = true, postback = true } = options;
+  const problems: string[] = [];
+  const taken = new Map<string, string>();
+  const place = (option: string, path: string | undefined, otherwise: string): string => {
+    const own = segments(path ?? otherwise);
+    const name = `routes.${option}`;
+    if (own.length === 0 || !own.every((segment) => SEGMENT.test(segment))) {
+      problems.push(`${name}: must be one or more of letters, digits, ".", "_", "~" and "-", with "/" between them.`);
+    }
+    const full = [...segments(options.path ?? ''), ...own].join('/');
+    const other = taken.get(full);
+    if (other) problems.push(`${name}: is the path of ${other}, too. Give each a path of its own.`);
+    taken.set(full, name);
+    return full;
+  };
+  const decorated = (more: RouteDecorators): RequiredDecorators => ({
+    decorators: [...(options.decorators ?? []), ...(more.decorators ?? [])],
+    classDecorators: [...(options.classDecorators ?? []), ...(more.classDecorators ?? [])],
+  });
+  const [redirects, postbacks] = [redirect === true ? {} : redirect, postback === true ? {} : postback];
+  const routes: CallbackRoutes = {
+    redirect: redirects
+      ? {
+          success: place('redirect.successPath', redirects.successPath, 'redirect/payment/success'),
+          fail: place('redirect.failPath', redirects.failPath, 'redirect/payment/fail'),
+          result: place('redirect.resultPath', redirects.resultPath, 'redirect/payment/result'),
+          ...decorated(redirects),
+        }
+      : undefined,
+    postback: postbacks
+      ? { path: place('postback.path', postbacks.path, 'postback/payment'), ...decorated(postbacks) }
+      : undefined,
+    openApi: options.openApi,
+  };
+  if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  return routes;
+}
+
+/**
+ * The address of `to` as it is written on a page at `from`: relative, so that whatever stands before both (a global
+ * prefix, a proxy's path) stays. `deeper` counts what follows `from` in the address at hand.
+ */
+export function relativePath(from: string, to: string, deeper: number): string {
+  const [own, target] = [segments(from), segments(to)];
+  while (own.length > 1 && target.length > 1 && own[0] === target[0]) {
+    own.shift();
+    target.shift();
+  }
+  return '../'.repeat(own.length - 1 + deeper) + target.join('/');
+}
+
+const SEGMENT = /^[A-Za-z0-9._~-]+$/;
+
+function segments(path: string): string[] {
+  return path.split('/').filter(Boolean);
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import type { Shop } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { DynamicShopError, ShopResolverError } from '../config/shop.errors.js';
+import { CheckStore } from '../storage/check.store.js';
+
+/** How often the shops are listed and made known again. */
+const PREPARE_MS = 60_000;
+
+/** How long a shop resolver that has failed is not asked about checks: these can wait, and shops of the options need not. */
+const REST_MS = 5_000;
+
+/** From how many shops on it is worth asking first which of them have something to do. */
+const MANY = 8;
+
+/**
+ * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
+ * resolver fails, its shops' bills wait where they are.
+ */
+@Injectable()
+export class FollowedShops {
+  private readonly logger = new PaymentLogger('PaymentConfirmer');
+  private names: readonly string[] = [];
+  private preparedAt = -Infinity;
+  private failedAt = -Infinity;
+  /** The shop that comes first; moves on with each look, so that none always comes last. */
+  private first = 0;
+  /** What has been said already, by shop. */
+  private readonly removed = new Set<string>();
+  private readonly invalid = new Set<string>();
+
+  constructor(
+    private readonly checks: CheckStore,
+    private readonly shops: ShopRegistry,
+    private readonly clock: PaymentClock,
+  ) {}
+
+  /** Makes the shops known to all instances: without its row no bill of a shop is checked. */
+  async prepare(): Promise<void> {
+    this.preparedAt = this.now();
+    const listed = await this.list();
+    this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
+    await this.checks.registerShops(this.names);
+    if (listed) await this.reportRemoved();
+  }
+
+  /** The shops that may have bills to be checked now, in turns. */
+  async *due(): AsyncGenerator<Shop> {
+    const age = this.now() - this.preparedAt;
+    // A shop that has just made its first bill shall not wait until the next minute.
+    if (age >= PREPARE_MS || age < 0 || this.shops.discovered) await this.prepare();
+    const names = this.names.length > MANY ? await this.checks.shopsWithDueBills(this.names) : this.names;
+    this.first += 1;
+    for (let turn = 0; turn < names.length; turn += 1) {
+      const name = names[(this.first + turn) % names.length];
+      const shop = name === undefined ? undefined : await this.usable(name);
+      if (shop) yield shop;
+    }
+  }
+
+  private async list(): Promise<string[] | undefined> {
+    try {
+      return await this.shops.list();
+    } catch (error) {
+      if (!(error instanceof DynamicShopError)) throw error;
+      this.preparedAt -= PREPARE_MS - REST_MS;
+      this.logger.error(`New and removed shops are not seen yet. ${describeError(error)}`, { error: errorType(error) });
+      return undefined;
+    }
+  }
+
+  private async usable(name: string): Promise<Shop | undefined> {
+    const now = this.now();
+    const resting = now - this.failedAt >= 0 && now - this.failedAt < REST_MS;
+    if (resting && !this.shops.isConfigured(name)) return undefined;
+    try {
+      const shop = await this.shops.find(name);
+      this.invalid.delete(name);
+      return shop;
+    } catch (error) {
+      if (!(error instanceof DynamicShopError)) throw error;
+      if (error instanceof ShopResolverError) this.failedAt = now;
+      else if (this.invalid.has(name)) return undefined;
+      else this.invalid.add(name);
+      this.logger.error(`Bills of shop "${name}" wait. ${describeError(error)}`, {
+        shop: name,
+        error: errorType(error),
+      });
+      return undefined;
+    }
+  }
+
+  /** The bills of a shop that is gone are kept: they are checked when it is there again. */
+  private async reportRemoved(): Promise<void> {
+    const removed = await this.checks.unfollowed(this.names);
+    for (const shop of this.removed) if (!removed.some((gone) => gone.shop === shop)) this.removed.delete(shop);
+    for (const { shop, bills } of removed) {
+      if (this.removed.has(shop)) continue;
+      this.removed.add(shop);
+      this.logger.error(
+        `This instance knows no shop "${shop}" (any more). Its ${bills} bills are kept and not checked here: payments of ` +
+          'them are not noticed until the shop is back in the options or at the shop resolver.',
+        { shop },
+      );
+    }
+  }
+
+  private now(): number {
+    return this.clock.now().getTime();
+  }
+}
