@@ -47,6 +47,7 @@ const POLICY = [
 function setPolicy(_request: unknown, response: ServerResponse, next: () => void): void {
   response.setHeader('Content-Security-Policy', POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('X-Frame-Options', 'DENY');
   response.setHeader('Referrer-Policy', 'same-origin');
   next();
 }

@@ -157,22 +157,28 @@ function json(exchange: Exchange, status: number, body: object): void {
   send(exchange, status, 'application/json; charset=utf-8', JSON.stringify({ success: false, ...body }));
 }
 
+/** Our own pages need nothing of other sites, nor of the window that opened them. */
 function page(exchange: Exchange, status: number, html: string): void {
   exchange.adapter.setHeader(exchange.response, 'Content-Security-Policy', PAGE_POLICY);
+  exchange.adapter.setHeader(exchange.response, 'Cross-Origin-Opener-Policy', 'same-origin');
   hostPage(exchange, html, status);
 }
 
-/** A page drawn by the host: its policy is the host's, all else is as on our own. */
+/**
+ * A page drawn by the host: what it may load and open is for the host to say. Its address is a secret, so it stays out of
+ * caches and Referer headers; and no other site may frame or embed it.
+ */
 function hostPage(exchange: Exchange, html: string, status = 200): void {
   const { adapter, response } = exchange;
   adapter.setHeader(response, 'Cache-Control', 'no-store');
   adapter.setHeader(response, 'Referrer-Policy', 'no-referrer');
-  adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
   adapter.setHeader(response, 'X-Frame-Options', 'DENY');
+  adapter.setHeader(response, 'Cross-Origin-Resource-Policy', 'same-origin');
   send(exchange, status, 'text/html; charset=utf-8', html);
 }
 
 function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
   adapter.setHeader(response, 'Content-Type', type);
+  adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
   adapter.reply(response, body, status);
 }

@@ -1,0 +1,274 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import fastifyHelmet from '@fastify/helmet';
+import type { INestApplication } from '@nestjs/common';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import helmet from 'helmet';
+import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { postForm, redirectFields } from '../support/http.js';
+import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
+import { addressesOf, MARKUP, skeletonOf, tagsOf, textOf } from './support/markup.js';
+
+const CARD = { card: '4000 0000 0000 0002', expiry: '12/40', cvc: '123' };
+
+/** No page of theirs is framed, runs a script within it, or takes a type for another. */
+function expectStrict({ headers }: Response, html: string): void {
+  const policy = headers.get('content-security-policy') ?? '';
+  for (const rule of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]) {
+    expect(policy).toContain(rule);
+  }
+  expect(policy).not.toMatch(/unsafe|data:|\*/);
+  expect(headers.get('x-frame-options')).toBe('DENY');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  for (const { name, attributes } of tagsOf(html)) {
+    expect(Object.keys(attributes).filter((attribute) => /^on|^style$|^srcdoc$/.test(attribute))).toEqual([]);
+    if (name === 'script') expect(attributes.src).toMatch(/^\/[\w./-]+(\?\w+)?$/);
+  }
+  expect(html).not.toMatch(/<script[^>]*>[^<]/);
+}
+
+/** Addresses stay at the site, or lead to one of these. */
+function expectAddresses(html: string, ...allowed: string[]): void {
+  for (const address of addressesOf(html)) {
+    const { origin } = new URL(address, 'http://this.site.example');
+    expect([address, ['http://this.site.example', ...allowed]]).toEqual([address, expect.arrayContaining([origin])]);
+  }
+}
+
+describe.each(ADAPTERS)("11: the sample shop's pages, on %s", (adapter) => {
+  let shop: AttackedShop;
+  beforeAll(async () => {
+    shop = await startAttackedShop(adapter);
+  });
+  afterAll(() => shop.close());
+
+  const show = async (path: string, init?: RequestInit): Promise<string> => {
+    const answer = await fetch(shop.url + path, { redirect: 'manual', ...init });
+    const html = await answer.text();
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expectStrict(answer, html);
+    expectAddresses(html);
+    return html;
+  };
+
+  test.each(['pending', 'paid', 'not_paid'])('the description of a %s order becomes no markup', async (status) => {
+    const pages = async (description: string) => {
+      const { id, billId } = await shop.buy({ description });
+      if (status !== 'pending') await shop.pay(billId, { outcome: status === 'paid' ? 'success' : 'fail' });
+      await shop.settle();
+      return { order: await show(`/orders/${id}`), list: await show('/orders') };
+    };
+    const benign = await pages('Tea');
+    for (const markup of MARKUP.slice(0, 9)) {
+      const { order, list } = await pages(markup);
+      expect([markup, skeletonOf(order)]).toEqual([markup, skeletonOf(benign.order)]);
+      expect(textOf(order)).toContain(markup);
+      expect(textOf(list)).toContain(markup);
+      expect(new Set(skeletonOf(list))).toEqual(new Set([...skeletonOf(list), ...skeletonOf(benign.list)]));
+    }
+  });
+
+  test('the result page shows what is stored, whatever the redirect and its parameters say', async () => {
+    const { id, billId } = await shop.buy();
+    const { url, fields } = await shop.paySilently(billId);
+    for (const markup of MARKUP) {
+      const query = `?result=${encodeURIComponent(markup)}&InvId=${encodeURIComponent(markup)}`;
+      const answer = await postForm(url + query, { ...fields, custom: markup, name: markup, description: markup });
+      expect(answer.status).toBe(303);
+      const html = await show(new URL(answer.headers.get('location') ?? '', url).pathname + query);
+      expect(html).not.toContain(markup.slice(0, 12));
+      expect(textOf(html)).toContain(id);
+      expect(addressesOf(html)).toContain(`/orders/${id}`);
+    }
+  });
+
+  test('what cannot be answered is said without what was sent, or as text', async () => {
+    for (const markup of MARKUP) {
+      const path = encodeURIComponent(markup);
+      const pages = [
+        await show(`/orders/${path}`),
+        await show(`/${path}`),
+        await show('/buy', { method: 'POST', body: new URLSearchParams({ product: markup, shop: markup }) }),
+        await show(`/?shop=${path}`),
+        await show('/redirect/payment/success', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: markup,
+        }),
+      ];
+      for (const html of pages)
+        expect(html).not.toMatch(/<script>|<svg onload|<img|<iframe| on(mouseover|focus|error)=/);
+    }
+  });
+
+  test('the payer is sent to the page of the bill, and to nowhere that a header names', async () => {
+    const { id, payUrl } = await shop.buy();
+    const forged: Record<string, string>[] = [
+      { 'x-forwarded-host': 'evil.example' },
+      { 'x-forwarded-proto': 'javascript', referer: '//evil.example' },
+    ];
+    for (const headers of forged) {
+      const answer = await fetch(`${shop.url}/orders/${id}/pay?returnUrl=//evil.example`, {
+        method: 'POST',
+        headers,
+        redirect: 'manual',
+      });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, payUrl]);
+    }
+  });
+});
+
+describe("11: the sandbox's pay pages", () => {
+  let shop: AttackedShop;
+  beforeAll(async () => {
+    shop = await startAttackedShop('express');
+  });
+  afterAll(() => shop.close());
+
+  async function billOf(fields: Record<string, string>): Promise<string> {
+    const answer = await fetch(`${shop.sandboxUrl}/api/v1/bill/create`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKENS.main}` },
+      body: new URLSearchParams({ amount: '10', shop_id: 'demo-main', currency_in: 'RUB', ...fields }),
+    });
+    return ((await answer.json()) as { bill_id: string }).bill_id;
+  }
+  async function show(path: string, form?: Record<string, string>): Promise<string> {
+    const answer = form ? await postForm(shop.sandboxUrl + path, form) : await fetch(shop.sandboxUrl + path);
+    if (answer.status === 303) {
+      const location = answer.headers.get('location') ?? '';
+      expect(location).toMatch(/^\/transfer\/[\w-]+\/payments\/[\w-]+$/);
+      return show(location);
+    }
+    const html = await answer.text();
+    expectStrict(answer, html);
+    expectAddresses(html, shop.url);
+    return html;
+  }
+  /** Every page of a bill on its way: link, form, form with mistakes, failed with the way back, paid. */
+  async function pagesOf(fields: Record<string, string>): Promise<string[]> {
+    const id = await billOf(fields);
+    const pages = [
+      await show(`/link/${id}`),
+      await show(`/transfer/${id}`),
+      await show(`/transfer/${id}`, { card: '1', expiry: '13', cvc: '' }),
+      await show(`/transfer/${id}`, CARD),
+    ];
+    await shop.sandbox.pay(id);
+    return [...pages, await show(`/transfer/${id}`)];
+  }
+
+  test.each(['order_id', 'description', 'name', 'custom'])('%s of the bill becomes no markup', async (field) => {
+    const others = { order_id: 'A-1', name: 'Tea', description: 'Green tea', custom: 'cart' };
+    const benign = await pagesOf({ ...others, [field]: 'harmless' });
+    for (const markup of MARKUP) {
+      const pages = await pagesOf({ ...others, [field]: markup });
+      expect([markup, pages.map(skeletonOf)]).toEqual([markup, benign.map(skeletonOf)]);
+      const [link, , , failed] = pages;
+      if (field !== 'custom') expect(textOf(link ?? '')).toContain(markup);
+      if (field === 'custom' || field === 'order_id') {
+        const sent = tagsOf(failed ?? '').map(({ attributes: { value } }) => value);
+        expect(sent).toContain(markup);
+      }
+    }
+  });
+
+  test.each(['card', 'expiry', 'cvc'])('%s that the payer types becomes no markup', async (field) => {
+    const id = await billOf({ order_id: 'A-2' });
+    const benign = await show(`/transfer/${id}`, { card: '', expiry: '', cvc: '', [field]: 'x' });
+    for (const markup of MARKUP) {
+      const html = await show(`/transfer/${id}`, { card: '', expiry: '', cvc: '', [field]: markup });
+      expect([markup, skeletonOf(html)]).toEqual([markup, skeletonOf(benign)]);
+    }
+  });
+
+  test('an address that names no bill, no payment or no test card shows nothing of itself', async () => {
+    const id = await billOf({ order_id: 'A-3' });
+    for (const markup of MARKUP) {
+      const path = encodeURIComponent(markup);
+      const pages = [
+        await show(`/link/${path}`),
+        await show(`/transfer/${path}`),
+        await show(`/transfer/${id}/payments/${path}`),
+        await show(`/transfer/${id}?card=${path}`),
+      ];
+      for (const html of pages) expect(html).not.toContain(markup.slice(0, 12));
+    }
+  });
+
+  test('the way back leads to the address of the shop, which must be http or https', async () => {
+    for (const successUrl of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'ftp://evil.example']) {
+      await expect(shop.sandbox.putShop('demo-main', { successUrl })).rejects.toThrow(/http or https/);
+    }
+    const id = await billOf({ order_id: 'A-4', success_url: 'https://evil.example', return_url: '//evil.example' });
+    const html = await show(`/transfer/${id}`, { ...CARD, card: '4111 1111 1111 1111' });
+    expect(tagsOf(html).find(({ name }) => name === 'form')?.attributes.action).toBe(
+      `${shop.url}/redirect/payment/success`,
+    );
+  });
+});
+
+describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
+  let bed: Bed | undefined;
+  afterEach(() => bed?.close());
+
+  const withHelmet = (app: INestApplication): void => {
+    if (adapter === 'express') app.use(helmet());
+    else void (app.getHttpAdapter() as unknown as FastifyAdapter).register(fastifyHelmet as never);
+  };
+  async function payerReturns(orderId: string): Promise<{ redirect: Response; page: Response }> {
+    const { billId } = await bed!.host.payments.createBill({ orderId, amount: '10' });
+    await bed!.sandbox.pay(billId);
+    await bed!.settle();
+    const fields = redirectFields({ InvId: orderId, OutSum: '10.00' }, MAIN_TOKEN);
+    const redirect = await postForm(`${bed!.host.url}/redirect/payment/success`, fields);
+    const page = await fetch(new URL(redirect.headers.get('location') ?? '', redirect.url), { redirect: 'manual' });
+    return { redirect, page };
+  }
+
+  test("takes payments as any other; our own page keeps its stricter policy beside the rest of Helmet's headers", async () => {
+    bed = await startBed({ adapter, prepare: withHelmet });
+    const { redirect, page } = await payerReturns('A-1');
+    expect([redirect.status, page.status]).toEqual([303, 200]);
+    expect(await page.text()).toContain('Payment received');
+    expect((await bed.host.ledger()).callbacks).toMatchObject([{ kind: 'redirect-success' }, { kind: 'postback' }]);
+    const headers = Object.fromEntries(page.headers);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^;]*'; base-uri 'none'; /,
+    );
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'strict-transport-security': expect.stringContaining('max-age='),
+      'origin-agent-cluster': '?1',
+    });
+  });
+
+  test("a page that the host draws has the host's policy, and is framed by nobody", async () => {
+    bed = await startBed({ adapter, prepare: withHelmet, options: { resultPage: ({ result }) => `<p>${result}</p>` } });
+    const { page } = await payerReturns('A-2');
+    expect([page.status, await page.text()]).toEqual([200, '<p>paid</p>']);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
+    expect([page.headers.get('x-frame-options'), page.headers.get('cache-control')]).toEqual(['DENY', 'no-store']);
+  });
+
+  test('a host that sends the payer on decides alone where to', async () => {
+    bed = await startBed({
+      adapter,
+      prepare: withHelmet,
+      options: { resultPage: ({ orderId }) => ({ redirectTo: `/orders/${encodeURIComponent(orderId)}` }) },
+    });
+    for (const orderId of ['A-3', '//evil.example/', 'a\tb ?#&']) {
+      const { page } = await payerReturns(orderId);
+      expect([page.status, page.headers.get('location')]).toEqual([303, `/orders/${encodeURIComponent(orderId)}`]);
+    }
+  });
+});
