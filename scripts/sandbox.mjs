@@ -9,7 +9,7 @@ await command(
     const port = await sandboxPort();
     await prepare();
     endTogether([await startSandbox({ port, shopPort: otherPort('SHOP_PORT', 3000) })]);
-    console.log(`Sandbox: ${address(port)}\nReady. Ctrl-C stops it.`);
+    console.log(`Sandbox: ${address(port)} (console at /sandbox)\nReady. Ctrl-C stops it.`);
   },
   { signalCode: 0 },
 );

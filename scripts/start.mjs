@@ -17,7 +17,7 @@ await command(
     const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url });
     endTogether([database, sandbox, shop]);
     console.log(
-      `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (/sandbox lists what it does)\nReady. Ctrl-C stops everything.`,
+      `Shop:    ${address(shopAt)}\nSandbox: ${address(sandboxAt)} (console at /sandbox)\nReady. Ctrl-C stops everything.`,
     );
   },
   { signalCode: 0 },

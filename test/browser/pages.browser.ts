@@ -72,6 +72,7 @@ const NAMES = [
   'console-shop',
   'console-behaviours',
   'console-not-found',
+  'console-differences', // the last: from now on records contradict
 ];
 
 test.each(NAMES)('%s', async (name) => {
@@ -206,6 +207,15 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'console-shop', url: console('shops/demo-main') },
     { name: 'console-behaviours', url: console('behaviours') },
     { name: 'console-not-found', url: console('bills/unknown'), status: 404 },
+    {
+      name: 'console-differences',
+      url: console('ledger'),
+      async then(page) {
+        await bed.database(`UPDATE payment_acceptance.payment SET amount = 1.00
+          WHERE payment_id = '${success!.id}'`);
+        await page.getByText('1 difference').first().waitFor();
+      },
+    },
   ];
 }
 

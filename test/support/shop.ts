@@ -19,7 +19,11 @@ export interface ShopBed {
   readonly sandboxUrl: string;
   readonly urls: readonly string[];
   readonly processes: readonly ChildProcess[];
-  buy(input: { amount: string; shop?: 'main' | 'eu'; description?: string }): Promise<{ id: string; billId: string; payUrl: string }>;
+  buy(input: {
+    amount: string;
+    shop?: 'main' | 'eu';
+    description?: string;
+  }): Promise<{ id: string; billId: string; payUrl: string }>;
   order(id: string): Promise<OrderView>;
   ledger(): Promise<{
     bills: { orderId: string; state: string }[];

@@ -15,7 +15,9 @@ async function main(): Promise<void> {
   Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
   const state = options.dataDir ? `in ${options.dataDir}` : 'in memory';
   const shops = Object.keys(options.shops ?? {}).join(', ');
-  process.stdout.write(`Sandbox: ${url}\nState: ${state}\nShops: ${shops}\nReady. Ctrl-C stops it.\n`);
+  process.stdout.write(
+    `Sandbox: ${url}\nConsole: ${url}/sandbox\nState: ${state}\nShops: ${shops}\nReady. Ctrl-C stops it.\n`,
+  );
 
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

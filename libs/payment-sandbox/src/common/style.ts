@@ -97,7 +97,8 @@ const CONSOLE = `
 .facts-row a { display: flex; justify-content: space-between; align-items: center; gap: .75rem; padding: .75rem 1rem; color: inherit; text-decoration: none; background: var(--paper); border: 1px solid var(--line); border-radius: 12px; }
 .facts-row a:hover { border-color: var(--accent); } .facts-row a > :first-child { color: var(--soft); font-size: .92rem; }
 .checks { display: grid; gap: .9rem; padding: 0; list-style: none; } .checks ul { padding-left: 1.2rem; font-size: .92rem; }
-.checks .title { justify-content: space-between; }
+.findings { padding-left: 1.2rem; font-size: .92rem; }
+.checks .title, .card > .title { justify-content: space-between; }
 .stack { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); } .console .stack > * { margin: 0; }
 .steps > form { flex: 0 0 auto; }
 .split, .halves { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
@@ -112,7 +113,7 @@ tbody tr:last-child > * { border-bottom: 0; }
 .row { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end; }
 .row > * { flex: 1 1 8rem; } .row > button { flex: 0 0 auto; } .fields > button { justify-self: start; }
 .console form > * + * { margin-top: .8rem; } .console form.row > *, .console form.fields > * { margin-top: 0; }
-.console form label > input, .console form label > select { margin-top: .25rem; font-weight: 400; }
+.console form label > input, .console form label > select, .console form label > textarea { margin-top: .25rem; font-weight: 400; }
 .console form label > input[type=checkbox] { margin: 0 .4rem 0 0; }
 .fields { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); align-items: end; }
 .timeline { padding: 0; list-style: none; }

@@ -76,12 +76,13 @@ export class ConsolePagesController {
   }
 
   @Get('console/bills/:id')
-  bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+  async bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     const bill = this.store.bills.get(id);
     if (!bill) throw new SandboxError(404, `There is no bill ${id}`);
     const page = billPage({
       bill,
       shop: this.store.shops.get(bill.shopId),
+      comparisons: await this.ledgers.compare(),
       payments: this.store.paymentsOf(id),
       callbacks: this.store.callbacksOf(id),
       visits: this.store.visitsOf(id),

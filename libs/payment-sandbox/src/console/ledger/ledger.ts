@@ -51,7 +51,7 @@ const TIMEOUT_MS = 3_000;
 /** Reads a shop's ledger. Throws an `Error` whose message says what is wrong with the address or its answer. */
 export async function readLedger(url: string): Promise<Ledger> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error', signal }).catch(
+  const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'manual', signal }).catch(
     (error: unknown) => {
       throw new Error(signal.aborted ? `no answer within ${TIMEOUT_MS} ms` : reasonOf(error));
     },
@@ -148,7 +148,8 @@ function parse(text: string): unknown {
   }
 }
 
+/** What fetch says is why it failed is in the cause. */
 function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : String(error);
+  const { cause } = error as { cause?: { message?: string; code?: string } };
+  return cause?.message || cause?.code || String(error);
 }

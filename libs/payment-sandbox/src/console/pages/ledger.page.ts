@@ -1,5 +1,6 @@
 import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
+import type { Bill } from '../../model/entities.js';
 import type { Check, Finding } from '../ledger/compare.js';
 import type { LedgerComparison } from '../ledger/ledgers.service.js';
 import { consolePage, count, tag } from './layout.js';
@@ -70,6 +71,27 @@ function findingItem({ kind, billId, orderId, what }: Finding): Html {
   return html`<li class="${kind === 'difference' ? 'bad' : 'warn'}">
     ${billId === null ? name : html`<a href="/sandbox/console/bills/${billId}">${name}</a>`}: ${what}
   </li>`;
+}
+
+/** What the shop has recorded of one bill, where it shows that. */
+export function billRecords(comparisons: readonly LedgerComparison[], { id, shopId }: Bill): Html | false {
+  const comparison = comparisons.find(({ shops }) => shops.includes(shopId));
+  if (!comparison) return false;
+  const findings = comparison.checks.flatMap((check) => check.findings).filter(({ billId }) => billId === id);
+  return html`<section class="card" aria-labelledby="records">
+    <p class="title">
+      <strong id="records">The shop’s records</strong> ${comparisonTag([
+        { ...comparison, checks: [{ rule: '', holds: 0, findings }] },
+      ])}
+    </p>
+    ${
+      findings.length > 0 &&
+      html`<ul class="findings">
+        ${findings.map(({ kind, what }) => html`<li class="${kind === 'difference' ? 'bad' : 'warn'}">${what}</li>`)}
+      </ul>`
+    }
+    <p><a href="/sandbox/console/ledger">All invariants</a></p>
+  </section>`;
 }
 
 function nothingToCompare(): Html {

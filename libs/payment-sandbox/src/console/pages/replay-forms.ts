@@ -39,8 +39,8 @@ export function changedFields(form: URLSearchParams, { fields }: Callback): Reco
   const set: Record<string, string> = {};
   for (const [key, value] of form) {
     const name = key.startsWith(FIELD_PREFIX) ? key.slice(FIELD_PREFIX.length) : '';
-    // A text field carries line breaks as CR LF.
-    if (name !== '' && value !== (fields[name] ?? '').replace(/\r?\n/g, '')) set[name] = value;
+    // A text field carries no line breaks.
+    if (name !== '' && value !== (fields[name] ?? '').replace(/[\r\n]/g, '')) set[name] = value;
   }
   return set;
 }
