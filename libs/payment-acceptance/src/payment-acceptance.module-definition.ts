@@ -1,7 +1,9 @@
-import { ConfigurableModuleBuilder, type DynamicModule } from '@nestjs/common';
+import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
 import { createCallbackControllers } from './callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
 import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
+import { resolveOptions } from './config/resolve-options.js';
+import { RESOLVED_OPTIONS } from './config/resolved-options.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 import { databaseProvider } from './database.provider.js';
 
@@ -13,11 +15,11 @@ const EXTRAS: Required<PaymentAcceptanceExtras> = {
   routeImports: [],
 };
 
+const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
+
 /** `forRoot`, and `forRootAsync` with useFactory, useClass or useExisting (`createPaymentAcceptanceOptions()`). */
-export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({
-    optionsInjectionToken: Symbol.for('nestjs-payment-acceptance/options'),
-  })
+export const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({ optionsInjectionToken: GIVEN_OPTIONS })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createPaymentAcceptanceOptions')
     .setExtras(EXTRAS, shapeModule)
@@ -33,10 +35,31 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     imports: [...(definition.imports ?? []), ...(routeImports ?? [])],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [
-      ...(definition.providers ?? []),
+      ...(definition.providers ?? []).map(onlyResolved),
       { provide: PAYMENT_ROLE, useValue: role },
       { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
     ],
   };
+}
+
+/**
+ * Nest keeps what every provider gives, and shows it to whoever prints the application. So the options as the host gave
+ * them, tokens and all, are no provider's value: they pass through a factory, and only what is resolved is kept.
+ */
+function onlyResolved(provider: Provider): Provider {
+  if (!('provide' in provider) || provider.provide !== GIVEN_OPTIONS) return provider;
+  const { useValue, useFactory = () => useValue, inject = [] } = provider as GivenOptions;
+  return {
+    provide: RESOLVED_OPTIONS,
+    inject,
+    useFactory: async (...injected: unknown[]) => resolveOptions(await useFactory(...injected), process.env.NODE_ENV),
+  };
+}
+
+/** The provider that the builder makes: with a value for `forRoot`, with a factory for `forRootAsync`. */
+interface GivenOptions {
+  readonly useValue: PaymentAcceptanceOptions;
+  readonly useFactory?: (...injected: unknown[]) => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>;
+  readonly inject?: FactoryProvider['inject'];
 }

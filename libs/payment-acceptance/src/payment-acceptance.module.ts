@@ -10,9 +10,6 @@ import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
 import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
-import type { PaymentAcceptanceOptions } from './config/options.js';
-import { resolveOptions } from './config/resolve-options.js';
-import { RESOLVED_OPTIONS } from './config/resolved-options.js';
 import { ShopRegistry } from './config/shop-registry.js';
 import { getPaymentShopToken } from './config/tokens.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
@@ -24,7 +21,7 @@ import { PaymentReviews } from './operations/payment-reviews.service.js';
 import { PaymentOperations } from './operations/payment-operations.service.js';
 import { RetentionWorker } from './operations/retention.worker.js';
 import { Snapshots } from './operations/snapshot.js';
-import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './payment-acceptance.module-definition.js';
+import { ConfigurableModuleClass } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
 import { PaymentShops } from './payment-shops.js';
@@ -74,11 +71,6 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
   providers: [
     ...PUBLIC,
     ...aliases,
-    {
-      provide: RESOLVED_OPTIONS,
-      inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: (options: PaymentAcceptanceOptions) => resolveOptions(options, process.env.NODE_ENV),
-    },
     { provide: Telemetry, useFactory: () => Telemetry.load() },
     PaymentMetrics,
     ShopRegistry,

@@ -39,9 +39,10 @@ export interface TransportLimits {
  * can have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
  */
 export class Transport {
+  // Hidden, since an agent shows the header of every request that is on its way.
   /** Reads reuse connections. A creation never does: a stale one would make its outcome unknown. */
-  private readonly kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
-  private readonly fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
+  readonly #kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
+  readonly #fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
 
   constructor(
     private readonly axios: AxiosInstance,
@@ -53,7 +54,7 @@ export class Transport {
     // Until our own `request` says otherwise, the other side may have seen it.
     const progress = { left: true };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
-    const agents = request.method === 'GET' ? this.kept : this.fresh;
+    const agents = request.method === 'GET' ? this.#kept : this.#fresh;
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
@@ -91,8 +92,8 @@ export class Transport {
   }
 
   close(): void {
-    this.kept.http.destroy();
-    this.kept.https.destroy();
+    this.#kept.http.destroy();
+    this.#kept.https.destroy();
   }
 
   /** Node's own `request`, watched for the moment from which the other side may have seen something. */

@@ -25,3 +25,17 @@ export class Secret {
     return '[secret]';
   }
 }
+
+/**
+ * The same object, with what is secret in it behind accessors: it can be read, set and spread as before, while JSON and
+ * `util.inspect` do not show it.
+ */
+export function concealed<T extends object>(options: T, ...secrets: (keyof T)[]): T {
+  for (const name of secrets) {
+    let value = options[name];
+    const set = (other: T[keyof T]): void => void (value = other);
+    Object.defineProperty(options, name, { get: () => value, set, enumerable: true });
+  }
+  const shown = Object.fromEntries(secrets.map((name) => [name, '[secret]']));
+  return Object.defineProperty(options, 'toJSON', { value: () => ({ ...options, ...shown }), enumerable: false });
+}

@@ -1,4 +1,5 @@
 import { registerAs } from '@nestjs/config';
+import { concealed } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
 
@@ -54,7 +55,7 @@ export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process
     if (rate !== undefined && !/^\d{1,4}$/.test(rate)) {
       problems.push(`${own}REQUESTS_PER_SECOND (shop "${name}"): must be a whole number.`);
     }
-    shops[name] = {
+    const shop: PaymentShopOptions = {
       apiBaseUrl: required('API_BASE_URL'),
       apiToken: required('API_TOKEN', true),
       shopId: required('SHOP_ID'),
@@ -64,6 +65,8 @@ export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process
       payerPaysCommission: flag === undefined ? undefined : /^(true|1)$/.test(flag),
       previousApiTokens: list(read('PREVIOUS_API_TOKENS', true)),
     };
+    // A host's configuration holds them for as long as it runs.
+    shops[name] = concealed(shop, 'apiToken', 'previousApiTokens');
   }
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return { shops, defaultShop: env[`${PREFIX}DEFAULT_SHOP`] || undefined };

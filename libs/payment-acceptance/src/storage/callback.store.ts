@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { DecimalAmount } from '../common/money.js';
 import { Database, NOW } from './database.js';
 
@@ -33,8 +34,16 @@ export interface NewCallback {
 /** What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. */
 export type Recorded = 'matched' | 'unmatched' | 'full';
 
+/**
+ * What a stranger wrote is held against ours by its fingerprint: TypeORM logs the parameters of statements and keeps them
+ * in its errors, and a full card number may be in it.
+ */
 const AGREES = (own: string, told: string): string =>
-  `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = ${own} THEN 'match' ELSE 'mismatch' END`;
+  `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = sha256(convert_to(${own}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
+
+function fingerprint(text: string | null): Buffer | null {
+  return text === null ? null : createHash('sha256').update(text, 'utf8').digest();
+}
 
 /** One row per callback received. Recording never waits for a bill and never changes one. */
 @Injectable()
@@ -56,8 +65,8 @@ export class CallbackStore {
            'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
          $13::jsonb, ${NOW}, b.id IS NOT NULL OR NOT $16::boolean,
          CASE WHEN b.id IS NULL AND $16::boolean THEN ${NOW} END, ${NOW}
-       FROM (SELECT $5::uuid AS bill_id, $7::text AS order_id, $10::numeric AS amount, $11::text AS currency,
-         $12::text AS custom) v
+       FROM (SELECT $5::uuid AS bill_id, $7::bytea AS order_id, $10::numeric AS amount, $11::bytea AS currency,
+         $12::bytea AS custom) v
        LEFT JOIN payment_acceptance.bill b ON ${bill}
        WHERE b.id IS NOT NULL OR $16::boolean OR $14::int > (SELECT count(*) FROM (
          SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
@@ -70,12 +79,12 @@ export class CallbackStore {
         callback.shop,
         callback.billId,
         callback.serviceBillId,
-        callback.orderId,
+        fingerprint(callback.orderId),
         callback.status,
         callback.digest,
         callback.amount,
-        callback.currency,
-        callback.custom,
+        fingerprint(callback.currency),
+        fingerprint(callback.custom),
         JSON.stringify(callback.fields),
         maxUnmatched,
         callback.keptOrderId,

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  Confirmer,
+  PaymentAcceptanceService,
+  PaymentOperations,
+  paymentAcceptanceOptionsFromEnv,
+} from 'nestjs-payment-acceptance';
+import type { INestApplication } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { inspect } from 'node:util';
+import type { Logger } from 'typeorm';
+import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startBed } from '../support/bed.js';
+import { postbackFields, postJson, redirectFields } from '../support/http.js';
+import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
+import { findReachable } from './support/reachable.js';
+import { sendBytes, sendForm } from './support/sending.js';
+
+/** As payers, senders and attackers write them. */
+const CARDS = ['4111111111111111', '4000 0000 0000 0002', '5555-5555-5555-4444', '378282246310005'];
+const [CARD = '', SPACED = '', HYPHENS = '', SHORT = ''] = CARDS;
+
+/** The application with everything that Nest has made for it, which it keeps where only it can look. */
+function held(app: INestApplication): object {
+  const modules = [...app.get(ModulesContainer).values()];
+  const wrappers = modules.flatMap(({ providers, controllers }) => [...providers.values(), ...controllers.values()]);
+  return { app, instances: wrappers.map(({ instance }): unknown => instance) };
+}
+
+describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
+  let shop: AttackedShop;
+  /** Statements with their parameters, as TypeORM logs them when it logs everything. */
+  const statements: string[] = [];
+  /** What was answered to anybody, and every error that anything was thrown as. */
+  const answers: string[] = [];
+  const errors: unknown[] = [];
+  const digests = new Set<string>();
+
+  beforeAll(async () => {
+    shop = await startAttackedShop(adapter);
+    const note = (...parts: unknown[]): void => {
+      // The last is the QueryRunner, which no logger prints.
+      const printed = parts.filter((part) => typeof part !== 'object' || Array.isArray(part) || part instanceof Error);
+      statements.push(inspect(printed, { depth: 10, showHidden: true, maxStringLength: null }));
+    };
+    shop.dataSource.logger = Object.fromEntries(
+      ['logQuery', 'logQueryError', 'logQuerySlow', 'logSchemaBuild', 'logMigration', 'log'].map((name) => [
+        name,
+        note,
+      ]),
+    ) as unknown as Logger;
+    await everyAttack();
+  });
+  afterAll(() => shop.close());
+
+  async function answered(sent: Promise<Response>): Promise<void> {
+    const answer = await sent;
+    answers.push(`${answer.status} ${inspect([...answer.headers])} ${await answer.text()}`);
+  }
+  const failing = (work: Promise<unknown>): Promise<unknown> =>
+    work.catch((error: unknown) => {
+      errors.push(error);
+    });
+  function known<T extends Readonly<Record<string, string>>>(fields: T): T {
+    digests.add(fields.SignatureValue!);
+    return fields;
+  }
+
+  /** Payments that succeed and fail, callbacks with secrets wherever one may be, and failures of every kind. */
+  async function everyAttack(): Promise<void> {
+    const postback = `${shop.url}/postback/payment`;
+    const redirect = `${shop.url}/redirect/payment/success`;
+    const bought = await shop.buy({ description: 'Two cups' });
+    const { fields, url } = await shop.pay(bought.billId, { card: CARD });
+    await answered(sendForm(url, known(fields)));
+    await shop.settle();
+    await answered(fetch(`${shop.url}/api/orders/${bought.id}`));
+    await answered(fetch(`${shop.url}/api/ledger`));
+    const other = await shop.buy({ shop: 'eu' });
+    await shop.pay(other.billId, { card: SPACED });
+
+    const claim = { InvId: bought.id, OutSum: '100.05', TrsId: bought.billId };
+    const signed = known(postbackFields(claim, TOKENS.main));
+    const digest = signed.SignatureValue!;
+    for (const card of CARDS) {
+      const spread = known(postbackFields({ ...claim, InvId: `for ${card}`, Status: `paid ${card}` }, TOKENS.main));
+      await answered(
+        postJson(postback, {
+          ...spread,
+          custom: `card ${card}`,
+          Commission: card,
+          PayerCard: card,
+          [card]: { deep: [card, [card]] },
+        }),
+      );
+      await answered(sendForm(postback, { ...spread, note: `${card}, ${card}` }));
+      await answered(sendForm(redirect, known(redirectFields({ ...claim, custom: `card ${card}` }, TOKENS.main))));
+      await answered(sendForm(redirect, { ...redirectFields({ ...claim, InvId: card }), SignatureValue: digest }));
+      await answered(postJson(postback, { ...signed, CurrencyIn: card.slice(0, 16), OutSum: card }));
+    }
+    await answered(
+      postJson(postback, { ...signed, PayerCard: Number(CARD), SignatureValue: [digest], signaturevalue: digest }),
+    );
+    await answered(
+      postJson(postback, {
+        ...signed,
+        custom: { SignatureValue: digest, card: CARD },
+        more: { SignatureValue: digest },
+      }),
+    );
+    await answered(postJson(postback, { SignatureValue: digest, OutSum: CARD }));
+    await answered(sendForm(redirect, { ...signed, SignatureValue: digest.toLowerCase() }));
+    await answered(sendBytes(postback, JSON.stringify(signed).slice(0, -1), 'application/json'));
+    await answered(
+      sendBytes(postback, JSON.stringify(signed), 'application/json', { authorization: `Bearer ${TOKENS.main}` }),
+    );
+    await shop.settleHints();
+
+    for (const fault of [
+      'status500',
+      'html',
+      'unauthenticated',
+      'loseAnswer',
+      'resetBefore',
+      'malformed',
+      'billNotFound',
+    ] as const) {
+      await shop.sandbox.setFaults({ requests: { [fault]: 1 } });
+      const payments = shop.app.get(PaymentAcceptanceService);
+      await failing(payments.createBill({ orderId: fault, amount: '1', custom: 'a basket' }));
+      await failing(payments.listPayments(bought.billId));
+      await answered(postJson(`${shop.url}/api/orders`, { amount: '7.00' }));
+      await answered(postJson(postback, signed));
+      await shop.elapse(600_000);
+    }
+    await shop.sandbox.clearFaults();
+    await databaseInTrouble(async () => {
+      await answered(postJson(postback, { ...signed, custom: CARD, InvId: HYPHENS }));
+      await answered(sendForm(redirect, known(redirectFields({ ...claim, custom: SHORT }, TOKENS.main))));
+      await failing(shop.app.get(PaymentAcceptanceService).createBill({ orderId: 'refused', amount: '1' }));
+    });
+    await failing(Promise.resolve().then(() => shop.app.get(PaymentAcceptanceService).shop('nobodys')));
+    await failing(shop.app.get(PaymentOperations).attachBill('nothing', 'nothing', 'somebody'));
+  }
+
+  /** The tables take no new rows: whoever writes one gets TypeORM's own error, with all parameters in it. */
+  async function databaseInTrouble(work: () => Promise<void>): Promise<void> {
+    const tables = ['callback', 'bill'];
+    const each = (change: string) =>
+      Promise.all(tables.map((table) => shop.dataSource.query(`ALTER TABLE payment_acceptance.${table} ${change}`)));
+    await each('ADD CONSTRAINT trouble CHECK (false) NOT VALID');
+    await work();
+    await each('DROP CONSTRAINT trouble');
+  }
+
+  function expectNoSecret(text: string): void {
+    for (const secret of [...Object.values(TOKENS), ...digests, ...[...digests].map((one) => one.toLowerCase())]) {
+      expect(text.includes(secret) ? text.slice(Math.max(0, text.indexOf(secret) - 300)).slice(0, 400) : '').toBe('');
+    }
+    for (const card of CARDS) {
+      expect(text.includes(card) ? text.slice(Math.max(0, text.indexOf(card) - 300)).slice(0, 400) : '').toBe('');
+    }
+  }
+
+  test('nothing in any line logged, at the most verbose level', () => {
+    expect(shop.logs.lines.length).toBeGreaterThan(10);
+    expectNoSecret(shop.logs.text);
+  });
+
+  test("nothing in any statement's parameters, which TypeORM logs and puts into its errors", () => {
+    expect(statements.some((statement) => statement.includes('INSERT INTO payment_acceptance.callback'))).toBe(true);
+    expect(statements.some((statement) => statement.includes('violates check constraint'))).toBe(true);
+    expectNoSecret(statements.join('\n'));
+  });
+
+  test('nothing in any row of any table', async () => {
+    const tables = await shop.dataSource.query<{ name: string }[]>(
+      `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+       WHERE table_schema IN ('payment_acceptance', 'public')`,
+    );
+    expect(tables.length).toBeGreaterThan(10);
+    const rows = await Promise.all(
+      tables.map(({ name }) => shop.dataSource.query(`SELECT to_jsonb(t)::text AS row FROM ${name} t`)),
+    );
+    const text = JSON.stringify(rows);
+    for (const masked of ['411111******1111', '400000******0002', '555555******4444', '378282******0005']) {
+      expect(text).toContain(masked);
+    }
+    expectNoSecret(text);
+  });
+
+  test('nothing in any answer', () => {
+    expect(answers.length).toBeGreaterThan(30);
+    expectNoSecret(answers.join('\n'));
+  });
+
+  test('nothing in any error: printed, as JSON, in its causes and hidden parts', () => {
+    expect(errors.length).toBeGreaterThan(10);
+    for (const error of errors) {
+      const text = inspect(error, { depth: 10, showHidden: true, getters: true, maxStringLength: null });
+      expectNoSecret([text, JSON.stringify(error), String(error), (error as Error).stack].join('\n'));
+      expect(findReachable(error as Error, [...Object.values(TOKENS), ...digests, ...CARDS])).toEqual([]);
+    }
+  });
+
+  test('nothing in all that Nest holds, however deep', () => {
+    // The way down to the options is there: what is no secret is found.
+    expect(findReachable(held(shop.app), ['demo-main'])).not.toEqual([]);
+    expect(findReachable(held(shop.app), Object.values(TOKENS))).toEqual([]);
+  });
+
+  test('nothing while a request to the service is on its way', async () => {
+    const { billId } = await shop.buy();
+    const hold = shop.sandbox.holdAnswers('payments');
+    await postJson(
+      `${shop.url}/postback/payment`,
+      postbackFields({ InvId: 'x', OutSum: '1', TrsId: billId }, TOKENS.main),
+    );
+    const check = shop.confirmer.runOnce();
+    await hold.reached();
+    const found = findReachable(held(shop.app), Object.values(TOKENS));
+    hold.release();
+    await check;
+    expect(found).toEqual([]);
+  });
+
+  // Printing takes seconds, during which connections run out of time: last.
+  test('nothing in what the services print', () => {
+    const services = [PaymentAcceptanceService, Confirmer];
+    for (const service of services) {
+      const text = inspect(shop.app.get<object>(service), { depth: 10, showHidden: true, getters: true });
+      expectNoSecret(text);
+    }
+  });
+});
+
+test('options given to forRoot are let go; the object that holds them is left to its owner as it is', async () => {
+  const { shops } = moduleOptions('http://127.0.0.1:9', {});
+  const bed = await startBed({ options: { shops } });
+  expect(findReachable(held(bed.host.app), [shops.main!.shopId])).not.toEqual([]);
+  expect(findReachable(held(bed.host.app), [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
+  expect(Object.getOwnPropertyDescriptor(shops.main, 'apiToken')).toMatchObject({ value: MAIN_TOKEN, writable: true });
+  await bed.close();
+});
+
+test('options read from the environment hide their tokens from whoever prints the configuration, and give them when asked', () => {
+  const { shops } = paymentAcceptanceOptionsFromEnv({
+    PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
+    PAYMENT_ACCEPTANCE_API_TOKEN: MAIN_TOKEN,
+    PAYMENT_ACCEPTANCE_PREVIOUS_API_TOKENS: EU_TOKEN,
+    PAYMENT_ACCEPTANCE_SHOP_ID: '17',
+  });
+  expect(findReachable(shops, ['https://api.pay.example'])).not.toEqual([]);
+  expect(findReachable(shops, [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
+  expect(inspect(shops, { depth: 10, showHidden: true }) + JSON.stringify(shops)).not.toMatch(/token-0123/);
+  const main = shops.main!;
+  expect({ ...main }).toMatchObject({ apiToken: MAIN_TOKEN, previousApiTokens: [EU_TOKEN], shopId: '17' });
+  main.apiToken = 'another-token-0123456789';
+  expect(main.apiToken).toBe('another-token-0123456789');
+});
