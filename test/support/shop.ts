@@ -29,7 +29,7 @@ export interface ShopBed {
     bills: { orderId: string; state: string }[];
     events: { orderId: string; name: string; deliveries: { state: string }[] }[];
     reviews: { orderId: string; reason: string; state: string }[];
-    callbacks: { billId: string | null; kind: string; digest: string; pending: boolean }[];
+    callbacks: { billId: string | null; kind: string; digest: string; pending: boolean; asks: number }[];
   }>;
   /** Runs one statement on the shops' database. */
   database(statement: string): Promise<unknown>;
