@@ -13,6 +13,7 @@ import { root } from './lib/project.mjs';
 const libraries = {
   'libs/payment-acceptance': {
     floors: [
+      ['cli'],
       ['.'],
       ['callbacks', 'settlement', 'operations'],
       ['bills'],

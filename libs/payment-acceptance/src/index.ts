@@ -50,6 +50,17 @@ export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
 export type { OperationsView } from './operations/operations-view.js';
+export { PaymentChecks, type BillCheck } from './operations/payment-checks.service.js';
+export { PaymentReconciliation, type ReconciliationOptions } from './operations/payment-reconciliation.service.js';
+export type { ReconciledPayment, ReconciliationDifference } from './operations/reconciliation.js';
+export { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from './operations/payment-doctor.service.js';
+export {
+  PaymentImport,
+  type BillToImport,
+  type ImportOptions,
+  type ImportReport,
+  type RefusedBill,
+} from './operations/payment-import.service.js';
 export {
   PaymentHealthIndicator,
   type PaymentDegradation,

@@ -15,8 +15,12 @@ import { getPaymentShopToken } from './config/tokens.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
+import { PaymentChecks } from './operations/payment-checks.service.js';
+import { PaymentDoctor } from './operations/payment-doctor.service.js';
 import { PaymentGauges } from './operations/payment-gauges.js';
 import { PaymentHealthIndicator } from './operations/payment-health.indicator.js';
+import { PaymentImport } from './operations/payment-import.service.js';
+import { PaymentReconciliation } from './operations/payment-reconciliation.service.js';
 import { PaymentReviews } from './operations/payment-reviews.service.js';
 import { PaymentOperations } from './operations/payment-operations.service.js';
 import { RetentionWorker } from './operations/retention.worker.js';
@@ -33,8 +37,11 @@ import { CallbackStore } from './storage/callback.store.js';
 import { CheckStore } from './storage/check.store.js';
 import { DeliveryStore } from './storage/delivery.store.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
+import { EvidenceStore } from './storage/evidence.store.js';
+import { ImportStore } from './storage/import.store.js';
 import { LedgerStore } from './storage/ledger.store.js';
 import { OperatorStore } from './storage/operator.store.js';
+import { ReconciliationStore } from './storage/reconciliation.store.js';
 import { RefusalStore } from './storage/refusal.store.js';
 import { ResultStore } from './storage/result.store.js';
 import { RetentionStore } from './storage/retention.store.js';
@@ -48,6 +55,10 @@ const PUBLIC = [
   PaymentOperations,
   PaymentReviews,
   PaymentHealthIndicator,
+  PaymentChecks,
+  PaymentReconciliation,
+  PaymentDoctor,
+  PaymentImport,
   PaymentCallbacks,
   Confirmer,
   DeliveryWorker,
@@ -81,7 +92,10 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     DeliveryStore,
     DestroyableTransaction,
     LedgerStore,
+    EvidenceStore,
+    ImportStore,
     OperatorStore,
+    ReconciliationStore,
     RefusalStore,
     ResultStore,
     RetentionStore,

@@ -2,7 +2,7 @@ import { parse } from 'lossless-json';
 import { cleanLine } from '../common/errors.js';
 import { parseAmount, type DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
-import { zoneOffsetMs } from '../config/time-zone.js';
+import { instantOfWall } from '../config/time-zone.js';
 
 /** The answer to bill creation (section 2.2). Addresses are `null` where missing or not http(s). */
 export interface CreatedBill {
@@ -130,9 +130,7 @@ function readInstant(text: string, timeZone: string): Date | null {
   if (!match) return null;
   const wall = Date.parse(text.replace(' ', 'T') + 'Z');
   if (Number.isNaN(wall)) return null;
-  // The offset depends on the instant that is looked for; a second look corrects the hours around a clock change.
-  const guess = wall - zoneOffsetMs(timeZone, new Date(wall));
-  return new Date(wall - zoneOffsetMs(timeZone, new Date(guess)));
+  return instantOfWall(timeZone, wall);
 }
 
 function isFields(value: unknown): value is Fields {

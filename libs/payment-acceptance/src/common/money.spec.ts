@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../../../../test/support/seed.js';
-import { compareAmounts, parseAmount, subtractAmounts } from './money.js';
+import { addAmounts, compareAmounts, parseAmount, subtractAmounts } from './money.js';
 
 const LARGEST = 9_999_999_999n;
 /** Whole minor units of every decimal(10,2). */
@@ -84,10 +84,11 @@ describe(`properties of money (TEST_SEED=${SEED})`, () => {
     );
   });
 
-  test('comparing and subtracting agree with whole minor units', () => {
+  test('comparing, adding and subtracting agree with whole minor units', () => {
     fc.assert(
       fc.property(minor, minor, (a, b) => {
         expect(compareAmounts(print(a), print(b))).toBe(a < b ? -1 : a > b ? 1 : 0);
+        expect(addAmounts(print(a), print(b))).toBe(print(a + b));
         expect(subtractAmounts(print(a), print(b))).toBe(print(a - b));
       }),
     );

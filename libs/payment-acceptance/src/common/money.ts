@@ -41,6 +41,11 @@ export function subtractAmounts(a: DecimalAmount, b: DecimalAmount): DecimalAmou
   return printMinor(toMinor(a) - toMinor(b));
 }
 
+/** `a + b`, exactly. Both canonical; a sum may have more digits than a decimal(10,2). */
+export function addAmounts(a: DecimalAmount, b: DecimalAmount): DecimalAmount {
+  return printMinor(toMinor(a) + toMinor(b));
+}
+
 function toMinor(amount: DecimalAmount): bigint {
   if (!/^-?\d+\.\d{2}$/.test(amount)) throw new TypeError('An amount must be a canonical decimal such as "100.05".');
   return BigInt(amount.replace('.', ''));

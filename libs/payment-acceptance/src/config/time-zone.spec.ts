@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isTimeZone, zoneOffsetMs } from './time-zone.js';
+import { instantOfWall, isTimeZone, zoneOffsetMs } from './time-zone.js';
 
 const HOUR = 3_600_000;
 
@@ -26,4 +26,13 @@ test.each([
   ['Asia/Kathmandu', '2026-01-01T00:00:00.500Z', 5.75 * HOUR],
 ])('%s is ahead of UTC at %s by %d ms', (zone, at, ahead) => {
   expect(zoneOffsetMs(zone, new Date(at))).toBe(ahead);
+});
+
+test.each([
+  ['+14:00', '2026-11-21T00:00:00Z', '2026-11-20T10:00:00.000Z'],
+  ['Europe/Berlin', '2026-11-21T00:00:00Z', '2026-11-20T23:00:00.000Z'],
+  ['Europe/Berlin', '2026-03-29T03:00:00Z', '2026-03-29T01:00:00.000Z'],
+  ['Europe/Berlin', '2026-03-29T01:59:59Z', '2026-03-29T00:59:59.000Z'],
+])('the wall clocks of %s show %s at %s', (zone, wall, at) => {
+  expect(instantOfWall(zone, Date.parse(wall)).toISOString()).toBe(at);
 });

@@ -10,6 +10,13 @@ export function isTimeZone(timeZone: string): boolean {
   }
 }
 
+/** The instant at which the zone's wall clocks show what a clock in UTC shows at `wall`, in epoch milliseconds. */
+export function instantOfWall(timeZone: string, wall: number): Date {
+  // The offset depends on the instant that is looked for; a second look corrects the hours around a clock change.
+  const guess = wall - zoneOffsetMs(timeZone, new Date(wall));
+  return new Date(wall - zoneOffsetMs(timeZone, new Date(guess)));
+}
+
 /** How far the zone's wall clock is ahead of UTC at that instant, in milliseconds. */
 export function zoneOffsetMs(timeZone: string, at: Date): number {
   const fixed = OFFSET.exec(timeZone);

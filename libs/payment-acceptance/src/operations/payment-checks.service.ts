@@ -55,7 +55,8 @@ export class PaymentChecks {
     const { leaseMs } = this.options.creation;
     const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
     if (claim === 'unknown') throw new OperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
-    if (claim === 'busy') throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
+    if (claim === 'busy')
+      throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
     const { shop: name, orderId, billId, id: intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
     let payments: ReportedPayment[];

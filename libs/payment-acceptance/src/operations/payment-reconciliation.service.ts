@@ -1,13 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { PaymentServiceError } from '../client/service.errors.js';
+import {
+  MerchantBannedError,
+  MerchantNotFoundError,
+  PaymentServiceError,
+  ServiceNetworkError,
+  ServiceUnavailableError,
+  UnauthenticatedError,
+} from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
-import { ReconciliationStore, type BillToReconcile } from '../storage/reconciliation.store.js';
+import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from '../storage/reconciliation.store.js';
 import { OperatorActionError } from './operator.errors.js';
-import { comparePayments, notAnswered, type ReconciledPayment } from './reconciliation.js';
+import { comparePayments, isOfDay, notAnswered, type ReconciledPayment } from './reconciliation.js';
 
 export interface ReconciliationOptions {
   /** The day, `YYYY-MM-DD`, on the service's wall clock: in the `timeZone` of each shop. */
@@ -61,30 +68,68 @@ export class PaymentReconciliation {
     midnight: number,
     { day, followed = false, signal }: ReconciliationOptions,
   ): AsyncGenerator<ReconciledPayment> {
-    const from = instantOfWall(shop.timeZone, midnight).getTime();
-    const to = instantOfWall(shop.timeZone, midnight + DAY_MS).getTime();
+    const [from, to] = [midnight, midnight + DAY_MS].map((wall) => instantOfWall(shop.timeZone, wall)) as [Date, Date];
     const { paidForMs, expiredForMs } = this.options.schedule;
-    const span = {
+    const active = {
       shop: shop.name,
-      from: new Date(from - SKEW_MS),
-      to: new Date(to + SKEW_MS),
-      followedSince: followed ? new Date(from - Math.max(paidForMs, expiredForMs)) : null,
+      from: new Date(from.getTime() - SKEW_MS),
+      to: new Date(to.getTime() + SKEW_MS),
+      followedSince: followed ? new Date(from.getTime() - Math.max(paidForMs, expiredForMs)) : null,
     };
     const pauseMs = 2_000 / shop.requestsPerSecond;
     let failures = 0;
-    let last: BillToReconcile | undefined;
-    for (;;) {
-      const bills = await this.store.bills(span, last, PAGE);
-      for (const bill of bills) {
-        signal?.throwIfAborted();
-        const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
-        failures = rows instanceof PaymentServiceError ? failures + 1 : 0;
-        if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => dayOf(row, shop) === day);
-        else if (failures < MOST_FAILURES) yield notAnswered(shop.name, bill, rows.code);
-        else throw rows;
-      }
-      if (bills.length < PAGE) return;
-      last = bills.at(-1);
+    for await (const bill of this.bills(active)) {
+      signal?.throwIfAborted();
+      const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
+      failures = rows instanceof PaymentServiceError && isAway(rows) ? failures + 1 : 0;
+      if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => isOfDay(row, day, { from, to }));
+      else if (failures < MOST_FAILURES) yield notAnswered(shop.name, bill, rows.code);
+      else throw rows;
     }
   }
+
+  private async *bills(span: ReconciliationSpan): AsyncGenerator<BillToReconcile> {
+    let last: BillToReconcile | undefined;
+    do {
+      const page = await this.store.bills(span, last, PAGE);
+      yield* page;
+      last = page.length < PAGE ? undefined : page.at(-1);
+    } while (last);
+  }
+
+  /** The service first: what is settled meanwhile is in the ledger then. */
+  private async ofBill(
+    shop: Shop,
+    bill: BillToReconcile,
+    signal: AbortSignal | undefined,
+  ): Promise<ReconciledPayment[] | PaymentServiceError> {
+    try {
+      const listed = await this.client.listPayments(shop, bill.billId, signal && { signal });
+      return comparePayments(shop.name, bill, listed, await this.store.payments(bill.id));
+    } catch (error) {
+      if (error instanceof PaymentServiceError) return error;
+      throw error;
+    }
+  }
+}
+
+/** What says nothing about this bill: the next one will most likely get the same. */
+function isAway(error: PaymentServiceError): boolean {
+  return (
+    error instanceof ServiceNetworkError ||
+    error instanceof ServiceUnavailableError ||
+    error instanceof UnauthenticatedError ||
+    error instanceof MerchantBannedError ||
+    error instanceof MerchantNotFoundError
+  );
+}
+
+/** Midnight of the day on a clock in UTC, in epoch milliseconds. */
+function midnightOf(day: string): number {
+  const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  // 2026-02-30 is read as the 2nd of March.
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) {
+    throw new OperatorActionError(`"${day.slice(0, 32)}" is no day: write it as 2026-11-21.`);
+  }
+  return midnight;
 }

@@ -30,6 +30,8 @@ export interface ReconciledPayment {
   readonly paymentId: string | null;
   /** The service's `created_at`, on its wall clock. */
   readonly createdAt: string | null;
+  /** When the ledger came to know the payment: ISO 8601, UTC. */
+  readonly firstSeenAt: string | null;
   readonly serviceStatus: PaymentStatus | null;
   readonly ledgerStatus: PaymentStatus | null;
   readonly serviceAmount: DecimalAmount | null;
@@ -53,6 +55,22 @@ export interface ReconciliationTotal {
   readonly ledgerAmount: DecimalAmount;
 }
 
+/**
+ * Whether a payment was made on that day (`YYYY-MM-DD`): by the service's `created_at`, else by when the ledger came to
+ * know it, which lies in the span of instants; one of which neither is known is on every day.
+ */
+export function isOfDay(
+  row: ReconciledPayment,
+  day: string,
+  span: { readonly from: Date; readonly to: Date },
+): boolean {
+  const created = /^\d{4}-\d{2}-\d{2}/.exec(row.createdAt ?? '')?.[0];
+  if (created !== undefined) return created === day;
+  if (row.firstSeenAt === null) return true;
+  const seen = Date.parse(row.firstSeenAt);
+  return seen >= span.from.getTime() && seen < span.to.getTime();
+}
+
 /** Holds the service's list of a bill against the ledger: one row for each payment that either has. Pure. */
 export function comparePayments(
   shop: string,
@@ -68,6 +86,7 @@ export function comparePayments(
       ...rowOf(shop, bill),
       paymentId,
       createdAt: service?.createdAtText ?? kept?.createdAtText ?? null,
+      firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
       serviceStatus: service?.status ?? null,
       ledgerStatus: kept?.status ?? null,
       serviceAmount: service?.amount ?? null,
@@ -132,6 +151,7 @@ function rowOf(shop: string, { orderId, billId, state }: BillToReconcile): Recon
     billState: state,
     paymentId: null,
     createdAt: null,
+    firstSeenAt: null,
     serviceStatus: null,
     ledgerStatus: null,
     serviceAmount: null,

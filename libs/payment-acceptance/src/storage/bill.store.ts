@@ -160,7 +160,7 @@ export class BillStore {
   }
 
   /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
-  async linkWaitingCallbacks(bill: BillRecord): Promise<void> {
+  async linkWaitingCallbacks(bill: Pick<BillRecord, 'id' | 'shop' | 'billId'>): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.callback SET bill_id = $1
        WHERE shop = $2 AND service_bill_id = $3 AND pending AND bill_id IS NULL`,

@@ -1,0 +1,215 @@
+import { Injectable } from '@nestjs/common';
+import { InvalidBillRequestError } from '../bills/bill.errors.js';
+import { prepareBill } from '../bills/bill-request.js';
+import { PaymentClock } from '../common/clock.js';
+import type { DecimalAmount } from '../common/money.js';
+import { PaymentRandom } from '../common/random.js';
+import type { Shop } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { BillStore } from '../storage/bill.store.js';
+import { isUniqueViolation } from '../storage/database.js';
+import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
+import { OperatorStore } from '../storage/operator.store.js';
+import { OperatorActionError } from './operator.errors.js';
+
+/** An open bill that an older integration has had made. */
+export interface BillToImport {
+  /** Name of its shop in the options. Default: the default shop. */
+  readonly shop?: string;
+  /** The order it was made for, 1 to 255 characters. */
+  readonly orderId: string;
+  /** The service's `bill_id` (section 2.2). */
+  readonly billId: string;
+  /** What it asks for: an exact decimal above 0, such as `100.05`. */
+  readonly amount: DecimalAmount;
+  /** Three capital letters. Default: the shop's currency. */
+  readonly currency?: string;
+  /** When it was made: ISO 8601 with its zone, such as `2026-11-21T12:00:00Z`. From then on its lifetime counts. */
+  readonly createdAt: string | Date;
+  /** Its payment page; without it `createBill` cannot return the bill for the same order. */
+  readonly linkPageUrl?: string;
+  readonly linkUrl?: string;
+  /** What went out as `custom`, where anything did. */
+  readonly custom?: string;
+  readonly payerPaysCommission?: boolean;
+  readonly description?: string;
+}
+
+export interface ImportOptions {
+  /** Who imports: it is recorded for each bill. */
+  readonly operator: string;
+  /** Only say what would happen. Default `false`. */
+  readonly dryRun?: boolean;
+}
+
+/** A bill that was not imported, and why. */
+export interface RefusedBill {
+  /** Its place in what was given: 0 for the first. */
+  readonly index: number;
+  readonly orderId: string;
+  readonly billId: string;
+  /** A sentence for each problem. */
+  readonly problems: readonly string[];
+}
+
+export interface ImportReport {
+  readonly dryRun: boolean;
+  /** Bills that are (with `dryRun`: would be) new here. */
+  readonly imported: number;
+  /** Bills that were here already, the same. */
+  readonly present: number;
+  readonly refused: readonly RefusedBill[];
+}
+
+const BILL_ID = /^[\x21-\x7e]{1,128}$/;
+const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
+
+/** Takes over open bills of an older integration, so that they are checked and settle here. */
+@Injectable()
+export class PaymentImport {
+  constructor(
+    private readonly store: ImportStore,
+    private readonly bills: BillStore,
+    private readonly operator: OperatorStore,
+    private readonly shops: ShopRegistry,
+    private readonly random: PaymentRandom,
+    private readonly clock: PaymentClock,
+  ) {}
+
+  /**
+   * Stores each bill as `OPEN` and due: it is checked at once, like any other, and what the service lists makes events. So
+   * import only what the older integration has not settled. Each bill is stored on its own, with the postbacks that
+   * already wait for it; one that cannot be is refused with its reasons and keeps no other from being stored. Importing
+   * the same again changes nothing. The service is not asked.
+   * @throws OperatorActionError where `operator` is empty
+   * @throws ShopResolverError, InvalidShopError where a shop cannot be found out; what was stored before stays
+   */
+  async importBills(
+    bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
+    { operator, dryRun = false }: ImportOptions,
+  ): Promise<ImportReport> {
+    if (operator.trim() === '') throw new OperatorActionError('Say who imports with "operator".');
+    const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
+    /** What a dry run would have stored by now. */
+    const planned = new Map<string, KnownBill>();
+    let index = -1;
+    for await (const given of bills) {
+      index += 1;
+      const outcome = await this.take(given, operator, dryRun ? planned : undefined);
+      if (typeof outcome === 'string') report[outcome] += 1;
+      else {
+        const { orderId, billId } = (given as Partial<Record<keyof BillToImport, unknown>> | null) ?? {};
+        report.refused.push({ index, orderId: shown(orderId), billId: shown(billId), problems: outcome });
+      }
+    }
+    return report;
+  }
+
+  /** Gives the problems of a bill that is refused. */
+  private async take(
+    given: BillToImport,
+    operator: string,
+    planned: Map<string, KnownBill> | undefined,
+  ): Promise<'imported' | 'present' | string[]> {
+    const bill = await this.read(given);
+    if (Array.isArray(bill)) return bill;
+    const known = planned?.get(keyOf(bill)) ?? (await this.store.known(bill.shop, bill.billId));
+    if (known) return compare(known, bill);
+    if (planned) {
+      planned.set(keyOf(bill), { ...bill, state: 'OPEN' });
+      return 'imported';
+    }
+    try {
+      await this.insert(bill, operator);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const rival = await this.store.known(bill.shop, bill.billId);
+      if (!rival) throw error;
+      return compare(rival, bill);
+    }
+    await this.bills.linkWaitingCallbacks(bill);
+    return 'imported';
+  }
+
+  private async insert(bill: ForeignBill, operator: string): Promise<void> {
+    const detail = { shop: bill.shop, orderId: bill.orderId, serviceBillId: bill.billId, amount: bill.amount };
+    await this.operator.transaction(async (manager) => {
+      await this.bills.lockOrder(manager, bill.shop, bill.orderId);
+      await this.store.insert(manager, bill);
+      const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.id, detail };
+      await this.operator.record(manager, action);
+    });
+  }
+
+  /** The bill with its defaults, or its problems. */
+  private async read(given: BillToImport): Promise<ForeignBill | string[]> {
+    if (typeof given !== 'object' || (given as object | null) === null) return ['It is no object.'];
+    const shop = await this.shopOf(given.shop);
+    if (!shop) return [`There is no shop "${shown(given.shop)}".`];
+    const id = this.random.uuid();
+    const problems: string[] = [];
+    const createdAt = instantOf(given.createdAt);
+    if (!createdAt) problems.push('createdAt must be an ISO 8601 instant with its zone, such as 2026-11-21T12:00:00Z.');
+    else if (createdAt > this.clock.now()) problems.push('createdAt is in the future.');
+    if (typeof given.billId !== 'string' || !BILL_ID.test(given.billId)) {
+      problems.push('billId must be 1 to 128 visible characters without a space.');
+    }
+    for (const name of ['linkPageUrl', 'linkUrl'] as const) {
+      if (!isAddress(given[name])) problems.push(`${name} must be an http or https address.`);
+    }
+    try {
+      const fields = prepareBill(shop, given, id);
+      if (problems.length > 0 || !createdAt) return problems;
+      return {
+        ...fields,
+        id,
+        shop: shop.name,
+        billId: given.billId,
+        name: null,
+        description: fields.description ?? null,
+        customGiven: given.custom !== undefined,
+        linkUrl: given.linkUrl ?? null,
+        linkPageUrl: given.linkPageUrl ?? null,
+        createdAt,
+      };
+    } catch (error) {
+      if (error instanceof InvalidBillRequestError) return [...error.problems, ...problems];
+      throw error;
+    }
+  }
+
+  private async shopOf(name: unknown = this.shops.defaultName): Promise<Shop | undefined> {
+    return typeof name === 'string' ? this.shops.find(name) : undefined;
+  }
+}
+
+function compare(known: KnownBill, bill: ForeignBill): 'present' | string[] {
+  const same = known.orderId === bill.orderId && known.amount === bill.amount && known.currency === bill.currency;
+  if (same) return 'present';
+  const { orderId, amount, currency, state } = known;
+  return [`Its billId is here already: of order "${orderId}", over ${amount} ${currency}, ${state}.`];
+}
+
+function keyOf({ shop, billId }: ForeignBill): string {
+  return `${shop} ${billId}`;
+}
+
+function instantOf(value: unknown): Date | undefined {
+  const instant =
+    value instanceof Date ? value : typeof value === 'string' && ZONED.test(value) ? new Date(value) : undefined;
+  return instant && !Number.isNaN(instant.getTime()) ? instant : undefined;
+}
+
+function isAddress(value: unknown): boolean {
+  if (value === undefined) return true;
+  return (
+    typeof value === 'string' &&
+    value.length <= 2048 &&
+    URL.canParse(value) &&
+    /^https?:$/.test(new URL(value).protocol)
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 255) : '';
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance';
+import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { EffectWriter } from '../support/orders.js';
+
+let bed: Bed;
+let imports: PaymentImport;
+beforeAll(async () => {
+  bed = await startBed({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
+  imports = bed.host.app.get(PaymentImport);
+});
+afterAll(() => bed.close());
+
+/** A bill that an older program has had made: the module knows nothing of it. */
+async function olderBill(orderId: string, amount = '10.00'): Promise<BillToImport> {
+  const answer = await fetch(`${bed.sandboxUrl}/api/v1/bill/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${MAIN_TOKEN}` },
+    body: new URLSearchParams({ amount, order_id: orderId, shop_id: 'shop-main', type: 'normal', currency_in: 'RUB' }),
+  });
+  const { bill_id: billId, link_page_url: linkPageUrl } = (await answer.json()) as Record<string, string>;
+  return { orderId, billId: billId!, amount, linkPageUrl, createdAt: new Date(Date.now() - 3_600_000).toISOString() };
+}
+
+const run = (bills: BillToImport[], dryRun = false) => imports.importBills(bills, { operator: 'ann', dryRun });
+const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
+
+describe('importing open bills of an older integration', () => {
+  test('a payment that comes later settles, also with a postback that came before', async () => {
+    const [early, late] = [await olderBill('early'), await olderBill('late')];
+    await bed.sandbox.pay(early.billId);
+    await bed.settle();
+    expect(await run([early, late])).toEqual({ dryRun: false, imported: 2, present: 0, refused: [] });
+    expect(await billsOf('late')).toMatchObject([
+      { state: 'OPEN', attempt: 1, amount: '10.00', currency: 'RUB', createdAt: late.createdAt },
+    ]);
+    await bed.settle();
+    expect((await bed.host.ledger()).callbacks).toMatchObject([{ billId: early.billId, pending: false }]);
+    await bed.sandbox.pay(late.billId);
+    await bed.sandbox.settled();
+    bed.clock.advance(2_000);
+    await bed.settle();
+    expect((await bed.effects()).map(({ orderId, event }) => [orderId, event])).toEqual([
+      ['early', 'payment.succeeded'],
+      ['late', 'payment.succeeded'],
+    ]);
+  });
+
+  test('createBill returns the imported bill, and another one for another amount only when asked', async () => {
+    const older = await olderBill('same');
+    await run([older]);
+    const bill = await bed.host.payments.createBill({ orderId: 'same', amount: '10' });
+    expect(bill).toMatchObject({ billId: older.billId, linkPageUrl: older.linkPageUrl, attempt: 1 });
+    await expect(bed.host.payments.createBill({ orderId: 'same', amount: '11' })).rejects.toMatchObject({
+      code: 'bill-mismatch',
+    });
+  });
+
+  test('again changes nothing, also by two at once; who imported is recorded', async () => {
+    const bills = await Promise.all(Array.from({ length: 5 }, (_, index) => olderBill(`twice-${index}`)));
+    const other = bed.instances[1]!.app.get(PaymentImport);
+    const reports = await Promise.all([run(bills), other.importBills(bills, { operator: 'ben' })]);
+    expect(reports.reduce((sum, { imported }) => sum + imported, 0)).toBe(5);
+    expect(reports.reduce((sum, { present }) => sum + present, 0)).toBe(5);
+    expect(await run(bills)).toMatchObject({ imported: 0, present: 5, refused: [] });
+    const actions: unknown[] = await bed.host.dataSource.query(
+      `SELECT 1 FROM payment_acceptance.operator_action WHERE action = 'import-bill' AND detail ->> 'orderId' LIKE 'twice-%'`,
+    );
+    expect(actions.length).toBe(5);
+  });
+
+  test('a dry run stores nothing, and says what would happen', async () => {
+    const [known, fresh] = [await olderBill('dry-known'), await olderBill('dry-fresh')];
+    await run([known]);
+    const claimed = { ...fresh, orderId: 'somebody-else-s' };
+    expect(await run([known, fresh, fresh, claimed], true)).toEqual({
+      dryRun: true,
+      imported: 1,
+      present: 2,
+      refused: [
+        {
+          index: 3,
+          orderId: 'somebody-else-s',
+          billId: fresh.billId,
+          problems: ['Its billId is here already: of order "dry-fresh", over 10.00 RUB, OPEN.'],
+        },
+      ],
+    });
+    expect(await billsOf('dry-fresh')).toEqual([]);
+  });
+
+  test('what cannot be stored is refused with its reasons, and keeps no other out', async () => {
+    const good = await olderBill('good');
+    const bad = (more: object): BillToImport => ({ ...good, billId: 'bad', ...more });
+    const { imported, refused } = await run([
+      bad({ amount: '10.001', orderId: '' }),
+      bad({ amount: 10 }),
+      bad({ amount: '-1' }),
+      bad({ shop: 'nobody' }),
+      bad({ billId: 'with space', linkPageUrl: 'javascript:alert(1)' }),
+      bad({ createdAt: '2026-11-21 12:00:00' }),
+      bad({ createdAt: new Date(Date.now() + 60_000) }),
+      null as unknown as BillToImport,
+      good,
+      { ...good, amount: '11.00' },
+    ]);
+    expect(imported).toBe(1);
+    expect(refused.map(({ index, problems }) => [index, problems.join(' ')])).toEqual([
+      [0, expect.stringMatching(/amount must be.*orderId must not be empty/)],
+      [1, expect.stringMatching(/amount must be a decimal string/)],
+      [2, expect.stringMatching(/amount must be/)],
+      [3, 'There is no shop "nobody".'],
+      [4, expect.stringMatching(/billId must be.*linkPageUrl must be/)],
+      [5, expect.stringMatching(/createdAt must be/)],
+      [6, 'createdAt is in the future.'],
+      [7, 'It is no object.'],
+      [9, expect.stringMatching(/is here already: of order "good", over 10.00 RUB/)],
+    ]);
+  });
+
+  test('needs somebody who does it', async () => {
+    await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(OperatorActionError);
+  });
+
+  test('one that was never paid expires by its age, like any other', async () => {
+    const old = { ...(await olderBill('old')), createdAt: new Date(Date.now() - 4 * 86_400_000) };
+    await run([old]);
+    await bed.settle();
+    expect(await billsOf('old')).toMatchObject([{ state: 'EXPIRED' }]);
+  });
+});
