@@ -4,6 +4,7 @@ import {
   InjectPaymentShop,
   InvalidShopError,
   PaymentAcceptanceModule,
+  PaymentOperations,
   PaymentShop,
   ShopNotReadError,
   ShopResolverError,
@@ -309,6 +310,12 @@ describe('a shop that is removed', () => {
     expect(await bills()).toMatchObject([{ state: 'OPEN' }]);
     expect(logged).toEqual([expect.stringContaining('knows no shop "eu" (any more). Its 1 bills are kept')]);
     expect((await payments().shop('eu').findBills('E-1')).length).toBe(1);
+    const known = async () =>
+      (await bed.host.app.get(PaymentOperations).shopStates()).map(({ shop, known: is }) => [shop, is]);
+    expect(await known()).toEqual([['eu', false], ['main', true]]); // prettier-ignore
+    table.trouble = () => Promise.reject(new Error('down'));
+    expect(await known()).toEqual([['eu', null], ['main', null]]); // prettier-ignore
+    table.trouble = undefined;
     expect(await orders()).toEqual([]);
 
     table.rows.set('eu', row);

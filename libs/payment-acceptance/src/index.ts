@@ -44,6 +44,7 @@ export { PaymentCallbacks, type Transmission } from './callbacks/callback.servic
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
 export type { FieldError } from './callbacks/parse-body.js';
 
+export type { KnownShop } from './operations/operations-view.js';
 export { PaymentReviews } from './operations/payment-reviews.service.js';
 export type { AcceptReviewOptions, ReviewsView } from './operations/reviews-view.js';
 export { OperatorActionError } from './operations/operator.errors.js';

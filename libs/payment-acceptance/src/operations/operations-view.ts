@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
 import { isUuid, type PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
+import { DynamicShopError } from '../config/shop.errors.js';
 import { isUniqueViolation } from '../storage/database.js';
 import type { BillStore, BillRecord } from '../storage/bill.store.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
@@ -14,6 +15,11 @@ import type {
 } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
+
+export interface KnownShop {
+  /** Whether the options or the shop resolver have the shop; `null` while the resolver fails. */
+  readonly known: boolean | null;
+}
 
 /** What a view works with. */
 export interface OperationsTools {
@@ -46,9 +52,22 @@ export class OperationsView {
     return this.tools.store.stats(this.scope);
   }
 
-  /** The shops, and which of them the service refuses (401, or the merchant unknown or blocked). */
-  shopStates(): Promise<ShopState[]> {
-    return this.tools.store.shops(this.scope);
+  /**
+   * The shops, which of them the service refuses (401, or the merchant unknown or blocked), and which are neither in the
+   * options nor at the shop resolver any more: their bills are kept and not checked.
+   */
+  async shopStates(): Promise<(ShopState & KnownShop)[]> {
+    const [states, names] = await Promise.all([this.tools.store.shops(this.scope), this.names()]);
+    return states.map((state) => ({ ...state, known: names === undefined ? null : names.includes(state.shop) }));
+  }
+
+  private async names(): Promise<string[] | undefined> {
+    try {
+      return await this.tools.shops.list();
+    } catch (error) {
+      if (!(error instanceof DynamicShopError)) throw error;
+      return undefined;
+    }
   }
 
   /** Creations whose outcome never became known, oldest first, at most `limit`. */
