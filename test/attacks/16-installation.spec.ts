@@ -1,0 +1,54 @@
+import { describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface Manifest {
+  readonly name: string;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly gypfile?: boolean;
+  readonly bundleDependencies?: unknown;
+  readonly bundledDependencies?: unknown;
+}
+
+/** What npm runs by itself when somebody installs a package, from the registry, a file or a repository. */
+const RUN_BY_NPM = ['install', 'prepare', 'prepublish', 'prepack', 'dependencies'].flatMap((name) => [
+  name,
+  `pre${name}`,
+  `post${name}`,
+]);
+
+const folders = ['libs', 'dist/libs']
+  .filter((folder) => existsSync(folder))
+  .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+
+describe.each(folders)('16: installing %s', (folder) => {
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+  test('runs no script of ours', () => {
+    expect(RUN_BY_NPM.filter((script) => script in (manifest.scripts ?? {}))).toEqual([]);
+    // npm compiles by itself where it finds this file.
+    expect([existsSync(join(folder, 'binding.gyp')), manifest.gypfile]).toEqual([false, undefined]);
+  });
+
+  test('takes every dependency from the registry, by version, and bundles none', () => {
+    for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {
+      expect([name, range]).toEqual([name, expect.stringMatching(/^[\^~]?\d+\.\d+\.\d+$/)]);
+    }
+    expect([manifest.bundleDependencies, manifest.bundledDependencies]).toEqual([undefined, undefined]);
+  });
+
+  test('brings the compiled library and its papers, and nothing else of the repository', () => {
+    const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const packed: unknown = JSON.parse(listed);
+    const [report] = Object.values(packed as Record<string, { files: { path: string }[] }>);
+    const others = report!.files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'));
+    for (const path of others) expect(path).toMatch(/^(package\.json|[A-Z]+(\.md)?)$/);
+    for (const { path } of report!.files) expect(path).not.toMatch(/\.env|\.npmrc|\.spec\.|(^|\/)test\//i);
+  });
+});
