@@ -1,0 +1,103 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+
+export const HELP = `Usage: payment-acceptance <command> [options]
+
+  migrate                  brings the module's tables up to date
+  status                   how things stand; exit code 1 unless all is well
+  check BILL               asks the service about one bill now and settles the answer
+                           BILL is the service's bill_id, or the id of our bill
+  replay                   sends dead letters again: those that fit, or --all
+      --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
+  reconcile --day DAY      a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
+                           on the service's wall clock; exit code 1 on a difference
+      --followed           also bills that ended on an earlier day and are still followed
+  doctor                   looks whether the service behaves as expected; makes nothing there;
+                           exit code 1 where it does not
+  import FILE              takes over open bills of an older integration: JSON, an array or one object a line
+      --dry-run            only says what would happen
+
+Options of every command:
+  -d, --data-source FILE   module that exports the TypeORM DataSource, as TypeORM's own commands take it
+                           default: PostgreSQL at DATABASE_URL
+  -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that gives them
+                           default: the environment, PAYMENT_ACCEPTANCE_*
+  -s, --shop NAME          one shop; check: the default shop, the others: all
+      --operator NAME      who does it, for the record of replay and import; default: the user's name
+      --json               one JSON document instead of text
+  -h, --help               shows this
+
+Exit codes: 0 done, 1 failed or something was found, 2 the command line or the configuration is wrong.
+`;
+
+/** The command line, or what it names, is wrong. */
+export class UsageError extends Error {}
+
+const OPTIONS = {
+  'data-source': { type: 'string', short: 'd' },
+  config: { type: 'string', short: 'c' },
+  shop: { type: 'string', short: 's' },
+  operator: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  delivery: { type: 'string' },
+  consumer: { type: 'string' },
+  event: { type: 'string' },
+  order: { type: 'string' },
+  all: { type: 'boolean' },
+  day: { type: 'string' },
+  followed: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+} satisfies ParseArgsConfig['options'];
+
+const COMMON = ['data-source', 'config', 'json'];
+
+/** What each command takes: its own options, and the name of its one operand. */
+const COMMANDS = {
+  migrate: { options: [], operand: undefined },
+  status: { options: [], operand: undefined },
+  check: { options: ['shop'], operand: 'BILL' },
+  replay: { options: ['shop', 'operator', 'delivery', 'consumer', 'event', 'order', 'all'], operand: undefined },
+  reconcile: { options: ['shop', 'day', 'followed'], operand: undefined },
+  doctor: { options: ['shop'], operand: undefined },
+  import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
+} as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;
+
+export type CommandName = keyof typeof COMMANDS;
+
+export interface Arguments {
+  readonly command: CommandName;
+  /** Empty where the command has none. */
+  readonly operand: string;
+  readonly values: Readonly<ReturnType<typeof parse>['values']>;
+}
+
+/**
+ * Reads the command line; `undefined` where help is asked for.
+ * @throws UsageError
+ */
+export function readArguments(args: readonly string[]): Arguments | undefined {
+  const { values, positionals } = parse(args);
+  if (values.help) return undefined;
+  const [command, operand = '', ...more] = positionals;
+  if (command === undefined) throw new UsageError('Name a command.');
+  if (!isCommand(command)) throw new UsageError(`There is no command "${command}".`);
+  const takes = COMMANDS[command];
+  const foreign = Object.keys(values).find((name) => ![...COMMON, ...takes.options].includes(name));
+  if (foreign !== undefined) throw new UsageError(`${command} takes no --${foreign}.`);
+  if (takes.operand !== undefined && operand === '') throw new UsageError(`${command} needs a ${takes.operand}.`);
+  const surplus = takes.operand === undefined ? positionals[1] : more[0];
+  if (surplus !== undefined) throw new UsageError(`${command} does not take "${surplus}".`);
+  return { command, operand, values };
+}
+
+function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name);
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

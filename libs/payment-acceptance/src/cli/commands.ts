@@ -1,0 +1,120 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { PaymentChecks } from '../operations/payment-checks.service.js';
+import { PaymentDoctor } from '../operations/payment-doctor.service.js';
+import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
+import { PaymentImport, type BillToImport } from '../operations/payment-import.service.js';
+import { PaymentOperations } from '../operations/payment-operations.service.js';
+import { UsageError, type Arguments } from './arguments.js';
+import { printFields, printJson, type Output } from './output.js';
+
+/** Runs a command with the module's services; gives its exit code. */
+export type Command = (context: INestApplicationContext, given: Arguments, output: Output) => Promise<number>;
+
+/** How things stand; 1 unless all is well. */
+export const status: Command = async (context, { values }, output) => {
+  const { payments } = await context
+    .get(PaymentHealthIndicator)
+    .isHealthy('payments', { timeLimitMs: 10_000, degradedStatus: 'degraded' });
+  const { status: state, degraded, database, backlog } = payments;
+  const standing = { status: state, degraded, database: database.error ?? 'reachable', ...backlog };
+  if (values.json) printJson(output, standing);
+  else printFields(output, standing);
+  return state === 'up' ? 0 : 1;
+};
+
+export const check: Command = async (context, { operand, values }, output) => {
+  const checked = await context.get(PaymentChecks).check(operand, values.shop);
+  if (values.json) {
+    printJson(output, checked);
+    return 0;
+  }
+  const { payments, stateBefore, stateAfter, ...rest } = checked;
+  printFields(output, {
+    ...rest,
+    state: stateBefore === stateAfter ? stateAfter : `${stateBefore}, now ${stateAfter}`,
+  });
+  for (const { paymentId, status: of, amount, currency } of payments) {
+    output.out(`payment ${paymentId}: ${of}, ${amount ?? 'no amount'} ${currency ?? ''}\n`);
+  }
+  return 0;
+};
+
+export const replay: Command = async (context, { values }, output) => {
+  const filter = {
+    ...(values.delivery !== undefined && { deliveryId: values.delivery }),
+    ...(values.consumer !== undefined && { consumer: values.consumer }),
+    ...(values.event !== undefined && { event: values.event }),
+    ...(values.shop !== undefined && { shop: values.shop }),
+    ...(values.order !== undefined && { orderId: values.order }),
+  };
+  const none = Object.keys(filter).length === 0;
+  if (none !== (values.all === true)) {
+    throw new UsageError(none ? 'Say which dead letters, or --all.' : '--all stands alone: leave out the filter.');
+  }
+  const replayed = await context.get(PaymentOperations).replay(filter, operatorOf(values.operator));
+  if (values.json) printJson(output, { replayed });
+  else output.out(`${replayed} dead letters are sent again.\n`);
+  return 0;
+};
+
+/** Every finding; 1 where one is different. */
+export const doctor: Command = async (context, { values }, output) => {
+  const findings = await context.get(PaymentDoctor).examine(values.shop);
+  if (values.json) printJson(output, findings);
+  else {
+    for (const { shop, verdict, name, section, basis, expectation, detail } of findings) {
+      output.out(`${verdict.padEnd(14)} ${shop}: ${name} (section ${section}, ${basis})\n`);
+      output.out(`               ${expectation}\n               Seen: ${detail}\n`);
+    }
+  }
+  return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
+};
+
+/** 1 where a bill is refused. */
+export const importFile: Command = async (context, { operand, values }, output) => {
+  const bills = (await readBills(operand)).map((bill) =>
+    values.shop === undefined ? bill : inShop(bill, values.shop),
+  );
+  const report = await context
+    .get(PaymentImport)
+    .importBills(bills, { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true });
+  if (values.json) printJson(output, report);
+  else {
+    const { dryRun, imported, present, refused } = report;
+    output.out(
+      `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
+    );
+    for (const { index, billId, orderId, problems } of refused) {
+      output.out(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}\n`);
+    }
+  }
+  return report.refused.length > 0 ? 1 : 0;
+};
+
+/** The shop of those that name none. */
+function inShop(bill: BillToImport, shop: string): BillToImport {
+  return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
+}
+
+async function readBills(file: string): Promise<BillToImport[]> {
+  try {
+    const text = (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    if (text.trimStart().startsWith('[')) return JSON.parse(text) as BillToImport[];
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line) => JSON.parse(line) as BillToImport);
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`);
+  }
+}
+
+function operatorOf(given: string | undefined): string {
+  if (given !== undefined) return given;
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    // A user id without a name, as in a container.
+    return 'cli';
+  }
+}

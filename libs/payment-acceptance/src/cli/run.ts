@@ -1,0 +1,63 @@
+import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
+import { PaymentConfigurationError, UnknownShopError } from '../config/configuration.error.js';
+import { migratePaymentAcceptance } from '../storage/migrate.js';
+import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
+import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
+import { check, doctor, importFile, replay, status, type Command } from './commands.js';
+import { withDataSource, withModule } from './host.js';
+import { printJson, type Output } from './output.js';
+import { reconcile } from './reconcile.js';
+
+const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
+  status,
+  check,
+  replay,
+  reconcile,
+  doctor,
+  import: importFile,
+};
+
+/** Runs a command line; gives the exit code, and never rejects. */
+export async function run(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  try {
+    const given = readArguments(args);
+    if (!given) {
+      output.out(HELP);
+      return 0;
+    }
+    return await perform(given, env, output);
+  } catch (error) {
+    output.err(`${told(error)}\n`);
+    if (error instanceof UsageError) output.err('payment-acceptance --help shows what there is.\n');
+    return isOfConfiguration(error) ? 2 : 1;
+  }
+}
+
+function perform(given: Arguments, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const { command, values } = given;
+  if (command !== 'migrate') {
+    return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
+  }
+  return withDataSource(given, env, async (dataSource) => {
+    await migratePaymentAcceptance(dataSource);
+    if (values.json) printJson(output, { migrated: true });
+    else output.out('The tables are up to date.\n');
+    return 0;
+  });
+}
+
+/** Our own errors say in their words what to do; others may have no words at all, as where no address answers. */
+function told(error: unknown): string {
+  if (error instanceof UsageError || error instanceof PaymentAcceptanceError) return error.message;
+  return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
+}
+
+function isOfConfiguration(error: unknown): boolean {
+  return (
+    error instanceof UsageError ||
+    error instanceof PaymentConfigurationError ||
+    error instanceof UnknownShopError ||
+    error instanceof SchemaBehindError ||
+    error instanceof UnsupportedDataSourceError
+  );
+}
