@@ -13,7 +13,7 @@ import { root } from './lib/project.mjs';
 const libraries = {
   'libs/payment-acceptance': {
     floors: [
-      ['cli'],
+      ['cli', 'console'],
       ['.'],
       ['callbacks', 'settlement', 'operations'],
       ['bills'],

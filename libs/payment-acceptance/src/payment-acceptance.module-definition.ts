@@ -4,8 +4,10 @@ import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
 import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
 import { resolveOptions } from './config/resolve-options.js';
 import { RESOLVED_OPTIONS } from './config/resolved-options.js';
+import { ShopRegistry } from './config/shop-registry.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 import { databaseProvider } from './database.provider.js';
+import { Database } from './storage/database.js';
 
 /** Every extra has a default: only those listed here are kept out of the options. */
 const EXTRAS: Required<PaymentAcceptanceExtras> = {
@@ -40,6 +42,8 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
     ],
+    // For the module's own entries above it.
+    exports: [Database, ShopRegistry],
   };
 }
 

@@ -4,8 +4,11 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 export class PaymentConfigurationError extends PaymentAcceptanceError {
   readonly code = 'invalid-configuration';
 
-  constructor(readonly problems: readonly string[]) {
-    super(`PaymentAcceptanceModule cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  constructor(
+    readonly problems: readonly string[],
+    module = 'PaymentAcceptanceModule',
+  ) {
+    super(`${module} cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   }
 }
 

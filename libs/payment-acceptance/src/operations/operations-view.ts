@@ -82,7 +82,13 @@ export class OperationsView {
    * @param linkPageUrl where the payer can pay it, http or https; without it `createBill` cannot return the bill
    * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
    */
-  async attachBill(intentId: string, serviceBillId: string, operator: string, linkPageUrl?: string): Promise<void> {
+  async attachBill(
+    intentId: string,
+    serviceBillId: string,
+    operator: string,
+    linkPageUrl?: string,
+    note = '',
+  ): Promise<void> {
     if (linkPageUrl !== undefined && !(URL.canParse(linkPageUrl) && /^https?:/.test(linkPageUrl))) {
       throw new OperatorActionError('The address of the payment page must be http or https.');
     }
@@ -90,7 +96,7 @@ export class OperationsView {
     const bill = await this.unknownBill(intentId);
     await client.listPayments(await shops.get(bill.shop), serviceBillId);
     try {
-      await this.act(operator, 'attach-bill', intentId, { serviceBillId }, async (manager) => {
+      await this.act(operator, 'attach-bill', intentId, { serviceBillId, note }, async (manager) => {
         if (!(await store.attach(manager, intentId, serviceBillId, linkPageUrl ?? null))) throw notUnknown(intentId);
       });
     } catch (error) {
@@ -120,9 +126,9 @@ export class OperationsView {
    * Sends dead letters again, with all their attempts: one (`deliveryId`), those that fit, or with `{}` all. An event
    * that later ones of its bill have overtaken then says `late: true`. Gives their number.
    */
-  async replay(filter: DeadLetterFilter, operator: string): Promise<number> {
+  async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
     if (fitsNothing(filter)) return 0;
-    const detail = { filter, ...(this.scope !== null && { forShop: this.scope }) };
+    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
     return this.act(operator, 'replay', filter.deliveryId ?? 'dead letters', detail, (manager) =>
       this.tools.store.replay(manager, filter, this.scope),
     );

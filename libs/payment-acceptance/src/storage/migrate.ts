@@ -5,9 +5,10 @@ import type { Migration } from './migration.js';
 import { initial } from './migrations/0001-initial.js';
 import { retention } from './migrations/0002-retention.js';
 import { traceContext } from './migrations/0003-trace-context.js';
+import { consoleIndexes } from './migrations/0004-console.js';
 import { SchemaBehindError } from './storage.errors.js';
 
-const MIGRATIONS: readonly Migration[] = [initial, retention, traceContext];
+const MIGRATIONS: readonly Migration[] = [initial, retention, traceContext, consoleIndexes];
 const NEEDED = Math.max(...MIGRATIONS.map(({ version }) => version));
 /** Any constant of ours: instances that start together take turns on it. */
 const ADVISORY_LOCK = 7_320_114_905;

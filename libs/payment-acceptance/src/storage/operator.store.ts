@@ -132,7 +132,7 @@ export class OperatorStore {
       `SELECT d.id::text AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId", b.shop,
          b.order_id AS "orderId", d.attempts, d.last_error AS "lastError"
        ${MATCHING} ORDER BY d.seq LIMIT $7`,
-      [...parametersOf(filter, scope), limit],
+      [...matchingParameters(filter, scope), limit],
     );
   }
 
@@ -142,7 +142,7 @@ export class OperatorStore {
       `UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, due_at = now(),
          ended_at = NULL, lease_token = NULL, lease_until = NULL
        WHERE id IN (SELECT d.id ${MATCHING} FOR UPDATE OF d) RETURNING id`,
-      parametersOf(filter, scope),
+      matchingParameters(filter, scope),
       manager,
     );
     return replayed.length;
@@ -193,12 +193,16 @@ const ageMs = (instant: string): string => `floor(extract(epoch FROM ${NOW} - ${
 const OF_SHOP = `($2::text IS NULL OR EXISTS (SELECT 1 FROM payment_acceptance.event e WHERE e.id = d.event_id AND e.shop = $2))`;
 
 /** Dead letters that fit a filter and the scope: `$1` to `$6`. */
-const MATCHING = `FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+export const MATCHING = `FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
   WHERE d.state = 'DEAD' AND ($1::bigint IS NULL OR d.id = $1::bigint) AND ($2::text IS NULL OR d.consumer = $2)
     AND ($3::text IS NULL OR d.event_name = $3) AND ($4::text IS NULL OR b.shop = $4)
     AND ($5::text IS NULL OR b.order_id = $5)
     AND ${inScope('b.shop', '$6')}`;
 
-function parametersOf({ deliveryId, consumer, event, shop, orderId }: DeadLetterFilter, scope: ShopScope): unknown[] {
+/** What {@link MATCHING} needs. */
+export function matchingParameters(
+  { deliveryId, consumer, event, shop, orderId }: DeadLetterFilter,
+  scope: ShopScope,
+): unknown[] {
   return [deliveryId ?? null, consumer ?? null, event ?? null, shop ?? null, orderId ?? null, scope];
 }

@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentServiceError } from '../../client/service.errors.js';
+import { cleanLine } from '../../common/errors.js';
+import { OperatorActionError } from '../../operations/operator.errors.js';
+import { ConsoleHistoryStore } from '../../storage/console/console-history.store.js';
+import { ConsoleListsStore, isDeliveryId } from '../../storage/console/console-lists.store.js';
+import { filterOf } from '../filter.js';
+import { html } from '../html.js';
+import { confirmPage } from '../pages/confirm.page.js';
+import { ConsoleRefusal, notHere, type Message, type Page, type Redirect, type Visit } from '../visit.js';
+import { InputError, type ImpossibleAction, type Input, type OperatorAction } from './operator-action.js';
+import { replayFilter, replayOne } from './replay.actions.js';
+import { acceptReview, dismissReview } from './review.actions.js';
+import { attachBill, voidBill } from './unknown-outcome.actions.js';
+
+/** What was filled in is one line, and no longer than this. */
+const MOST_TEXT = 1_000;
+
+/** An action's address: what is to be done, to what. */
+interface Address {
+  readonly name: string;
+  readonly target: string;
+}
+
+/** Asks, and on the answer performs: nothing happens by a GET, nor by a form that this console did not make. */
+@Injectable()
+export class OperatorActions {
+  constructor(
+    private readonly lists: ConsoleListsStore,
+    private readonly histories: ConsoleHistoryStore,
+  ) {}
+
+  async ask(visit: Visit, name: string, target: string): Promise<Page> {
+    return this.page(visit, { name, target }, await this.find(visit, { name, target }));
+  }
+
+  async act(visit: Visit, name: string, target: string, body: unknown): Promise<Page | Redirect> {
+    const at = { name, target };
+    if (visit.foreign) {
+      throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
+    }
+    if (body === undefined) throw new ConsoleRefusal(503, 'Not done', UNPARSED);
+    const input: Input = (field) => fieldOf(body, field);
+    const action = await this.find(visit, at);
+    if ('impossible' in action) return this.page(visit, at, action);
+    const { operator, seals } = visit;
+    if (operator === undefined) throw NAMELESS;
+    if (!seals.isSealed(input('seal'), operator, name, sealedTarget(visit, target))) {
+      return this.page(visit, at, action, { status: 403, message: { tone: 'bad', text: UNSEALED }, input });
+    }
+    try {
+      return await action.perform(operator, input);
+    } catch (error) {
+      const status = error instanceof InputError ? 400 : 409;
+      const told = error instanceof InputError || error instanceof OperatorActionError;
+      if (!told && !(error instanceof PaymentServiceError)) throw error;
+      const message: Message = { tone: 'bad', text: `Nothing was changed. ${error.message}` };
+      return this.page(visit, at, action, { status, message, input });
+    }
+  }
+
+  private page(
+    visit: Visit,
+    { name, target }: Address,
+    action: OperatorAction | ImpossibleAction,
+    before: { status?: number; message?: Message; input?: Input } = {},
+  ): Page {
+    if ('impossible' in action) {
+      const content = html`<p class="card">${action.impossible}</p>`;
+      return { status: 409, title: 'Nothing to do', place: action.place, content };
+    }
+    const { operator, seals } = visit;
+    if (operator === undefined) throw NAMELESS;
+    const seal = seals.seal(operator, name, sealedTarget(visit, target));
+    return confirmPage(visit, { ...before, action, seal, address: `actions/${name}/${target}` });
+  }
+
+  private async find(visit: Visit, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
+    switch (name) {
+      case 'accept-review':
+        return acceptReview(visit, await this.review(visit, target));
+      case 'dismiss-review':
+        return dismissReview(visit, await this.review(visit, target));
+      case 'attach-bill':
+        return attachBill(visit, await this.bill(visit, target));
+      case 'void-bill':
+        return voidBill(visit, await this.bill(visit, target));
+      case 'replay':
+        return target === 'all' ? this.replayAll(visit) : this.replay(visit, target);
+      default:
+        throw notHere('action');
+    }
+  }
+
+  private async review(visit: Visit, id: string) {
+    const review = await this.lists.review(visit.scope, id);
+    if (!review) throw notHere('review');
+    return review;
+  }
+
+  private async bill(visit: Visit, intentId: string) {
+    const bill = await this.histories.bill(visit.scope, intentId);
+    if (!bill) throw notHere('bill');
+    return bill;
+  }
+
+  private async replay(visit: Visit, deliveryId: string) {
+    if (!isDeliveryId(deliveryId)) throw notHere('dead letter');
+    const { rows } = await this.lists.deadLetters(visit.scope, { deliveryId });
+    return replayOne(visit, rows[0]);
+  }
+
+  private async replayAll(visit: Visit) {
+    const filter = filterOf(visit.query);
+    return replayFilter(visit, filter, await this.lists.deadLetterCount(visit.scope, filter));
+  }
+}
+
+const UNPARSED =
+  'The application parsed no form. Leave the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
+  'or register a parser for forms.';
+
+const UNSEALED =
+  'Nothing was changed: this form was made for somebody else, for another action, or before the browser was closed. ' +
+  'Look at it again, and confirm.';
+
+const NAMELESS = new ConsoleRefusal(
+  403,
+  'Who are you?',
+  'The console does not know your name, and records every action with one. Give it the option "operator", or let your ' +
+    'guard set request.user.',
+);
+
+/** The target with the filter, where there is one: a form about some dead letters replays no others. */
+function sealedTarget({ query }: Visit, target: string): string {
+  return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
+}
+
+function fieldOf(body: unknown, name: string): string {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return '';
+  const value = (body as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? cleanLine(value.slice(0, MOST_TEXT)) : '';
+}

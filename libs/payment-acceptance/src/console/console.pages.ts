@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
+import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
+import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
+import { BILL_STATES } from '../storage/console/console.rows.js';
+import { filterOf } from './filter.js';
+import { AGES, delaysOf } from './overview.js';
+import { billPage } from './pages/bill.page.js';
+import { billsPage } from './pages/bills.page.js';
+import { deadLettersPage } from './pages/dead-letters.page.js';
+import { logPage } from './pages/log.page.js';
+import { overviewPage } from './pages/overview.page.js';
+import { reviewsPage } from './pages/reviews.page.js';
+import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
+import { notHere, type Page, type Visit } from './visit.js';
+import { doneMessage } from './words/done.js';
+
+/** Reads what each page shows. */
+@Injectable()
+export class ConsolePages {
+  constructor(
+    private readonly lists: ConsoleListsStore,
+    private readonly histories: ConsoleHistoryStore,
+    private readonly figures: ConsoleFiguresStore,
+    private readonly shops: ShopRegistry,
+  ) {}
+
+  async overview(visit: Visit): Promise<Page> {
+    const [stats, shops, figures] = await Promise.all([
+      visit.operations.stats(),
+      visit.operations.shopStates(),
+      this.figures.read(visit.scope, AGES),
+    ]);
+    const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
+    return overviewPage(visit, { stats, refused, figures, delays: delaysOf(figures, this.shops) });
+  }
+
+  async bills(visit: Visit): Promise<Page> {
+    const { query, scope } = visit;
+    const sought = query.get('q')?.trim() || undefined;
+    const state = BILL_STATES.find((each) => each === query.get('state'));
+    const shop = query.get('shop') || undefined;
+    const before = query.get('before') || undefined;
+    const [shops, bills] = await Promise.all([
+      scope === null ? this.lists.shops() : [],
+      sought === undefined
+        ? this.lists.bills({
+            scope: scope ?? shop ?? null,
+            states: state === undefined ? BILL_STATES : [state],
+            ...(before !== undefined && { before }),
+          })
+        : this.lists.search(scope, databaseText(sought)).then((rows) => ({ rows, more: false })),
+    ]);
+    return billsPage(visit, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
+  }
+
+  async bill(visit: Visit, intentId: string): Promise<Page> {
+    const history = await this.histories.ofBill(visit.scope, intentId);
+    if (!history) throw notHere('bill');
+    return billPage(visit, history, doneMessage(visit));
+  }
+
+  async reviews(visit: Visit): Promise<Page> {
+    const reviews = await this.lists.reviews(visit.scope, visit.query.get('after') ?? undefined);
+    return reviewsPage(visit, reviews, doneMessage(visit));
+  }
+
+  async deadLetters(visit: Visit): Promise<Page> {
+    const { scope, query } = visit;
+    const filter = filterOf(query);
+    const [letters, total] = await Promise.all([
+      this.lists.deadLetters(scope, filter, query.get('after') ?? undefined),
+      this.lists.deadLetterCount(scope, filter),
+    ]);
+    return deadLettersPage(visit, letters, total, filter, doneMessage(visit));
+  }
+
+  async unknownOutcomes(visit: Visit): Promise<Page> {
+    const { scope, query } = visit;
+    const before = query.get('before') ?? undefined;
+    const [bills, postbacks] = await Promise.all([
+      this.lists.bills({ scope, states: ['UNKNOWN'], ...(before !== undefined && { before }) }),
+      this.lists.waitingPostbacks(scope),
+    ]);
+    return unknownOutcomesPage(visit, bills, postbacks, doneMessage(visit));
+  }
+
+  /** Of all shops, so it is for those only who see all of them. */
+  async log(visit: Visit): Promise<Page> {
+    if (visit.scope !== null) throw notHere('page');
+    return logPage(visit, await this.lists.actions(visit.query.get('before') ?? undefined));
+  }
+}
+
+/** A database text holds neither NUL nor half a surrogate pair; nothing that is kept has either. */
+function databaseText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

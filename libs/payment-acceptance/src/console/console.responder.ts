@@ -1,0 +1,126 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { UnknownShopError } from '../config/configuration.error.js';
+import { PaymentOperations } from '../operations/payment-operations.service.js';
+import { PaymentReviews } from '../operations/payment-reviews.service.js';
+import { FormSeals } from './form-seals.js';
+import { html } from './html.js';
+import { addressOf, linksFrom } from './links.js';
+import type { ConsoleRequest } from './options.js';
+import { layout } from './pages/layout.js';
+import { CONSOLE_OPTIONS, type ResolvedConsoleOptions } from './resolved-options.js';
+import { STYLE } from './style.js';
+import { ConsoleRefusal, type Page, type Redirect, type Visit } from './visit.js';
+
+export interface Exchange {
+  readonly adapter: AbstractHttpAdapter;
+  readonly request: ConsoleRequest;
+  readonly response: object;
+  /** How many segments the address has below the console's own. */
+  readonly depth: number;
+}
+
+/** No script runs, whatever a field from outside holds; nobody frames the pages, and forms lead nowhere else. */
+const POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/** Writes the answers by itself, on either adapter, so that a host's interceptors and filters do not change them. */
+@Injectable()
+export class ConsoleResponder {
+  private readonly logger = new PaymentLogger('PaymentConsole');
+
+  constructor(
+    @Inject(CONSOLE_OPTIONS) private readonly options: ResolvedConsoleOptions,
+    private readonly operations: PaymentOperations,
+    private readonly reviews: PaymentReviews,
+  ) {}
+
+  async show(exchange: Exchange, make: (visit: Visit) => Promise<Page | Redirect>): Promise<void> {
+    const { adapter, request, response, depth } = exchange;
+    const address = addressOf(request);
+    const seals = new FormSeals(request);
+    const stranger: Visit = {
+      operator: undefined,
+      scope: NO_SHOP,
+      operations: this.operations,
+      reviews: this.reviews,
+      query: address.searchParams,
+      link: linksFrom(address, this.options.name, depth),
+      seals,
+      foreign: !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined),
+    };
+    const [visit, answer] = await this.answer(request, stranger, make);
+    if (seals.cookie !== undefined) adapter.appendHeader(response, 'Set-Cookie', seals.cookie);
+    adapter.setHeader(response, 'Cache-Control', 'no-store');
+    if ('to' in answer) {
+      adapter.setHeader(response, 'Location', visit.link(answer.to, answer.query));
+      return send(exchange, 303, 'text/html; charset=utf-8', '');
+    }
+    send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(visit, answer));
+  }
+
+  /** Its address changes with it, so that a browser may keep it for good. */
+  asset(exchange: Exchange, name: string): void {
+    const found = name === STYLE.name;
+    const keep = found ? 'private, max-age=31536000, immutable' : 'no-store';
+    exchange.adapter.setHeader(exchange.response, 'Cache-Control', keep);
+    const type = found ? 'text/css; charset=utf-8' : 'text/plain; charset=utf-8';
+    send(exchange, found ? 200 : 404, type, found ? STYLE.text : 'There is no such file.');
+  }
+
+  private async answer(
+    request: ConsoleRequest,
+    stranger: Visit,
+    make: (visit: Visit) => Promise<Page | Redirect>,
+  ): Promise<[Visit, Page | Redirect]> {
+    try {
+      const visit = { ...stranger, operator: this.options.operator(request), ...this.viewOf(request) };
+      return [visit, await make(visit).catch((error: unknown) => this.refusal(error))];
+    } catch (error) {
+      return [stranger, this.refusal(error)];
+    }
+  }
+
+  /** What the operator may see. */
+  private viewOf(request: ConsoleRequest): Pick<Visit, 'scope' | 'operations' | 'reviews'> {
+    const shop = this.options.shop(request);
+    if (shop === null) return { scope: null, operations: this.operations, reviews: this.reviews };
+    try {
+      if (typeof shop === 'string') {
+        return { scope: shop, operations: this.operations.forShop(shop), reviews: this.reviews.forShop(shop) };
+      }
+    } catch (error) {
+      if (!(error instanceof UnknownShopError)) throw error;
+    }
+    throw new ConsoleRefusal(
+      403,
+      'Not for you',
+      'You have no shop of this console. Ask who gives out the rights to it.',
+    );
+  }
+
+  private refusal(error: unknown): Page {
+    if (error instanceof ConsoleRefusal) {
+      const { status, title, message } = error;
+      return { status, title, content: html`<p class="card">${message}</p>` };
+    }
+    this.logger.error(`A page of the console could not be shown. ${describeError(error)}`, { error: errorType(error) });
+    const text = 'The records could not be read. The log of the application says why.';
+    return { status: 503, title: 'Not now', content: html`<p class="card">${text}</p>` };
+  }
+}
+
+/** A scope that sees nothing: no shop has this name. */
+const NO_SHOP = '';
+
+function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
+  adapter.setHeader(response, 'Content-Security-Policy', POLICY);
+  adapter.setHeader(response, 'Referrer-Policy', 'same-origin');
+  adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
+  adapter.setHeader(response, 'X-Frame-Options', 'DENY');
+  adapter.setHeader(response, 'Cross-Origin-Opener-Policy', 'same-origin');
+  adapter.setHeader(response, 'Cross-Origin-Resource-Policy', 'same-origin');
+  adapter.setHeader(response, 'Content-Type', type);
+  adapter.reply(response, body, status);
+}

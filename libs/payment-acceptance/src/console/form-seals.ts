@@ -1,0 +1,52 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ConsoleRequest } from './options.js';
+
+const KEY_BYTES = 32;
+const PURPOSE = 'nestjs-payment-acceptance/console-form/1';
+
+/**
+ * What makes a form that this browser was given worth believing: a MAC over who acts, the action and its target, keyed by
+ * a cookie that no script and no other site can read or send. Needs no storage, and any instance can check it. Over https
+ * the cookie's name begins with `__Host-`, so that no neighbouring domain can set one that it knows.
+ */
+export class FormSeals {
+  private readonly name: string;
+  private readonly secure: boolean;
+  private key: Buffer | undefined;
+  private fresh = false;
+
+  constructor({ headers, protocol }: ConsoleRequest) {
+    this.secure = protocol === 'https' || /^https\b/i.test(String(headers['x-forwarded-proto'] ?? ''));
+    this.name = `${this.secure ? '__Host-' : ''}payment-console`;
+    const found = new RegExp(`(?:^|;\\s*)${this.name}=([\\w-]{43})(?:;|$)`).exec(String(headers.cookie ?? ''))?.[1];
+    this.key = found === undefined ? undefined : Buffer.from(found, 'base64url');
+  }
+
+  /** The cookie that the browser has to be given, if any. */
+  get cookie(): string | undefined {
+    if (!this.fresh || !this.key) return undefined;
+    const value = this.key.toString('base64url');
+    return `${this.name}=${value}; Path=/; HttpOnly; SameSite=Strict${this.secure ? '; Secure' : ''}`;
+  }
+
+  seal(operator: string, action: string, target: string): string {
+    if (!this.key) {
+      this.key = randomBytes(KEY_BYTES);
+      this.fresh = true;
+    }
+    return mac(this.key, [operator, action, target]).toString('base64url');
+  }
+
+  isSealed(seal: string, operator: string, action: string, target: string): boolean {
+    if (!this.key || this.fresh) return false;
+    const given = Buffer.from(seal, 'base64url');
+    const right = mac(this.key, [operator, action, target]);
+    return given.length === right.length && timingSafeEqual(given, right);
+  }
+}
+
+function mac(key: Buffer, said: readonly string[]): Buffer {
+  return createHmac('sha256', key)
+    .update(JSON.stringify([PURPOSE, ...said]), 'utf8')
+    .digest();
+}

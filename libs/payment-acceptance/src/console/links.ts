@@ -1,0 +1,20 @@
+import type { ConsoleRequest } from './options.js';
+import type { Link } from './visit.js';
+
+/** The address as the browser asked for it, where the adapter knows it. */
+export function addressOf({ originalUrl, url = '/' }: ConsoleRequest): URL {
+  return new URL(`http://console${(originalUrl ?? url).replace(/^[^/]+:\/\/[^/]*/, '')}`);
+}
+
+/**
+ * @param name last segment of the console's own address
+ * @param depth how many segments the present address has below it
+ */
+export function linksFrom(address: URL, name: string, depth: number): Link {
+  const up = '../'.repeat(depth + (address.pathname.endsWith('/') ? 1 : 0));
+  return (to, query = {}) => {
+    const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const search = new URLSearchParams(given).toString();
+    return `${up}${name}${to === '' ? '' : `/${to}`}${search === '' ? '' : `?${search}`}`;
+  };
+}

@@ -1,0 +1,79 @@
+import type { ConsoleHistory } from '../../storage/console/console-history.store.js';
+import { html, type Html } from '../html.js';
+import type { Page, Visit } from '../visit.js';
+import { money } from '../words/text.js';
+import { actionLink, billTable, facts, stateTag, time } from './parts.js';
+import { reviewCard } from './reviews.page.js';
+import { timeline } from './timeline.js';
+
+export function billPage(visit: Visit, history: ConsoleHistory, message: Page['message']): Page {
+  const { bill, attempts, reviews, cut } = history;
+  const open = reviews.filter(({ state }) => state === 'OPEN');
+  return {
+    title: `Order ${bill.orderId}`,
+    place: 'bills',
+    tag: stateTag(bill.state),
+    lead: html`${money(bill.amount, bill.currency)}, shop ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}`,
+    message,
+    content: html`${open.map((review) => reviewCard(visit, review))}
+      ${bill.state === 'UNKNOWN' && unknownCard(visit, bill)}
+      <section class="card" aria-labelledby="history">
+        <h2 id="history">What happened</h2>
+        ${cut && html`<p class="soft">There is more than one page shows: of each kind some are left out.</p>`}
+        ${timeline(visit, history)}
+      </section>
+      <section class="card" aria-labelledby="record">
+        <h2 id="record">The bill</h2>
+        ${recordOf(history)}
+      </section>
+      ${
+        attempts.length > 1 &&
+        html`<section class="card" aria-labelledby="attempts">
+          <h2 id="attempts">All bills of the order</h2>
+          ${billTable(visit, 'All bills of the order', attempts)}
+        </section>`
+      }`,
+  };
+}
+
+function unknownCard(visit: Visit, { intentId, orderId }: ConsoleHistory['bill']): Html {
+  return html`<section class="card attention" aria-labelledby="unknown">
+    <h2 id="unknown">Did the service make this bill?</h2>
+    <p>
+      Look at the service for a bill of order <code>${orderId}</code>. If it is there, attach it; if there is none, void
+      the attempt.
+    </p>
+    <p class="actions">
+      ${actionLink(visit, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+      ${actionLink(visit, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+    </p>
+  </section>`;
+}
+
+function recordOf({ bill }: ConsoleHistory): Html {
+  return facts([
+    ['Intent', html`<code>${bill.intentId}</code>`],
+    ['Bill at the service', bill.billId !== null && html`<code>${bill.billId}</code>`],
+    ['Payment page', bill.linkPageUrl !== null && html`<code>${bill.linkPageUrl}</code>`],
+    ['Description', bill.description],
+    [
+      'custom',
+      html`<code>${bill.custom}</code>
+        ${!bill.customGiven && html`<span class="soft">the intent, since none was given</span>`}`,
+    ],
+    ['Commission', bill.payerPaysCommission ? 'paid by the payer' : 'paid by the shop'],
+    ['Last checked', bill.checkedAt === null ? 'never' : time(bill.checkedAt)],
+    [
+      'Next check',
+      bill.nextCheckAt === null
+        ? bill.billId === null
+          ? 'none: there is no bill to ask about'
+          : 'none: its time is over'
+        : time(bill.nextCheckAt),
+    ],
+    bill.lastCheckError !== null && [
+      'Last check failed',
+      html`<code class="bad">${bill.lastCheckError}</code> <span class="soft">${bill.failedChecks} in a row</span>`,
+    ],
+  ]);
+}

@@ -1,0 +1,60 @@
+import type { Field, Input, OperatorAction } from '../actions/operator-action.js';
+import { filterOf } from '../filter.js';
+import { html, type Html } from '../html.js';
+import type { Message, Page, Visit } from '../visit.js';
+
+export interface Confirmation {
+  readonly action: OperatorAction;
+  readonly address: string;
+  readonly seal: string;
+  readonly status?: number;
+  /** Why it was not done, and what was filled in then. */
+  readonly message?: Message;
+  readonly input?: Input;
+}
+
+/** Says what will happen, and asks. */
+export function confirmPage(visit: Visit, { action, address, seal, status, message, input }: Confirmation): Page {
+  const { title, place, content, fields, label } = action;
+  const filled: Input = input ?? (() => '');
+  return {
+    ...(status !== undefined && { status }),
+    title,
+    place,
+    message,
+    content: html`<section class="card" aria-label="What it is about">${content}</section>
+      <form class="card narrow" method="post" action="${visit.link(address, filterOf(visit.query))}">
+        <input type="hidden" name="seal" value="${seal}" />
+        ${fields.map((field) => inputOf(field, filled(field.name)))} ${inputOf(NOTE, filled('note'))}
+        <p class="actions">
+          <button>${label}</button>
+          <a class="button quiet" href="${visit.link(place)}">Do nothing</a>
+        </p>
+        <p class="soft">It is recorded, with your name: ${visit.operator}.</p>
+      </form>`,
+  };
+}
+
+const NOTE: Field = {
+  name: 'note',
+  label: 'Note',
+  hint: 'Why you do it: for the log, and for whoever looks next.',
+  required: false,
+};
+
+function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {
+  return html`<p class="field">
+    <label for="${name}">${label}${!required && html` <span class="soft">(may stay empty)</span>`}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      value="${value}"
+      maxlength="1000"
+      autocomplete="off"
+      aria-describedby="${name}-hint"
+      ${required && html` required`}
+      ${inputMode !== undefined && html` inputmode="${inputMode}"`}
+    />
+    <span class="soft" id="${name}-hint">${hint}</span>
+  </p>`;
+}

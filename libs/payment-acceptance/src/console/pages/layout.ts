@@ -1,0 +1,47 @@
+import { html } from '../html.js';
+import { STYLE } from '../style.js';
+import type { Page, Visit } from '../visit.js';
+
+const PLACES: readonly (readonly [string, string])[] = [
+  ['', 'Overview'],
+  ['bills', 'Bills'],
+  ['reviews', 'Reviews'],
+  ['dead-letters', 'Dead letters'],
+  ['unknown-outcomes', 'Unknown outcomes'],
+  ['log', 'Log'],
+];
+
+export function layout({ link, scope, operator }: Visit, { title, place, tag, lead, message, content }: Page): string {
+  const places = PLACES.filter(([to]) => to !== 'log' || scope === null);
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}: payment console</title>
+        <link rel="stylesheet" href="${link(`assets/${STYLE.name}`)}" />
+        <link rel="icon" href="data:," />
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+          <div class="bar">
+            <a class="brand" href="${link('')}">Payment console</a>
+            <span class="soft">${scope && html`Shop ${scope} · `}${operator ?? 'looking only'}</span>
+          </div>
+          <nav aria-label="Console">
+            ${places.map(
+              ([to, name]) => html`<a href="${link(to)}" ${to === place && html` aria-current="page"`}>${name}</a> `,
+            )}
+          </nav>
+        </header>
+        <main id="main" tabindex="-1">
+          <div class="title">
+            <h1>${title}</h1>
+            ${tag} ${lead && html`<p>${lead}</p>`}
+          </div>
+          ${message && html`<p class="message ${message.tone}" role="status">${message.text}</p>`} ${content}
+        </main>
+      </body>
+    </html>`.text;
+}

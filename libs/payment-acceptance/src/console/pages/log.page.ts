@@ -1,0 +1,33 @@
+import type { LoggedAction } from '../../storage/console/console-lists.store.js';
+import type { Paged } from '../../storage/console/console.rows.js';
+import { html } from '../html.js';
+import type { Page, Visit } from '../visit.js';
+import { actionTitle } from '../words/action.js';
+import { billLink, empty, next, table, time } from './parts.js';
+
+export function logPage(visit: Visit, { rows, more }: Paged<LoggedAction>): Page {
+  return {
+    title: 'What operators did',
+    place: 'log',
+    lead: 'Every action, newest first: in the console, and through the services of the module.',
+    content: html`${
+      rows.length === 0
+        ? empty('Nobody has done anything yet.')
+        : html`<section class="card" aria-label="Actions">
+            ${table({
+              caption: 'What operators did, newest first',
+              columns: ['When', 'Who', 'What', 'Order', 'Note'],
+              rows: rows.map((action) => [
+                time(action.at),
+                action.operator,
+                actionTitle(action),
+                action.intentId !== null &&
+                  billLink(visit, { intentId: action.intentId, orderId: action.orderId ?? '' }),
+                typeof action.detail.note === 'string' && action.detail.note,
+              ]),
+            })}
+          </section>`
+    }
+    ${next(more, visit.link('log', { before: rows.at(-1)?.id }), 'Older')}`,
+  };
+}

@@ -1,0 +1,95 @@
+import type { PaymentStats, ShopState } from '../../storage/operator.store.js';
+import { html, type Html, type Part } from '../html.js';
+import type { Overview } from '../overview.js';
+import type { Page, Tone, Visit } from '../visit.js';
+import { count, duration } from '../words/text.js';
+import { overviewCharts } from './overview.charts.js';
+import { facts, stateName, time } from './parts.js';
+
+/** What waits longer than this is late: as in the health indicator. */
+const LATE_MS = 5 * 60_000;
+
+export function overviewPage(visit: Visit, overview: Overview): Page {
+  const { stats, refused, figures } = overview;
+  return {
+    title: 'Overview',
+    place: '',
+    content: html`<section aria-labelledby="now">
+        <h2 id="now" class="unseen">What needs a person now</h2>
+        ${verdict(stats, refused)}
+        <ul class="tiles">
+          ${tiles(visit, stats, refused)}
+        </ul>
+      </section>
+      ${refused.length > 0 && refusedShops(refused)}
+      <section class="card" aria-labelledby="day">
+        <h2 id="day">Bills of the last 24 hours</h2>
+        ${
+          figures.states.length === 0
+            ? html`<p class="soft">None was asked for.</p>`
+            : html`<ul class="tiles plain">
+                ${figures.states.map(
+                  ({ state, count: number }) =>
+                    html`<li>
+                      <a href="${visit.link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
+                    </li>`,
+                )}
+              </ul>`
+        }
+      </section>
+      ${overviewCharts(overview)}`,
+  };
+}
+
+function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
+  const needs = stats.openReviews + stats.deadLetters + stats.unknownBills + refused.length;
+  const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_MS;
+  if (needs > 0)
+    return html`<p class="message bad">
+      <strong>${count(needs, 'thing')}</strong> ${needs === 1 ? 'needs' : 'need'} a person.
+    </p>`;
+  if (late) {
+    return html`<p class="message warn">
+      Nothing needs a decision, but work is late: see that the instances with the workers run, and that the service
+      answers.
+    </p>`;
+  }
+  return html`<p class="message good">Nothing needs you now.</p>`;
+}
+
+function tiles({ link }: Visit, stats: PaymentStats, refused: readonly ShopState[]): Html[] {
+  const counted = (to: string, number: number, noun: string): Html =>
+    tile(html`<a href="${link(to)}">${noun}</a>`, number, number > 0 ? 'bad' : undefined);
+  const aged = (name: string, ms: number | null): Html =>
+    tile(name, ms === null ? 'none' : duration(ms), ms !== null && ms >= LATE_MS ? 'warn' : undefined);
+  return [
+    counted('reviews', stats.openReviews, 'Open reviews'),
+    counted('dead-letters', stats.deadLetters, 'Dead letters'),
+    counted('unknown-outcomes', stats.unknownBills, 'Unknown outcomes'),
+    tile('Refused shops', refused.length, refused.length > 0 ? 'bad' : undefined),
+    aged('Longest overdue check', stats.oldestCheckMs),
+    aged('Oldest event not taken', stats.oldestDeliveryMs),
+    tile('Deliveries that wait', stats.pendingDeliveries),
+    tile(html`<a href="${link('unknown-outcomes')}">Postbacks without a bill</a>`, stats.waitingCallbacks),
+  ];
+}
+
+function tile(name: Part, value: Part, tone?: Tone): Html {
+  return html`<li class="${tone ?? ''}"><span>${name}</span> <strong class="${tone ?? ''}">${value}</strong></li>`;
+}
+
+function refusedShops(refused: readonly ShopState[]): Html {
+  return html`<section class="card attention" aria-labelledby="refused">
+    <h2 id="refused">The service refuses ${count(refused.length, 'shop')}</h2>
+    <p>
+      None of its bills can be checked, and none can be made. What is wrong is its token, or the service has blocked it:
+      correct the options, or ask the service. Each shop is tried once a minute, and goes on by itself.
+    </p>
+    ${facts(
+      refused.map(
+        ({ shop, refusedSince, refusedReason }) =>
+          [shop, html`${refusedReason} <span class="soft">since ${refusedSince && time(refusedSince)}</span>`] as const,
+      ),
+    )}
+  </section>`;
+}

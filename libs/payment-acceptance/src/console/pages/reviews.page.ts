@@ -1,0 +1,51 @@
+import type { ConsoleReview, Paged } from '../../storage/console/console.rows.js';
+import { html, type Html } from '../html.js';
+import type { Page, Visit } from '../visit.js';
+import { reasonOf } from '../words/reasons.js';
+import { money } from '../words/text.js';
+import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
+
+export function reviewsPage(visit: Visit, { rows, more }: Paged<ConsoleReview>, message: Page['message']): Page {
+  return {
+    title: 'Open reviews',
+    place: 'reviews',
+    lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
+    message,
+    content: html`${rows.length === 0 ? empty('No review is open.') : rows.map((review) => reviewCard(visit, review))}
+    ${next(more, visit.link('reviews', { after: rows.at(-1)?.id }), 'Later ones')}`,
+  };
+}
+
+/** One open review: what is there, what to do about it, and the ways to do it. */
+export function reviewCard(visit: Visit, review: ConsoleReview): Html {
+  const { id, orderId, reason } = review;
+  const { shows, advice } = reasonOf(reason);
+  return html`<section class="card attention" aria-labelledby="review-${id}">
+    <div class="title">
+      <h2 id="review-${id}">Order ${billLink(visit, review)}</h2>
+      ${tag(reason, 'bad')}
+    </div>
+    <p>${shows}</p>
+    ${reviewFacts(visit, review)}
+    <p><strong>What to do:</strong> ${advice}</p>
+    <p class="actions">
+      ${actionLink(visit, 'accept-review', id, 'Accept…', `the review of order ${orderId}`)}
+      ${actionLink(visit, 'dismiss-review', id, 'Dismiss…', `the review of order ${orderId}`)}
+    </p>
+  </section>`;
+}
+
+export function reviewFacts({ scope }: Visit, { detail, paymentId, shop, billId, openedAt }: ConsoleReview): Html {
+  const { billed, listed } = detail;
+  return facts([
+    billed !== undefined && ['Billed', money(billed.amount, billed.currency)],
+    listed !== undefined && [
+      'The service lists',
+      `${listed.status ?? 'no status'}, ${money(listed.amount, listed.currency)}`,
+    ],
+    paymentId !== null && ['Payment', html`<code>${paymentId}</code>`],
+    ['Bill at the service', billId !== null && html`<code>${billId}</code>`],
+    scope === null && ['Shop', shop],
+    ['Open since', time(openedAt)],
+  ]);
+}

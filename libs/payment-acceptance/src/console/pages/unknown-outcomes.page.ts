@@ -1,0 +1,74 @@
+import type { WaitingPostback } from '../../storage/console/console-lists.store.js';
+import type { ConsoleBill, Paged } from '../../storage/console/console.rows.js';
+import { html, type Html } from '../html.js';
+import type { Page, Visit } from '../visit.js';
+import { money } from '../words/text.js';
+import { actionLink, billLink, empty, facts, next, table, time } from './parts.js';
+
+export function unknownOutcomesPage(
+  visit: Visit,
+  { rows, more }: Paged<ConsoleBill>,
+  postbacks: readonly WaitingPostback[],
+  message: Page['message'],
+): Page {
+  return {
+    title: 'Unknown outcomes',
+    place: 'unknown-outcomes',
+    lead: 'Bills that were asked for, and nobody knows whether the service has made them. They are never asked for again by themselves.',
+    message,
+    content: html`${rows.length === 0 ? empty('Every outcome is known.') : rows.map((bill) => card(visit, bill))}
+    ${next(more, visit.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
+    ${postbacks.length > 0 && waiting(visit, postbacks)}`,
+  };
+}
+
+function card(visit: Visit, bill: ConsoleBill): Html {
+  const { intentId, orderId, attempt } = bill;
+  return html`<section class="card attention" aria-labelledby="bill-${intentId}">
+    <h2 id="bill-${intentId}">Order ${billLink(visit, bill)}</h2>
+    ${facts([
+      ['Amount', money(bill.amount, bill.currency)],
+      attempt > 1 && ['Attempt', attempt],
+      visit.scope === null && ['Shop', bill.shop],
+      ['Asked for', time(bill.createdAt)],
+      ['Why it is unknown', bill.failure],
+    ])}
+    <p>
+      <strong>What to do:</strong> look at the service for a bill of order <code>${orderId}</code>. If it is there,
+      attach it: it is then checked at once. If there is none, void the attempt.
+    </p>
+    <p class="actions">
+      ${actionLink(visit, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+      ${actionLink(visit, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+    </p>
+  </section>`;
+}
+
+function waiting({ scope }: Visit, postbacks: readonly WaitingPostback[]): Html {
+  return html`<section class="card" aria-labelledby="waiting">
+    <h2 id="waiting">Postbacks that name no bill of ours</h2>
+    <p class="soft">
+      They wait for a bill with that id. Anybody can send one, so what they say is no proof of anything: look at the
+      service before you attach a bill that only a postback names. The newest are shown.
+    </p>
+    ${table({
+      caption: 'Postbacks that name no bill of ours',
+      columns: [
+        'Bill that it names',
+        'Order that it names',
+        'Status',
+        'Digest',
+        ...(scope === null ? ['Shop'] : []),
+        'Received',
+      ],
+      rows: postbacks.map((postback) => [
+        html`<code>${postback.serviceBillId}</code>`,
+        postback.orderId,
+        postback.status,
+        postback.digest,
+        ...(scope === null ? [postback.shop] : []),
+        time(postback.receivedAt),
+      ]),
+    })}
+  </section>`;
+}

@@ -1,0 +1,35 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
+import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
+import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
+import { OperatorActions } from './actions/operator-actions.js';
+import { createConsoleController } from './console.controller.js';
+import { ConsolePages } from './console.pages.js';
+import { ConsoleResponder } from './console.responder.js';
+import type { PaymentConsoleOptions } from './options.js';
+import { CONSOLE_OPTIONS, resolveConsoleOptions } from './resolved-options.js';
+
+/**
+ * The operator console: pages that show what needs a person and why, and act on it. Import `register` once, beside
+ * `PaymentAcceptanceModule`, with the guards that let operators through.
+ */
+@Module({})
+export class PaymentConsoleModule {
+  /** The application does not start where the options cannot be used (`PaymentConfigurationError`). */
+  static register(options: PaymentConsoleOptions = {}): DynamicModule {
+    return {
+      module: PaymentConsoleModule,
+      imports: options.imports ?? [],
+      controllers: [createConsoleController(options)],
+      providers: [
+        { provide: CONSOLE_OPTIONS, useFactory: () => resolveConsoleOptions(options, process.env.NODE_ENV) },
+        ConsoleListsStore,
+        ConsoleHistoryStore,
+        ConsoleFiguresStore,
+        OperatorActions,
+        ConsolePages,
+        ConsoleResponder,
+      ],
+    };
+  }
+}

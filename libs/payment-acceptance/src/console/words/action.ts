@@ -1,0 +1,36 @@
+import type { ConsoleAction } from '../../storage/console/console.rows.js';
+
+/** What an operator did, as the end of a sentence that begins with the name. */
+export function actionTitle({ action, detail }: ConsoleAction): string {
+  switch (action) {
+    case 'accept-review':
+      return `accepted the review ${text(detail.reason)}`;
+    case 'dismiss-review':
+      return `dismissed the review ${text(detail.reason)}`;
+    case 'attach-bill':
+      return `attached bill ${text(detail.serviceBillId)}`;
+    case 'void-bill':
+      return 'voided the unknown outcome';
+    case 'replay':
+      return `replayed ${filterText(detail.filter)}`;
+    default:
+      return action;
+  }
+}
+
+/** Which dead letters a filter takes. */
+export function filterText(filter: unknown): string {
+  const { deliveryId, consumer, event, shop, orderId } = (filter ?? {}) as Readonly<Record<string, unknown>>;
+  if (deliveryId !== undefined) return `dead letter ${text(deliveryId)}`;
+  const parts = [
+    consumer !== undefined && `of ${text(consumer)}`,
+    event !== undefined && `about ${text(event)}`,
+    orderId !== undefined && `of order ${text(orderId)}`,
+    shop !== undefined && `of shop ${text(shop)}`,
+  ].filter(Boolean);
+  return parts.length === 0 ? 'all dead letters' : `the dead letters ${parts.join(', ')}`;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+}

@@ -1,0 +1,35 @@
+import { isUuid } from '../../common/random.js';
+import { html } from '../html.js';
+import type { Message, Visit } from '../visit.js';
+import { count } from './text.js';
+
+/** What an action came to, by the name that stands in the address. The address can say no other words. */
+export function doneMessage({ query, link }: Visit): Message | undefined {
+  const number = Number(/^\d{1,9}$/.exec(query.get('count') ?? '')?.[0] ?? 0);
+  const message = messageOf(query.get('done') ?? '', number);
+  if (message === undefined) return undefined;
+  const bill = query.get('bill') ?? '';
+  return {
+    ...message,
+    text: html`${message.text} ${isUuid(bill) && html`<a href="${link(`bills/${bill}`)}">See the bill</a>`}`,
+  };
+}
+
+function messageOf(done: string, number: number): Message | undefined {
+  switch (done) {
+    case 'accepted':
+      return { tone: 'good', text: 'The review was accepted.' };
+    case 'dismissed':
+      return { tone: 'good', text: 'The review was dismissed.' };
+    case 'attached':
+      return { tone: 'good', text: 'The bill was attached. It is checked at once, and settles like any other.' };
+    case 'voided':
+      return { tone: 'good', text: 'The attempt was voided.' };
+    case 'replayed':
+      return number === 0
+        ? { tone: 'warn', text: 'Nothing was replayed: no dead letter fits any more.' }
+        : { tone: 'good', text: `${count(number, 'dead letter')} ${number === 1 ? 'is' : 'are'} due again.` };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,197 @@
+import { Injectable } from '@nestjs/common';
+import { isUuid } from '../../common/random.js';
+import type { CallbackKind, DigestCheck } from '../callback.store.js';
+import { Database, iso } from '../database.js';
+import { inScope, type ShopScope } from '../scope.js';
+import {
+  ACTION,
+  BILL,
+  REVIEW,
+  parsed,
+  type ConsoleAction,
+  type ConsoleBill,
+  type ConsoleReview,
+} from './console.rows.js';
+
+/** Everything recorded about one bill itself. */
+export interface ConsoleBillDetail extends ConsoleBill {
+  readonly description: string | null;
+  readonly custom: string;
+  readonly customGiven: boolean;
+  readonly payerPaysCommission: boolean;
+  readonly linkPageUrl: string | null;
+  readonly openedAt: string | null;
+  readonly paidAt: string | null;
+  readonly endedAt: string | null;
+  readonly checkedAt: string | null;
+  readonly nextCheckAt: string | null;
+  readonly lastCheckError: string | null;
+  readonly failedChecks: number;
+}
+
+export interface ConsolePayment {
+  readonly paymentId: string;
+  readonly status: string;
+  /** As the service sent it. */
+  readonly serviceStatus: string | null;
+  readonly amount: string | null;
+  readonly amountReceived: string | null;
+  readonly currency: string | null;
+  readonly fromCard: string | null;
+  /** As the service sent it, on its own clock. */
+  readonly serviceCreatedAt: string | null;
+  readonly verdict: string;
+  readonly firstSeenAt: string;
+  readonly changedAt: string;
+}
+
+export interface ConsoleCallback {
+  readonly id: string;
+  readonly kind: CallbackKind;
+  readonly status: string | null;
+  readonly digest: DigestCheck;
+  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty where nothing was compared. */
+  readonly corroboration: Readonly<Record<string, string>>;
+  /** What came, redacted; empty once retention has removed it. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly pending: boolean;
+  readonly asks: number;
+  readonly outcome: 'confirmed' | 'unconfirmed' | null;
+  readonly receivedAt: string;
+}
+
+export interface ConsoleDelivery {
+  readonly deliveryId: string;
+  readonly consumer: string;
+  readonly state: 'PENDING' | 'DONE' | 'DEAD';
+  readonly attempts: number;
+  readonly replays: number;
+  readonly dueAt: string;
+  readonly endedAt: string | null;
+  readonly lastError: string | null;
+}
+
+export interface ConsoleEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly occurredAt: string;
+  readonly deliveries: readonly ConsoleDelivery[];
+}
+
+export interface ConsoleHistory {
+  readonly bill: ConsoleBillDetail;
+  /** Every bill of its order, this one too. */
+  readonly attempts: readonly ConsoleBill[];
+  readonly payments: readonly ConsolePayment[];
+  readonly callbacks: readonly ConsoleCallback[];
+  readonly events: readonly ConsoleEvent[];
+  readonly reviews: readonly ConsoleReview[];
+  readonly actions: readonly ConsoleAction[];
+  /** Whether there is more of anything than is given here. */
+  readonly cut: boolean;
+}
+
+/** Most rows of each kind: somebody may have sent callbacks by the thousand. */
+const ROWS = 300;
+
+/** What is recorded about one bill, from its intent to its deliveries. Reads only. */
+@Injectable()
+export class ConsoleHistoryStore {
+  constructor(private readonly database: Database) {}
+
+  /** `undefined` where the scope has no such bill. */
+  async ofBill(scope: ShopScope, intentId: string): Promise<ConsoleHistory | undefined> {
+    const bill = await this.bill(scope, intentId);
+    if (!bill) return undefined;
+    const [attempts, payments, callbacks, events, reviews] = await Promise.all([
+      this.attempts(bill),
+      this.payments(intentId),
+      this.callbacks(intentId),
+      this.events(intentId),
+      this.reviews(intentId),
+    ]);
+    const targets = [
+      intentId,
+      ...reviews.map(({ id }) => id),
+      ...events.flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId)),
+    ];
+    const actions = await this.actions(targets);
+    const cut = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
+    return { bill, attempts, payments, callbacks, events, reviews, actions, cut };
+  }
+
+  async bill(scope: ShopScope, intentId: string): Promise<ConsoleBillDetail | undefined> {
+    if (!isUuid(intentId)) return undefined;
+    const [bill] = await this.database.query<ConsoleBillDetail>(
+      `SELECT ${BILL}, b.description, b.custom, b.custom_given AS "customGiven",
+         b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
+         ${iso('b.opened_at')} AS "openedAt", ${iso('b.paid_at')} AS "paidAt", ${iso('b.ended_at')} AS "endedAt",
+         ${iso('b.checked_at')} AS "checkedAt", ${iso('b.next_check_at')} AS "nextCheckAt",
+         b.last_check_error AS "lastCheckError", b.failed_checks AS "failedChecks"
+       FROM payment_acceptance.bill b WHERE b.id = $1 AND ${inScope('b.shop', '$2')}`,
+      [intentId, scope],
+    );
+    return bill;
+  }
+
+  private attempts({ shop, orderId }: ConsoleBill): Promise<ConsoleBill[]> {
+    return this.database.query(
+      `SELECT ${BILL} FROM payment_acceptance.bill b WHERE b.shop = $1 AND b.order_id = $2
+       ORDER BY b.attempt LIMIT ${ROWS}`,
+      [shop, orderId],
+    );
+  }
+
+  private payments(intentId: string): Promise<ConsolePayment[]> {
+    return this.database.query(
+      `SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus", p.amount::text AS amount,
+         p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
+         p.service_created_at AS "serviceCreatedAt", p.verdict, ${iso('p.first_seen_at')} AS "firstSeenAt",
+         ${iso('p.changed_at')} AS "changedAt"
+       FROM payment_acceptance.payment p WHERE p.bill_id = $1 ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
+      [intentId],
+    );
+  }
+
+  /** The newest. */
+  private async callbacks(intentId: string): Promise<ConsoleCallback[]> {
+    const rows = await this.database.query<ConsoleCallback>(
+      `SELECT c.id, c.kind, c.status, c.digest, c.corroboration::text AS corroboration, c.fields::text AS fields,
+         c.pending, c.asks, c.outcome, ${iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c WHERE c.bill_id = $1 ORDER BY c.received_at DESC LIMIT ${ROWS}`,
+      [intentId],
+    );
+    return rows.map(parsed('corroboration')).map(parsed('fields'));
+  }
+
+  private async events(intentId: string): Promise<ConsoleEvent[]> {
+    const rows = await this.database.query<ConsoleEvent>(
+      `SELECT e.id, e.name, e.payload::text AS payload, ${iso('e.occurred_at')} AS "occurredAt",
+         coalesce((SELECT json_agg(json_build_object('deliveryId', d.id::text, 'consumer', d.consumer, 'state', d.state,
+           'attempts', d.attempts, 'replays', d.replays, 'dueAt', ${iso('d.due_at')}, 'endedAt', ${iso('d.ended_at')},
+           'lastError', d.last_error) ORDER BY d.consumer)
+           FROM payment_acceptance.delivery d WHERE d.event_id = e.id), '[]')::text AS deliveries
+       FROM payment_acceptance.event e WHERE e.bill_id = $1 ORDER BY e.seq LIMIT ${ROWS}`,
+      [intentId],
+    );
+    return rows.map(parsed('payload')).map(parsed('deliveries'));
+  }
+
+  private async reviews(intentId: string): Promise<ConsoleReview[]> {
+    const rows = await this.database.query<ConsoleReview>(
+      `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.bill_id = $1 ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
+      [intentId],
+    );
+    return rows.map(parsed('detail'));
+  }
+
+  private async actions(targets: readonly string[]): Promise<ConsoleAction[]> {
+    const rows = await this.database.query<ConsoleAction>(
+      `SELECT ${ACTION} FROM payment_acceptance.operator_action a WHERE a.target = ANY($1) ORDER BY a.at, a.id LIMIT ${ROWS}`,
+      [targets],
+    );
+    return rows.map(parsed('detail'));
+  }
+}

@@ -1,0 +1,101 @@
+import type { BillState } from '../bill.store.js';
+import { iso } from '../database.js';
+
+/** In the order of a bill's life. */
+export const BILL_STATES: readonly BillState[] = [
+  'CREATING',
+  'OPEN',
+  'PAID',
+  'EXPIRED',
+  'REJECTED',
+  'UNKNOWN',
+  'VOIDED',
+];
+
+/** A bill in a list. */
+export interface ConsoleBill {
+  readonly intentId: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly attempt: number;
+  /** The service's `bill_id`. */
+  readonly billId: string | null;
+  readonly state: BillState;
+  readonly amount: string;
+  readonly currency: string;
+  readonly failure: string | null;
+  readonly createdAt: string;
+}
+
+/** SQL for a {@link ConsoleBill} of the bill `b`. */
+export const BILL = `b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  b.amount::text AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
+
+export interface ConsoleReview {
+  readonly id: string;
+  readonly intentId: string;
+  readonly shop: string;
+  readonly orderId: string;
+  readonly billId: string | null;
+  readonly paymentId: string | null;
+  readonly reason: string;
+  readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
+  readonly detail: ReviewDetail;
+  /** Currency of the bill. */
+  readonly currency: string;
+  /** Whether the payment has had its `payment.succeeded` already. */
+  readonly succeeded: boolean;
+  readonly openedAt: string;
+  readonly closedAt: string | null;
+  readonly closedBy: string | null;
+}
+
+/** What the service listed, beside what was billed. */
+export interface ReviewDetail {
+  readonly billed?: { readonly amount: string; readonly currency: string };
+  readonly listed?: {
+    readonly status: string | null;
+    readonly amount: string | null;
+    readonly amountReceived: string | null;
+    readonly currency: string | null;
+    readonly billId: string | null;
+  };
+}
+
+/** SQL for a {@link ConsoleReview} of the review `r` and its bill `b`. */
+export const REVIEW = `r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
+  r.payment_id AS "paymentId", r.reason, r.state, r.detail::text AS detail, b.currency, EXISTS (
+    SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
+      AND p.bill_id = r.bill_id AND p.verdict = 'succeeded') AS succeeded,
+  ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
+
+export interface ConsoleAction {
+  readonly id: string;
+  readonly at: string;
+  readonly operator: string;
+  readonly action: string;
+  /** Id of the intent, the review or the delivery that it was about. */
+  readonly target: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** SQL for a {@link ConsoleAction} of the action `a`. */
+export const ACTION = `a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, a.detail::text AS detail`;
+
+/** Rows of one page. */
+export const PAGE = 50;
+
+export interface Paged<Row> {
+  readonly rows: readonly Row[];
+  readonly more: boolean;
+}
+
+/** A page of rows, read with one more than it shows. */
+export function pageOf<Row>(rows: readonly Row[]): Paged<Row> {
+  return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
+}
+
+/** JSON comes as text, whatever type parsers the host has. */
+export function parsed<Row extends object>(column: keyof Row): (row: Row) => Row {
+  return (row) => ({ ...row, [column]: JSON.parse(String(row[column])) as unknown });
+}
