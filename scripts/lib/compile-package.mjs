@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { rollup } from '@rollup/wasm-node';
 import ts from 'typescript';
 import { printCompactly } from './compile-compactly.mjs';
+import { publicDeclarations } from './compile-declarations.mjs';
 
 /*
  * Makes the `dist` that is published out of a library's compiled ES modules:
@@ -28,9 +29,11 @@ export async function compilePackage(library, manifest, target) {
     if (!entry.program) write(path.join(target, 'dist/cjs', `${name}.js`), requiringDoor(name, door));
   }
   const typed = Object.keys(entries).filter((name) => !entries[name].program);
-  for (const file of declarationsBelow(compiled, typed)) {
-    const text = fs.readFileSync(path.join(compiled, file), 'utf8');
-    for (const format of ['esm', 'cjs']) write(path.join(target, 'dist', format, file), text);
+  for (const [file, { text, neutral }] of publicDeclarations(compiled, typed)) {
+    write(path.join(target, 'dist/cjs', file), text);
+    // Once is enough where nothing depends on the module format.
+    const there = `${'../'.repeat(file.split(path.sep).length)}cjs/${file.replace(/\.d\.ts$/, '.js')}`;
+    write(path.join(target, 'dist/esm', file), neutral ? `export * from '${there}';\n` : text);
   }
   write(path.join(target, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
 }
@@ -139,21 +142,6 @@ function nestBelow(chunks, entry) {
     chunks[file]?.imports.forEach(visit);
   })(`${chunkName(entry)}.cjs`);
   return [...seen].filter(isNest).sort();
-}
-
-/** The declarations that users of the entries can reach, of all those of the library. */
-function declarationsBelow(folder, entries) {
-  const seen = new Set();
-  const visit = (file) => {
-    if (seen.has(file)) return;
-    seen.add(file);
-    const { importedFiles } = ts.preProcessFile(fs.readFileSync(path.join(folder, file), 'utf8'));
-    for (const { fileName } of importedFiles.filter(({ fileName }) => fileName.startsWith('.'))) {
-      visit(path.join(path.dirname(file), fileName).replace(/\.js$/, '.d.ts'));
-    }
-  };
-  for (const name of entries) visit(`${name}.d.ts`);
-  return seen;
 }
 
 function write(file, text) {
