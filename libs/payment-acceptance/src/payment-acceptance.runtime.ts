@@ -6,6 +6,8 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { turnsFormsAway } from './callbacks/body-parser.js';
 import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentConfigurationError } from './config/configuration.error.js';
 import type { PaymentAcceptanceExtras } from './config/options.js';
@@ -40,6 +42,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,
     private readonly transactions: DestroyableTransaction,
+    private readonly http: HttpAdapterHost,
   ) {}
 
   async onModuleInit(): Promise<void> {
@@ -52,6 +55,12 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    if (this.role !== 'workers' && turnsFormsAway(this.http.httpAdapter)) {
+      this.logger.error(
+        "The application's body parser is off, so Fastify answers the payer's redirects with 415. Leave the body parser on: " +
+          'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
+      );
+    }
     if (this.role === 'callbacks') return;
     await this.confirmer.prepare();
     await this.deliveries.host([...this.explorer.consumers(), ...this.emitters.consumers()]);

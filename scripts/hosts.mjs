@@ -1,0 +1,44 @@
+// npm run test:hosts: packs the libraries, installs them into applications as people have them, and lets each take
+// payments. Names of hosts may follow: npm run test:hosts -- nest11-cjs
+import './lib/node-version.mjs';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { beforeExit, command, CommandError } from './lib/lifecycle.mjs';
+import { startTemporaryPostgres } from './lib/postgres.mjs';
+import { prepare } from './lib/prepare.mjs';
+import { checkHost } from './lib/hosts/check.mjs';
+import { makeHost } from './lib/hosts/make.mjs';
+import { counts, show } from './lib/hosts/report.mjs';
+
+/** `oldest`: with the oldest release of everything that the libraries say they work with. */
+const HOSTS = {
+  'nest11-cjs': { template: 'nest11-cjs' },
+  'nest11-oldest': { template: 'nest11-cjs', oldest: true },
+  'nest12-esm': { template: 'nest12-esm' },
+};
+
+await command(async () => {
+  const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(HOSTS);
+  const unknown = chosen.find((name) => !(name in HOSTS));
+  if (unknown) throw new CommandError(`There is no host "${unknown}", but ${Object.keys(HOSTS).join(', ')}.`);
+
+  await prepare();
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'payment-hosts-')));
+  beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const { leavePackages, pack } = await import('./lib/packages.mjs');
+  const packages = (await leavePackages(path.join(folder, 'packages'))).map((each) => pack(each, folder));
+  const { url } = await startTemporaryPostgres();
+
+  const results = [];
+  for (const name of chosen) {
+    console.log(`\n${name}:`);
+    const host = await makeHost({ name, ...HOSTS[name], folder: path.join(folder, name), packages });
+    results.push({ name, ...host, checks: host.leftOut ? [] : await checkHost(host, url) });
+  }
+  show(results);
+  const sum = counts(results);
+  if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(sum));
+  if (sum.passed + sum.failed === 0) throw new CommandError('No host could be installed, so nothing was tried.');
+  return sum.failed > 0 ? 1 : 0;
+});

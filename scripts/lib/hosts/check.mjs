@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { run } from './run.mjs';
+
+/** Everything that is tried in one host: `{ name, ok, detail }` each, with a payment of its own where it says so. */
+export async function checkHost({ folder }, serverUrl) {
+  const env = { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '', DATABASE_URL: await freshDatabase(serverUrl) };
+  const node = (...args) => run(process.execPath, args, { cwd: folder, env });
+  const isModule = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')).type === 'module';
+  const checks = [...(await jestIn(folder, env)), ...(await typesIn(node))];
+  for (const format of isModule ? ['ES module', 'CommonJS'] : ['CommonJS', 'ES module']) {
+    checks.push(await attempt(`a payment, built as ${format}`, () => builtProgram(folder, format, isModule, node)));
+  }
+  checks.push(
+    await attempt('a payment through both formats and two copies at once', () => node('checks/both-formats.mjs')),
+    await attempt('npx nestjs-payment-sandbox', () => sandboxProgram(folder, env)),
+    await attempt('time to import', () => node('checks/import-time.mjs')),
+  );
+  for (const { ok, name, detail } of checks)
+    console.log(`  ${ok ? '✓' : '✗'} ${name}${ok ? '' : `\n${indented(detail)}`}`);
+  return checks;
+}
+
+/** The host's own Jest, as its package.json starts it. */
+async function jestIn(folder, env) {
+  const file = path.join(folder, 'jest-results.json');
+  const { output } = await settled(
+    run('npm', ['test', '--silent', '--', '--json', `--outputFile=${file}`], { cwd: folder, env }),
+  );
+  if (!fs.existsSync(file)) return [{ name: 'Jest', ok: false, detail: output }];
+  const { testResults } = JSON.parse(fs.readFileSync(file, 'utf8'));
+  return testResults.flatMap(({ assertionResults, message }) =>
+    assertionResults.length > 0
+      ? assertionResults.map(({ fullName, status, failureMessages }) => ({
+          name: fullName,
+          ok: status === 'passed',
+          detail: failureMessages.join('\n'),
+        }))
+      : [{ name: 'Jest', ok: false, detail: message }],
+  );
+}
+
+/** One line of JSON for each way in which a host's TypeScript may look for types. */
+async function typesIn(node) {
+  const { error, output } = await settled(node('checks/types.mjs'));
+  if (error) return [{ name: 'types', ok: false, detail: output }];
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+/** Compiled with tsc in the format that is asked for, and run by plain Node. */
+async function builtProgram(folder, format, isModule, node) {
+  const type = format === 'CommonJS' ? 'commonjs' : 'module';
+  const out = `dist-${type}`;
+  const own = isModule === (type === 'module');
+  const [module, resolution] = type === 'module' ? ['esnext', 'bundler'] : ['commonjs', 'bundler'];
+  const foreign = ['--module', module, '--moduleResolution', resolution];
+  await node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json', '--outDir', out, ...(own ? [] : foreign));
+  fs.writeFileSync(path.join(folder, out, 'package.json'), JSON.stringify({ type }));
+  const output = await node(`${out}/main.js`);
+  if (output.trim() !== 'paid') throw Object.assign(new Error('It did not end paid.'), { output });
+}
+
+/** Started as npx starts it, asked for a bill, and stopped. */
+async function sandboxProgram(folder, env) {
+  const program = path.join(folder, 'node_modules/.bin/nestjs-payment-sandbox');
+  const child = spawn(program, ['--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    let output = '';
+    for await (const chunk of child.stdout) if (/^Ready/m.test((output += chunk))) break;
+    const [, url] = /^Sandbox: (\S+)$/m.exec(output) ?? [];
+    const answer = await fetch(`${url}/api/v1/bill/create`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sandbox-main-token-0123456789abcdef' },
+      body: new URLSearchParams({ shop_id: 'demo-main', order_id: '1', amount: '100.05' }),
+    });
+    if (!answer.ok) throw Object.assign(new Error(`${answer.status}`), { output: await answer.text() });
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    if (code !== 0) throw new Error(`It ended with ${code}.`);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+async function attempt(name, work) {
+  const { error, output } = await settled(work());
+  return { name, ok: !error, detail: error ? `${error.message}\n${output}` : output };
+}
+
+async function settled(work) {
+  try {
+    return { output: `${(await work) ?? ''}` };
+  } catch (error) {
+    return { error, output: `${error.output ?? ''}` };
+  }
+}
+
+async function freshDatabase(serverUrl) {
+  const name = `host_${Date.now().toString(36)}`;
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${name}`).finally(() => client.end());
+  const url = new URL(serverUrl);
+  url.pathname = name;
+  return url.href;
+}
+
+function indented(text) {
+  return text.trim().replace(/^/gm, '      ');
+}

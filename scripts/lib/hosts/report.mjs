@@ -1,0 +1,28 @@
+/** A table of what was tried: a line for each combination, a column for each host. */
+export function show(results) {
+  const ran = results.filter(({ leftOut }) => !leftOut);
+  const names = [...new Set(ran.flatMap(({ checks }) => checks.map(({ name }) => name)))];
+  const width = Math.max(0, ...names.map((name) => name.length));
+  console.log(`\n${''.padEnd(width)}  ${ran.map(({ name }) => name).join('  ')}`);
+  for (const name of names) {
+    const cells = ran.map((host) => {
+      const check = host.checks.find((each) => each.name === name);
+      return (check ? (check.ok ? 'passed' : 'FAILED') : '–').padEnd(host.name.length);
+    });
+    console.log(`${name.padEnd(width)}  ${cells.join('  ')}`);
+  }
+  console.log('');
+  for (const { name, versions, checks } of ran) {
+    const time = checks.find((check) => check.name === 'time to import' && check.ok);
+    console.log(`${name}: ${versions}${time ? `; ${time.detail.trim()}` : ''}`);
+  }
+  for (const { name, leftOut } of results.filter((host) => host.leftOut)) console.log(`${name}: left out: ${leftOut}`);
+  const { passed, failed, skipped } = counts(results);
+  console.log(`${passed} passed, ${failed} failed, ${skipped} left out`);
+}
+
+export function counts(results) {
+  const checks = results.flatMap((host) => host.checks);
+  const passed = checks.filter(({ ok }) => ok).length;
+  return { passed, failed: checks.length - passed, skipped: results.filter(({ leftOut }) => leftOut).length };
+}

@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process';
+import { beforeExit } from '../lifecycle.mjs';
+
+const LIMIT_MS = 240_000;
+
+/** Runs a program to its end and gives what it printed; fails, with `output`, unless it exits with 0 in time. */
+export function run(program, args, options) {
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that what it starts in turn ends with it.
+    const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const end = () => child.exitCode === null && child.signalCode === null && process.kill(-child.pid, 'SIGKILL');
+    const timer = setTimeout(end, LIMIT_MS);
+    beforeExit(end);
+    let [out, all] = ['', ''];
+    child.stdout.on('data', (chunk) => ((out += chunk), (all += chunk)));
+    child.stderr.on('data', (chunk) => (all += chunk));
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(out);
+      else
+        reject(Object.assign(new Error(`${program} ${args.join(' ')}: ended with ${code ?? signal}`), { output: all }));
+    });
+  });
+}

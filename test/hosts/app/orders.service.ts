@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import {
+  InjectPaymentShop,
+  OnPaymentSucceeded,
+  PaymentAcceptanceService,
+  PaymentShop,
+  type PaymentBill,
+  type PaymentEventContext,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { Order } from './order.entity.js';
+import { OrdersRepository } from './orders.repository.js';
+
+@Injectable()
+export class OrdersService {
+  constructor(
+    private readonly payments: PaymentAcceptanceService,
+    @InjectPaymentShop('eu') private readonly eu: PaymentShop,
+    private readonly orders: OrdersRepository,
+  ) {}
+
+  /** An order and the bill to pay it with, in RUB or EUR. */
+  async order(amount: string, currency: 'RUB' | 'EUR' = 'RUB'): Promise<PaymentBill> {
+    const order = await this.orders.add(amount, currency);
+    const shop = currency === 'EUR' ? this.eu : this.payments;
+    return shop.createBill({ orderId: order.id, amount, description: 'Two cups' });
+  }
+
+  statusOf(id: string): Promise<string> {
+    return this.orders.statusOf(id);
+  }
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async markPaid({ orderId: id, amount, currency }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+    await manager.update(Order, { id, amount, currency }, { status: 'paid' });
+  }
+}

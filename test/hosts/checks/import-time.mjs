@@ -1,0 +1,26 @@
+// How much longer an import of the main entry takes than of the packages that it names, in a process of its own each
+// time: the best of several, since only the worse ones tell of the machine.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+
+const NAME = 'nestjs-payment-acceptance';
+const manifest = JSON.parse(fs.readFileSync(`node_modules/${NAME}/package.json`, 'utf8'));
+const optional = manifest.peerDependenciesMeta ?? {};
+const peers = Object.keys(manifest.peerDependencies).filter((peer) => !optional[peer]?.optional);
+
+const times = Array.from({ length: 5 }, () => {
+  const program = `
+    const t0 = performance.now();
+    ${peers.map((peer) => `await import('${peer}');`).join('\n')}
+    const t1 = performance.now();
+    await import('${NAME}');
+    console.log(JSON.stringify([t1 - t0, performance.now() - t1]));`;
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }));
+});
+const least = (index) => Math.min(...times.map((time) => time[index]));
+const [before, own] = [least(0), least(1)];
+console.log(
+  `importing it adds ${own.toFixed(0)} ms to the ${before.toFixed(0)} ms of its peers (${((100 * own) / before).toFixed(0)} %)`,
+);
+// Loosely: what is measured on a busy machine is the machine.
+if (own > 60 && own / before > 0.25) process.exitCode = 1;

@@ -1,0 +1,10 @@
+/** Jest for ES modules, as its documentation has it. */
+export default {
+  moduleFileExtensions: ['js', 'json', 'ts'],
+  testRegex: '.*\\.host\\.ts$',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': ['ts-jest', { useESM: true }] },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  testEnvironment: 'node',
+  testTimeout: 60_000,
+};

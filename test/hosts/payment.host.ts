@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { PaymentAcceptanceService } from 'nestjs-payment-acceptance';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SETTINGS, startHost, type Host, type Platform } from './host.js';
+
+const PLATFORMS: Platform[] = ['express', 'fastify'];
+
+let host: Host | undefined;
+afterEach(() => host?.close());
+
+async function paid(orders: Host['orders'], id: string): Promise<void> {
+  for (const end = Date.now() + 20_000; (await orders.statusOf(id)) !== 'paid'; await sleep(25)) {
+    if (Date.now() > end) throw new Error('The order was not paid within 20 s.');
+  }
+}
+
+describe.each(PLATFORMS)('%s', (platform) => {
+  test.each(Object.keys(SETTINGS))('a payment with %s', async (name) => {
+    host = await startHost(platform, SETTINGS[name] ?? {});
+    const { orders, sandbox, url } = host;
+    const { billId, orderId } = await orders.order('100.05');
+    const { redirect } = await sandbox.pay(billId);
+    if (!redirect) throw new Error('The sandbox sends the payer nowhere.');
+    await paid(orders, orderId);
+    await sandbox.settled();
+    expect(sandbox.bill(billId).callbacks).toMatchObject([{ tries: [{ status: 200 }] }]);
+
+    const body = new URLSearchParams(Object.entries(redirect.fields));
+    const returned = await fetch(redirect.url, { method: 'POST', body, redirect: 'manual' });
+    expect(returned.status).toBe(303);
+    const page = await fetch(new URL(returned.headers.get('location') ?? '', redirect.url));
+    expect([page.status, page.url.startsWith(`${url}/redirect/payment/result/`)]).toEqual([200, true]);
+    expect(await page.text()).toContain(orderId);
+  });
+
+  test('a payment of another shop', async () => {
+    host = await startHost(platform, {});
+    const { billId, orderId, currency } = await host.orders.order('7.10', 'EUR');
+    expect(currency).toBe('EUR');
+    await host.sandbox.pay(billId);
+    await paid(host.orders, orderId);
+  });
+
+  test('synchronize leaves the tables of payments alone', async () => {
+    host = await startHost(platform, {});
+    const { orderId, billId } = await host.orders.order('100.05');
+    await host.close();
+    host = await startHost(platform, {});
+    const [bill] = await host.app.get(PaymentAcceptanceService).findBills(orderId);
+    expect(bill).toMatchObject({ billId, state: 'OPEN', amount: '100.05' });
+  });
+
+  test('bodyParser: false is told', async () => {
+    host = await startHost(platform, { bodyParser: false });
+    const { billId } = await host.orders.order('100.05');
+    const { redirect } = await host.sandbox.pay(billId);
+    const body = new URLSearchParams(Object.entries(redirect?.fields ?? {}));
+    const returned = await fetch(redirect?.url ?? '', { method: 'POST', body, redirect: 'manual' });
+    expect(returned.status).toBe(platform === 'express' ? 503 : 415);
+    expect(host.logged.join('\n')).toContain('Leave the body parser on');
+  });
+});
