@@ -15,8 +15,11 @@ import { publicDeclarations } from './compile-declarations.mjs';
  * Why so: docs/decisions/0004-one-code-two-doors.md.
  */
 
-/** Nest 11 can only be required by Jest, Nest 12 only be imported. All else can be required everywhere. */
-const isNest = (name) => name.startsWith('@nestjs/');
+/**
+ * Nest 11 can only be required by Jest, Nest 12 only be imported, and so the sandbox, which has the same two doors. All
+ * else can be required everywhere.
+ */
+const isNest = (name) => name.startsWith('@nestjs/') || name === 'nestjs-payment-sandbox';
 
 /** The entries are those of the manifest's `exports` and `bin`: a new one needs nothing here. */
 export async function compilePackage(library, manifest, target) {

@@ -45,6 +45,15 @@ describe('the import check', () => {
     expect(problems[0]).toContain(reason);
   });
 
+  it('lets the entry for tests use the other library, where that is a peer', () => {
+    write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "nestjs-payment-sandbox": "1" } }');
+    write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module.js';`);
+    write(`${src}/module.ts`, '');
+    expect(checkImports(base)).toEqual([]);
+    write(`${src}/module.ts`, `import { a } from './testing/a.js';`);
+    expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above ./'));
+  });
+
   it('reports a circle over several files once', () => {
     write(`${src}/common/a.ts`, `import './b.js';`);
     write(`${src}/common/b.ts`, `import './c.js';`);

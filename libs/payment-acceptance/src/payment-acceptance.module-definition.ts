@@ -3,7 +3,7 @@ import { createCallbackControllers } from './callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
 import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
 import { resolveOptions } from './config/resolve-options.js';
-import { RESOLVED_OPTIONS } from './config/resolved-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
 import { ShopRegistry } from './config/shop-registry.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 import { databaseProvider } from './database.provider.js';
@@ -18,6 +18,16 @@ const EXTRAS: Required<PaymentAcceptanceExtras> = {
 };
 
 const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
+
+/** Checks the options that it is given on asking, so that a test may ask for others. */
+export type OptionsResolver = (
+  give: () => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>,
+) => Promise<ResolvedOptions>;
+
+/** Token of the {@link OptionsResolver}. */
+export const OPTIONS_RESOLVER = Symbol.for('nestjs-payment-acceptance/options-resolver');
+
+const resolveGiven: OptionsResolver = async (give) => resolveOptions(await give(), process.env.NODE_ENV);
 
 /** `forRoot`, and `forRootAsync` with useFactory, useClass or useExisting (`createPaymentAcceptanceOptions()`). */
 export const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
@@ -38,6 +48,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [
       ...(definition.providers ?? []).map(onlyResolved),
+      { provide: OPTIONS_RESOLVER, useValue: resolveGiven },
       { provide: PAYMENT_ROLE, useValue: role },
       { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
@@ -56,8 +67,8 @@ function onlyResolved(provider: Provider): Provider {
   const { useValue, useFactory = () => useValue, inject = [] } = provider as GivenOptions;
   return {
     provide: RESOLVED_OPTIONS,
-    inject,
-    useFactory: async (...injected: unknown[]) => resolveOptions(await useFactory(...injected), process.env.NODE_ENV),
+    inject: [OPTIONS_RESOLVER, ...inject],
+    useFactory: (resolve: OptionsResolver, ...injected: unknown[]) => resolve(() => useFactory(...injected)),
   };
 }
 

@@ -1,0 +1,106 @@
+import type { INestApplication } from '@nestjs/common';
+import type { AddressInfo } from 'node:net';
+import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
+import type { PaymentAcceptanceExtras } from '../config/options.js';
+import type { DeliveryWorker } from '../events/delivery.worker.js';
+import type { PaymentOperations } from '../operations/payment-operations.service.js';
+import { PAYMENT_ROLE } from '../payment-acceptance.runtime.js';
+import type { Confirmer } from '../settlement/confirmer.js';
+import type { DeadLetter } from '../storage/operator.store.js';
+import type { SharedClock } from './shared-clock.js';
+import type { CallbackUrls } from './tested-shops.js';
+import { PaymentTestingError } from './testing.errors.js';
+
+export type { CallbackUrls };
+
+export interface AttachOptions {
+  /** What stands before the callback routes. Default: the application's global prefix. */
+  readonly prefix?: string;
+  /** Addresses of controllers of the host's own, by shop; what is left out is the module's route. */
+  readonly urls?: (shop: string, base: string) => CallbackUrls;
+}
+
+/** How many dead letters are looked through. */
+const MOST = 10_000;
+
+/** The host's application under test: its address, and its workers, driven by hand. */
+export class AttachedHost {
+  private readonly earlier = new Set<string>();
+
+  private constructor(
+    private readonly app: INestApplication,
+    private readonly base: string,
+    private readonly urls: AttachOptions['urls'],
+  ) {}
+
+  static async of(app: INestApplication, clock: SharedClock, options: AttachOptions): Promise<AttachedHost> {
+    if (!sharesClock(app, clock)) {
+      throw new PaymentTestingError(
+        'The application was made without this test set-up. Pass its builder through it before compile(), as in ' +
+          'payments.override(Test.createTestingModule({ imports: [AppModule] })).compile().',
+      );
+    }
+    const base = [await addressOf(app), options.prefix ?? globalPrefixOf(app)].filter(Boolean).join('/');
+    const host = new AttachedHost(app, base, options.urls);
+    for (const { deliveryId } of await host.deadLetters()) host.earlier.add(deliveryId);
+    return host;
+  }
+
+  callbackUrls(shop: string): CallbackUrls {
+    const { redirect, postback } = this.app.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false });
+    const at = (path: string): string => `${this.base}/${path}/${shop}`;
+    return {
+      ...(redirect && { successUrl: at(redirect.success), failUrl: at(redirect.fail) }),
+      ...(postback && { resultUrl: at(postback.path) }),
+      ...this.urls?.(shop, this.base),
+    };
+  }
+
+  /** One round of its workers; the number of checks and attempts that it made. */
+  async work(): Promise<number> {
+    if (this.app.get<PaymentAcceptanceExtras['role']>(PAYMENT_ROLE, { strict: false }) === 'callbacks') return 0;
+    const checks = await (this.part('Confirmer') as Confirmer).runOnce();
+    return checks + (await (this.part('DeliveryWorker') as DeliveryWorker).runOnce());
+  }
+
+  /** Those that were not there when the application was attached. */
+  async newDeadLetters(): Promise<DeadLetter[]> {
+    return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlier.has(deliveryId));
+  }
+
+  private deadLetters(): Promise<DeadLetter[]> {
+    return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MOST);
+  }
+
+  /** By the token that survives two builds. */
+  private part(name: string): unknown {
+    return this.app.get(Symbol.for(`nestjs-payment-acceptance/${name}`), { strict: false });
+  }
+}
+
+function sharesClock(app: INestApplication, clock: SharedClock): boolean {
+  try {
+    return app.get<unknown>(Symbol.for('nestjs-payment-acceptance/PaymentClock'), { strict: false }) === clock;
+  } catch {
+    return false;
+  }
+}
+
+/** Lets it listen on a free port where it does not listen yet. */
+async function addressOf(app: INestApplication): Promise<string> {
+  const server = app.getHttpServer() as { listening: boolean; address(): AddressInfo | string | null };
+  if (!server.listening) await app.listen(0, '127.0.0.1');
+  const address = server.address();
+  if (typeof address === 'string' || address === null) {
+    throw new PaymentTestingError('The application listens on a socket file. Let it listen on a port of this machine.');
+  }
+  const everywhere = ['::', '0.0.0.0'].includes(address.address);
+  const host = everywhere ? '127.0.0.1' : address.address.includes(':') ? `[${address.address}]` : address.address;
+  return `${new URL(await app.getUrl()).protocol}//${host}:${address.port}`;
+}
+
+/** Nest tells nobody but itself; `@nestjs/swagger` reads it in the same place. */
+function globalPrefixOf(app: INestApplication): string {
+  const { config } = app as unknown as { config?: { getGlobalPrefix?(): string } };
+  return config?.getGlobalPrefix?.().replace(/^\/+|\/+$/g, '') ?? '';
+}

@@ -1,0 +1,4 @@
+export { PaymentTesting, startPaymentTesting, type PaymentTestingOptions } from './payment-testing.js';
+export type { AttachOptions, CallbackUrls } from './attached-host.js';
+export type { PaidPage, PayOptions, PayOutcome } from './payer.js';
+export { PaymentTestingError } from './testing.errors.js';

@@ -1,0 +1,88 @@
+import type { Payment, PaymentSandbox, PayInput } from 'nestjs-payment-sandbox';
+import { PaymentTestingError } from './testing.errors.js';
+
+export interface PayOptions extends PayInput {
+  /** Name of the order's shop, where several have an order of that id. */
+  readonly shop?: string;
+  /** Whether the payer comes back to the shop; otherwise the browser was closed after paying. Default `true`. */
+  readonly returns?: boolean;
+}
+
+/** The page that the payer sees at the end of the way back. */
+export interface PaidPage {
+  /** Its address; with status 0 one outside the application, which was not asked for. */
+  readonly url: string;
+  readonly status: number;
+  readonly html: string;
+}
+
+export interface PayOutcome {
+  /** The payment as the service has it. */
+  readonly payment: Payment;
+  /** `undefined` where the payer did not return, or the payment has no result yet. */
+  readonly page: PaidPage | undefined;
+}
+
+const MOST_REDIRECTS = 5;
+
+/** The payer: pays at the sandbox, and comes back as a browser does. */
+export class Payer {
+  constructor(private readonly sandbox: PaymentSandbox) {}
+
+  async pay(orderId: string, { shop, returns = true, ...input }: PayOptions): Promise<PayOutcome> {
+    const bill = this.billOf(orderId, shop);
+    const { payment, redirect } = await this.sandbox.pay(bill, input);
+    await this.sandbox.settled();
+    this.refuseUndelivered(bill, payment.id);
+    return { payment, page: returns && redirect ? await comeBack(redirect.url, redirect.fields) : undefined };
+  }
+
+  private billOf(orderId: string, shop: string | undefined): string {
+    const all = this.sandbox.bills();
+    const bills = all.filter((bill) => bill.orderId === orderId && (shop === undefined || bill.shopId === shop));
+    const shops = [...new Set(bills.map(({ shopId }) => shopId))];
+    if (shops.length > 1) {
+      throw new PaymentTestingError(`Order "${orderId}" has bills in several shops: name one of ${shops.join(', ')}.`);
+    }
+    const bill = bills.at(-1);
+    if (bill) return bill.id;
+    const known = all.map((each) => `"${each.orderId}"`).join(', ') || 'none';
+    throw new PaymentTestingError(
+      `Order "${orderId}" has no bill: call createBill for it first. Orders with one: ${known}.`,
+    );
+  }
+
+  private refuseUndelivered(billId: string, paymentId: string): void {
+    for (const { paymentId: of, state, tries } of this.sandbox.bill(billId).callbacks) {
+      const last = tries.at(-1);
+      if (of !== paymentId || state === 'delivered' || !last) continue;
+      throw new PaymentTestingError(
+        `The application answered ${last.status ?? last.error ?? 'nothing'} to the postback at ${last.url}. ${REMEDY} ${last.body}`,
+      );
+    }
+  }
+}
+
+const REMEDY =
+  'Callback routes must be there and need no login: see the options routes.path and routes.decorators, and "prefix" and ' +
+  '"urls" of attach().';
+
+/** Posts the redirect's form and follows on, as long as it is within the application: a test asks nobody else. */
+async function comeBack(address: string, fields: Record<string, string>): Promise<PaidPage> {
+  let answer = await fetch(address, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
+  let url = address;
+  for (let hop = 0; hop < MOST_REDIRECTS; hop += 1) {
+    const location = answer.headers.get('location');
+    if (answer.status < 300 || answer.status > 399 || location === null) break;
+    url = new URL(location, url).href;
+    if (new URL(url).origin !== new URL(address).origin) return { url, status: 0, html: '' };
+    answer = await fetch(url, { redirect: 'manual' });
+  }
+  const html = await answer.text();
+  if (answer.status >= 400) {
+    throw new PaymentTestingError(
+      `The application answered ${answer.status} to the payer at ${url}. ${REMEDY} ${html.slice(0, 300)}`,
+    );
+  }
+  return { url, status: answer.status, html };
+}
