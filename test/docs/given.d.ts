@@ -8,6 +8,11 @@ declare class Order {
   status: 'pending' | 'paid' | 'not_paid';
 }
 
+/** The reader's whole application. */
+declare class AppModule {
+  configure(): void;
+}
+
 /** The reader's module of orders. */
 declare class OrdersModule {
   configure(): void;
