@@ -60,7 +60,20 @@ export async function startShops(instances: number, options: StartOptions = {}):
       },
     }),
   );
-  await Promise.all(processes.map((child) => listening(child)));
+  async function close(): Promise<void> {
+    const alive = processes.filter((child) => child.exitCode === null && child.signalCode === null);
+    const ends = alive.map((child) => once(child, 'exit'));
+    for (const child of processes) child.kill('SIGTERM');
+    await Promise.all(ends);
+    await running.close();
+    await database.drop();
+  }
+  try {
+    await Promise.all(processes.map((child) => listening(child)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const url = urls[0]!;
   for (const [id, suffix] of [
@@ -95,14 +108,7 @@ export async function startShops(instances: number, options: StartOptions = {}):
       await client.connect();
       return client.query(statement).finally(() => client.end());
     },
-    async close() {
-      const alive = processes.filter((child) => child.exitCode === null && child.signalCode === null);
-      const ends = alive.map((child) => once(child, 'exit'));
-      for (const child of processes) child.kill('SIGTERM');
-      await Promise.all(ends);
-      await running.close();
-      await database.drop();
-    },
+    close,
   };
 }
 

@@ -21,7 +21,10 @@ export interface World {
 
 export async function openWorld(instances = 1, options: StartOptions = {}): Promise<World> {
   const bed = await startShops(instances, { processingTime: '300ms', ...options });
-  const browser = await launch();
+  const browser = await launch().catch(async (error: unknown) => {
+    await bed.close();
+    throw error;
+  });
   const visitors: Visitor[] = [];
   return {
     bed,
