@@ -247,7 +247,9 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
       expect((await page(issueTicket(shops.get('main')!, bill!.id, expiry))).status).toBe(200);
       await isRefused(issueTicket(shops.get('eu')!, bill!.id, expiry));
       const guessing = { ...options.shops.main!, apiToken: 'guessed-token-0123456789' };
-      await isRefused(issueTicket(resolveOptions({ shops: { main: guessing } }, 'test').shops.get('main')!, bill!.id, expiry));
+      await isRefused(
+        issueTicket(resolveOptions({ shops: { main: guessing } }, 'test').shops.get('main')!, bill!.id, expiry),
+      );
     });
 
     test('of a bill that is not there, they are refused', async () => {

@@ -81,7 +81,7 @@ describe('14: a start that would be unsafe, with NODE_ENV=production', () => {
     ['an empty token', '', /API_TOKEN \(shop "main"\): is not set/],
     ['a token of white space', '   ', /apiToken: is empty/],
     ['a token of zeros', '0000000000000000', /apiToken: is a placeholder/],
-  ['a token of one repeated letter', 'xxxxxxxxxxxxxxxxxxxxxxxx', /apiToken: is a placeholder/],
+    ['a token of one repeated letter', 'xxxxxxxxxxxxxxxxxxxxxxxx', /apiToken: is a placeholder/],
     ['a token of groups of x', 'xxxx-xxxx-xxxx', /apiToken: is a placeholder/],
     ['changeme', 'changeme', /apiToken: is a placeholder/],
     ['CHANGE_ME', 'CHANGE_ME', /apiToken: is a placeholder/],
