@@ -97,7 +97,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
         headers: { authorization: `Bearer operator-of-${operator}`, 'content-type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       });
-      return { status: answer.status, body: (await answer.json()) };
+      return { status: answer.status, body: await answer.json() };
     };
     const everything = async () => {
       const { dataSource } = bed.host;
