@@ -112,6 +112,7 @@ th, td { padding: .55rem .75rem .55rem 0; text-align: left; vertical-align: top;
 tbody tr:last-child > * { border-bottom: 0; }
 .row { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end; }
 .row > * { flex: 1 1 8rem; } .row > button { flex: 0 0 auto; } .fields > button { justify-self: start; }
+.fields.wide { grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr)); align-items: start; } label .note { font-weight: 400; }
 .console form > * + * { margin-top: .8rem; } .console form.row > *, .console form.fields > * { margin-top: 0; }
 .console form label > input, .console form label > select, .console form label > textarea { margin-top: .25rem; font-weight: 400; }
 .console form label > input[type=checkbox] { margin: 0 .4rem 0 0; }

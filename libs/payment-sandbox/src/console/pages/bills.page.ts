@@ -38,10 +38,10 @@ export function billsPage(view: BillsView): Page {
       <thead>
         <tr>
           <th scope="col">Order</th>
-          <th scope="col">Amount</th>
-          <th scope="col">Shop</th>
           <th scope="col">State</th>
+          <th scope="col">Amount</th>
           <th scope="col">Postbacks</th>
+          <th scope="col">Shop</th>
           <th scope="col">Created</th>
         </tr>
       </thead>
@@ -79,10 +79,10 @@ function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
         >${bill.name || bill.description}</span
       >
     </td>
-    <td>${money(bill.amount, bill.currency)}</td>
-    <td>${shop?.name ?? bill.shopId}</td>
     <td>${tag(...billState(payments))}</td>
+    <td>${money(bill.amount, bill.currency)}</td>
     <td>${callbacksTag(callbacks)}</td>
+    <td>${shop?.name ?? bill.shopId}</td>
     <td class="note">${time(bill.createdAt)}</td>
   </tr> `;
 }
