@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Injectable, type INestApplication } from '@nestjs/common';
-import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Injectable } from '@nestjs/common';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -18,6 +17,7 @@ import {
 import { DataSource } from 'typeorm';
 import { startBed, type Bed } from '../support/bed.js';
 import { createTestDatabase } from '../support/database.js';
+import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS, startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
 
@@ -30,28 +30,6 @@ const CALLBACK_ROUTES = [
   'POST /redirect/payment/success',
   'POST /redirect/payment/success/:shop',
 ];
-
-/** Collects every route that the application registers; call it before the application starts. */
-function watchRoutes(app: INestApplication): () => string[] {
-  const routes = new Set<string>();
-  const adapter = app.getHttpAdapter();
-  if (adapter.getType() === 'fastify') {
-    (adapter as unknown as FastifyAdapter).getInstance().addHook('onRoute', ({ method, url }) => {
-      for (const each of [method].flat()) if (each !== 'HEAD') routes.add(`${each} ${url}`); // HEAD comes with each GET
-    });
-    return () => [...routes].sort();
-  }
-  interface Layer {
-    route?: { path: string; stack: { method: string }[] };
-  }
-  return () => {
-    const { router } = adapter.getInstance() as { router: { stack: Layer[] } };
-    for (const { route } of router.stack) {
-      for (const { method } of route?.stack ?? []) routes.add(`${method.toUpperCase()} ${route?.path ?? ''}`);
-    }
-    return [...routes].sort();
-  };
-}
 
 describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
   test.each(['all', 'callbacks', 'workers'] as const)(

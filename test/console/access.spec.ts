@@ -1,0 +1,233 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Injectable, Module, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { PaymentConsoleModule, type PaymentConsoleOptions } from 'nestjs-payment-acceptance/console';
+import { ADAPTERS } from '../attacks/support/attacked-shop.js';
+import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { watchRoutes } from '../support/routes.js';
+import { Starting } from '../support/starting.js';
+import { Operator } from './support/operator.js';
+import { Bookkeeper, record, type Records } from './support/records.js';
+
+/** Who may be an operator: what a guard of the host's needs injected. */
+@Injectable()
+class Staff {
+  readonly names: readonly string[] = ['ann', 'eve', 'nobody', 'everywhere'];
+}
+
+@Module({ providers: [Staff], exports: [Staff] })
+class StaffModule {}
+
+const Roles = (role: string) => SetMetadata('role', role);
+
+interface Signed {
+  headers: Readonly<Record<string, string | undefined>>;
+  user?: { username?: string; shop: string | null | undefined };
+}
+
+/** A host's guard: with something injected, and with something read of the handler. */
+@Injectable()
+class OperatorGuard implements CanActivate {
+  constructor(
+    private readonly staff: Staff,
+    private readonly reflector: Reflector,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<Signed>();
+    const name = request.headers['x-user'] ?? '';
+    if (this.reflector.get<string>('role', context.getHandler()) !== 'payments') return false;
+    const shop = name === 'ann' ? null : name === 'eve' ? 'eu' : name === 'everywhere' ? 'nowhere' : undefined;
+    request.user = { username: name, shop };
+    return this.staff.names.includes(name);
+  }
+}
+
+const GUARDED: PaymentConsoleOptions = {
+  guards: [OperatorGuard],
+  imports: [StaffModule],
+  decorators: [Roles('payments')],
+  shop: ({ user }) => (user as NonNullable<Signed['user']>).shop,
+};
+
+describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
+  let bed: Bed;
+  let routes: string[];
+  let main: Records;
+  let eu: Records;
+  const as = (name: string): Operator => new Operator(`${bed.host.url}/payment-console`, { 'x-user': name });
+  beforeAll(async () => {
+    let watched = (): string[] => [];
+    bed = await startBed({
+      adapter,
+      providers: [Bookkeeper],
+      imports: [PaymentConsoleModule.register(GUARDED)],
+      options: { http: { attempts: 1 } },
+      prepare: (app) => (watched = watchRoutes(app)),
+    });
+    routes = watched().filter((route) => route.includes('/payment-console'));
+    main = await record(bed, 'main');
+    eu = await record(bed, 'eu');
+  });
+  afterAll(() => bed.close());
+
+  test('no page and no action is there for strangers', async () => {
+    expect(routes).toHaveLength(10);
+    for (const route of routes) {
+      const [method, path] = route.split(' ') as [string, string];
+      const address = path.replace(':action', 'replay').replace(/:\w+/, main.deadLetter);
+      const answer = await fetch(bed.host.url + address, { method, headers: { 'x-user': 'mallory' } });
+      expect([route, answer.status]).toEqual([route, 403]);
+      expect(await answer.text()).not.toContain('<html');
+    }
+  });
+
+  test('who sees all shops sees the log; the guard says who acts', async () => {
+    const { text } = await as('ann').open();
+    expect(text).toMatch(/Payment console ann Overview .* Log Overview/);
+    expect(text).toContain('6 things need a person.');
+    expect((await as('ann').open('log')).status).toBe(200);
+  });
+
+  test('who is in charge of one shop sees nothing of the others, wherever one looks', async () => {
+    const eve = as('eve');
+    const paths = [
+      '',
+      'bills',
+      'bills?shop=main',
+      'bills?state=UNKNOWN',
+      'bills?q=main-paid',
+      'reviews',
+      'dead-letters',
+    ];
+    for (const path of [...paths, 'dead-letters?shop=main', 'dead-letters?orderId=main-dead', 'unknown-outcomes']) {
+      const { status, html } = await eve.open(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect([path, html.replace(/value="main-\w+"|<code>main-\w+<\/code>/g, '')]).toEqual([
+        path,
+        expect.not.stringContaining('main-'),
+      ]);
+    }
+    expect((await eve.open()).text).toMatch(/Shop eu · eve .* 3 things need a person\./);
+    expect((await eve.open('bills')).text).toContain('eu-paid');
+    for (const path of [`bills/${main.paid}`, `actions/accept-review/${main.review}`, 'log']) {
+      expect([path, (await eve.open(path)).status]).toEqual([path, 404]);
+    }
+    for (const path of [`actions/attach-bill/${main.lost}`, `actions/void-bill/${main.lost}`]) {
+      expect([path, (await eve.open(path)).status]).toEqual([path, 404]);
+    }
+    expect((await eve.open(`actions/replay/${main.deadLetter}`)).status).toBe(409);
+    expect((await eve.open('actions/replay/all?shop=main')).status).toBe(409);
+  });
+
+  test('what the own shop needs can be done, and touches no other', async () => {
+    const eve = as('eve');
+    expect((await eve.confirm('actions/replay/all', { note: 'mended' })).text).toContain('1 dead letter is due again.');
+    expect((await eve.open('dead-letters')).text).toContain('There are no dead letters.');
+    expect((await as('ann').open('dead-letters')).text).toContain('main-dead');
+    expect((await eve.confirm(`actions/accept-review/${eu.review}`)).text).toContain('The review was accepted.');
+    expect((await as('ann').open('log')).text).toMatch(/eve accepted the review underpaid eu-short .*eve replayed all/);
+  });
+
+  test.each(['nobody', 'everywhere'])('%s has no shop of the console, and sees nothing', async (name) => {
+    for (const path of ['', 'bills', 'log', `bills/${main.paid}`, `actions/void-bill/${main.lost}`]) {
+      const { status, text } = await as(name).open(path);
+      expect([path, status, text]).toEqual([path, 403, expect.stringContaining('You have no shop of this console.')]);
+      expect(text).not.toMatch(/main-|Log/);
+    }
+  });
+});
+
+describe('the name of who acts', () => {
+  let bed: Bed | undefined;
+  afterEach(() => bed?.close());
+
+  const consoleFor = async (options: PaymentConsoleOptions, user?: unknown) => {
+    const guard: CanActivate = {
+      canActivate: (context) => {
+        context.switchToHttp().getRequest<{ user: unknown }>().user = user;
+        return true;
+      },
+    };
+    bed = await startBed({
+      providers: [Bookkeeper],
+      imports: [PaymentConsoleModule.register({ ...options, guards: [guard] })],
+      options: { http: { attempts: 1 } },
+    });
+    return new Operator(`${bed.host.url}/payment-console`);
+  };
+
+  test.each([
+    [{ id: 7, email: 'ann@shop.example' }, 'ann@shop.example'],
+    [{ email: ' ', username: 'ann' }, 'ann'],
+    [{ sub: 'auth|1' }, 'auth|1'],
+    [{ id: 7 }, '7'],
+    ['ann', 'ann'],
+  ])('is found in request.user %j', async (user, name) => {
+    const operator = await consoleFor({}, user);
+    expect((await operator.open()).text).toContain(`Payment console ${name} Overview`);
+  });
+
+  test('is what the host says, on one line and not endless', async () => {
+    const operator = await consoleFor({ operator: () => `  Ann\n${'x'.repeat(300)}` });
+    expect((await operator.open()).text).toMatch(/Payment console Ann x{190,196} Overview/);
+  });
+
+  test.each([undefined, null, {}, { email: { a: 1 } }])(
+    'is missing in %j: one can look, and do nothing',
+    async (user) => {
+      const operator = await consoleFor({}, user);
+      const { lost } = await record(bed!, 'main');
+      expect((await operator.open(`bills/${lost}`)).text).toContain('looking only');
+      const asked = await operator.open(`actions/void-bill/${lost}`);
+      expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('The console does not know your name')]);
+      const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ seal: 'x' }) });
+      expect(done.status).toBe(403);
+      expect((await bed!.host.ledger()).bills.find(({ intentId }) => intentId === lost)).toMatchObject({
+        state: 'UNKNOWN',
+      });
+    },
+  );
+});
+
+describe('without a guard', () => {
+  const starting = new Starting();
+  const environment = process.env.NODE_ENV;
+  afterEach(async () => {
+    process.env.NODE_ENV = environment;
+    await starting.close('keep');
+  });
+  afterAll(() => starting.close('drop'));
+
+  const start = (options: PaymentConsoleOptions, environment: string | undefined) => {
+    if (environment === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = environment;
+    const payments = PaymentAcceptanceModule.forRoot({ ...moduleOptions('https://api.example'), migrations: 'run' });
+    return starting.start([payments, PaymentConsoleModule.register(options)]);
+  };
+
+  test.each(['production', undefined, '', 'staging', 'Production ', 'dev'])(
+    'it does not start with NODE_ENV %j',
+    async (value) => {
+      const error: unknown = await start({}, value).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(PaymentConfigurationError);
+      expect((error as Error).message).toMatch(
+        /^PaymentConsoleModule cannot start:\n {2}- guards: .*\{ guards: \[YourOperatorGuard\] \}/,
+      );
+    },
+  );
+
+  test.each<[PaymentConsoleOptions, string]>([
+    [{}, 'development'],
+    [{}, 'test '],
+    [{ guards: [{ canActivate: () => true }] }, 'production'],
+    [{ guardedElsewhere: true }, 'production'],
+  ])('%j starts with NODE_ENV %j', async (options, value) => {
+    await start(options, value);
+  });
+
+  test.each(['', '/', 'a//b', 'a b', 'a?b', '..', 'a/../..', ':x', '<b>'])('the path %j is refused', async (path) => {
+    await expect(start({ path }, 'test')).rejects.toThrow(/^PaymentConsoleModule cannot start:\n {2}- path: "/);
+  });
+});

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { ADAPTERS } from '../attacks/support/attacked-shop.js';
+import { startBed, type Bed } from '../support/bed.js';
+import { formOf, Operator, type Answer } from './support/operator.js';
+import { Bookkeeper, forget, record, type Records } from './support/records.js';
+
+describe.each(ADAPTERS)('actions, on %s', (adapter) => {
+  let bed: Bed;
+  let main: Records;
+  let operator: Operator;
+  beforeAll(async () => {
+    bed = await startBed({
+      adapter,
+      providers: [Bookkeeper],
+      imports: [
+        PaymentConsoleModule.register({
+          guardedElsewhere: true,
+          operator: ({ headers }) => headers['x-user'] as string,
+        }),
+      ],
+      options: { http: { attempts: 1 } },
+    });
+  });
+  afterAll(() => bed.close());
+  beforeEach(async () => {
+    await forget(bed);
+    main = await record(bed, 'main');
+    operator = new Operator(`${bed.host.url}/payment-console`, { 'x-user': 'ann' });
+  });
+
+  const actions = (): Promise<object[]> =>
+    bed.host.dataSource.query(
+      'SELECT operator, action, target, detail FROM payment_acceptance.operator_action ORDER BY at',
+    );
+  const stateOf = async (intentId: string) =>
+    (await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state;
+
+  test('a review is accepted: asked first, done, recorded, and shown on the bill', async () => {
+    const asked = await operator.open(`actions/accept-review/${main.review}`);
+    expect(asked.text).toContain('Accept the review of order main-short?');
+    expect(asked.text).toContain('the payment counts. Its payment.succeeded is emitted');
+    expect(await actions()).toEqual([]);
+    const done = await operator.confirm(`actions/accept-review/${main.review}`, { note: 'a coin was missing' });
+    expect(done.text).toContain('The review was accepted. See the bill');
+    expect(await actions()).toEqual([
+      {
+        operator: 'ann',
+        action: 'accept-review',
+        target: main.review,
+        detail: { note: 'a coin was missing', reason: 'underpaid', paymentId: expect.any(String) },
+      },
+    ]);
+    expect(await stateOf(main.short)).toBe('PAID');
+    await bed.settle();
+    expect(await bed.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
+    const { text } = await operator.open(`bills/${main.short}`);
+    expect(text).toMatch(/ann accepted the review underpaid “a coin was missing”/);
+    const again = await operator.open(`actions/dismiss-review/${main.review}`);
+    expect([again.status, again.text]).toEqual([
+      409,
+      expect.stringContaining('The review was accepted by ann already.'),
+    ]);
+  });
+
+  test('a review is dismissed, and nothing else happens', async () => {
+    await operator.confirm(`actions/dismiss-review/${main.review}`);
+    expect(await actions()).toMatchObject([{ action: 'dismiss-review', target: main.review, detail: { note: '' } }]);
+    expect(await stateOf(main.short)).toBe('OPEN');
+  });
+
+  test('a review without a usable amount asks for one, and takes no other text for it', async () => {
+    await bed.host.dataSource.query(
+      `UPDATE payment_acceptance.review SET detail = jsonb_set(detail, '{listed,amount}', 'null')`,
+    );
+    const asked = await operator.open(`actions/accept-review/${main.review}`);
+    expect(asked.text).toContain('Amount that counts, in RUB The service states none that can be used.');
+    for (const amount of ['1,5', 'much', '100.051']) {
+      const { status, text, html } = await operator.submit(asked, { amount, note: 'found' });
+      expect([status, text]).toEqual([400, expect.stringContaining(`Nothing was changed. "${amount}" is no amount.`)]);
+      expect(html).toContain('value="found"');
+    }
+    for (const amount of ['', '0', '-1']) {
+      const { status, text } = await operator.submit(asked, { amount });
+      expect([status, text]).toEqual([409, expect.stringContaining('The service states no usable amount in RUB')]);
+    }
+    expect(await actions()).toEqual([]);
+    await operator.confirm(`actions/accept-review/${main.review}`, { amount: '98.50' });
+    const { events } = await bed.host.ledger();
+    expect(events).toContainEqual(expect.objectContaining({ name: 'payment.succeeded', orderId: 'main-short' }));
+  });
+
+  test('a dead letter is replayed once its cause is gone', async () => {
+    bed.host.app.get(Bookkeeper).mended = true;
+    const done = await operator.confirm(`actions/replay/${main.deadLetter}`, { note: 'order made' });
+    expect(done.text).toContain('1 dead letter is due again.');
+    expect(done.text).toContain('There are no dead letters.');
+    await bed.settle();
+    expect(await bed.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
+    expect(await actions()).toEqual([
+      {
+        operator: 'ann',
+        action: 'replay',
+        target: main.deadLetter,
+        detail: { filter: { deliveryId: main.deadLetter }, note: 'order made' },
+      },
+    ]);
+    expect((await operator.open(`bills/${main.dead}`)).text).toContain(
+      `ann replayed dead letter ${main.deadLetter} “order made”`,
+    );
+    const again = await operator.open(`actions/replay/${main.deadLetter}`);
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was replayed already')]);
+  });
+
+  test('dead letters that fit a filter are replayed, and no others', async () => {
+    const eu = await record(bed, 'eu');
+    const asked = await operator.open('actions/replay/all?shop=eu&consumer=orders');
+    expect(asked.text).toContain('Replay 1 dead letter?');
+    expect(asked.text).toContain('You replay the dead letters of orders, of shop eu');
+    await operator.confirm('actions/replay/all?shop=eu&consumer=orders');
+    expect((await operator.open(`bills/${eu.dead}`)).text).toContain('waits for orders');
+    expect((await operator.open(`bills/${main.dead}`)).text).toContain('dead letter of orders');
+    expect(await actions()).toMatchObject([{ detail: { filter: { shop: 'eu', consumer: 'orders' } } }]);
+  });
+
+  test('an unknown outcome is attached to its bill, checked, and settles', async () => {
+    const { lost, lostBill } = main;
+    const done = await operator.confirm(`actions/attach-bill/${lost}`, {
+      billId: lostBill,
+      linkPageUrl: `https://pay.example/${lostBill}`,
+      note: 'found it',
+    });
+    expect(done.text).toContain('The bill was attached. It is checked at once');
+    await bed.settle();
+    expect(await stateOf(lost)).toBe('PAID');
+    expect(await actions()).toEqual([
+      {
+        operator: 'ann',
+        action: 'attach-bill',
+        target: lost,
+        detail: { serviceBillId: lostBill, note: 'found it' },
+      },
+    ]);
+  });
+
+  test.each<[string, (records: Records) => Record<string, string>, number, string]>([
+    ['an id that the service does not know', () => ({ billId: 'nothing' }), 409, 'the service does not find the bill'],
+    ['an id with a space', () => ({ billId: 'a b' }), 400, 'A bill id has 1 to 128 visible characters'],
+    ['no id', () => ({}), 400, 'A bill id has 1 to 128 visible characters'],
+    [
+      'an address that is no page',
+      ({ lostBill }) => ({ billId: lostBill, linkPageUrl: 'javascript:alert(1)' }),
+      409,
+      'must be http or https',
+    ],
+  ])('to attach %s is refused, and says why', async (_name, fields, status, said) => {
+    const asked = await operator.open(`actions/attach-bill/${main.lost}`);
+    const answer = await operator.submit(asked, fields(main));
+    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
+    expect(answer.text).toContain('Nothing was changed.');
+    expect([await stateOf(main.lost), await actions()]).toEqual(['UNKNOWN', []]);
+  });
+
+  test('the bill of another order is refused', async () => {
+    const bill = (await bed.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
+    const answer = await operator.submit(await operator.open(`actions/attach-bill/${main.lost}`), { billId: bill });
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('is that of another order already')]);
+  });
+
+  test('an unknown outcome is voided, once', async () => {
+    const asked = await operator.open(`actions/void-bill/${main.lost}`);
+    await operator.confirm(`actions/void-bill/${main.lost}`, { note: 'none there' });
+    expect(await stateOf(main.lost)).toBe('VOIDED');
+    const again = await operator.submit(asked);
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('it is voided')]);
+    expect(await actions()).toMatchObject([{ action: 'void-bill', detail: { note: 'none there' } }]);
+  });
+
+  test('the log has who did what, the newest first, with the way to the bill', async () => {
+    await operator.confirm(`actions/void-bill/${main.lost}`, { note: 'none there' });
+    await operator.confirm(`actions/replay/${main.deadLetter}`);
+    await operator.confirm(`actions/dismiss-review/${main.review}`);
+    const { text, html } = await operator.open('log');
+    expect(text).toMatch(
+      /ann dismissed the review underpaid main-short .*ann replayed dead letter \d+ main-dead .*ann voided the unknown outcome main-lost none there/,
+    );
+    for (const id of [main.short, main.dead, main.lost]) expect(html).toContain(`bills/${id}`);
+  });
+
+  describe('a form that this console did not make for this browser', () => {
+    let asked: Answer;
+    const refused = async (answer: Answer, said: string): Promise<void> => {
+      expect([answer.status, answer.text]).toEqual([403, expect.stringContaining(said)]);
+      expect([await stateOf(main.lost), await actions()]).toEqual(['UNKNOWN', []]);
+    };
+    beforeEach(async () => {
+      asked = await operator.open(`actions/void-bill/${main.lost}`);
+    });
+
+    test('without its seal does nothing', async () => {
+      await refused(await operator.submit(asked, { seal: '' }), 'Nothing was changed');
+    });
+
+    test('without its cookie does nothing', async () => {
+      operator.forget();
+      await refused(await operator.submit(asked), 'Nothing was changed');
+    });
+
+    test('with the seal of another action, or of another target, does nothing', async () => {
+      const other = await operator.open(`actions/attach-bill/${main.lost}`);
+      await refused(await operator.submit(asked, { seal: formOf(other).seal! }), 'Nothing was changed');
+      const { lost } = await record(bed, 'eu');
+      const another = await operator.open(`actions/void-bill/${lost}`);
+      await refused(await operator.submit(asked, { seal: formOf(another).seal! }), 'Nothing was changed');
+    });
+
+    test("with another person's seal does nothing, though the cookie is the same", async () => {
+      const answer = await operator.submit(asked, {}, { 'x-user': 'eve' });
+      await refused(answer, 'this form was made for somebody else');
+    });
+
+    test('about some dead letters replays no others', async () => {
+      const some = await operator.open('actions/replay/all?shop=eu&consumer=mail');
+      expect(some.status).toBe(409);
+      const sealed = await operator.open('actions/replay/all?consumer=orders');
+      const all = await operator.open('actions/replay/all');
+      await refused(await operator.submit(all, { seal: formOf(sealed).seal! }), 'Nothing was changed');
+    });
+
+    test.each(['cross-site', 'same-site'])('and comes from a page elsewhere (%s) does nothing', async (site) => {
+      await refused(await operator.submit(asked, {}, { 'sec-fetch-site': site }), 'came from another site');
+    });
+
+    test('is shown again with a seal of its own, so that it can be confirmed', async () => {
+      const again = await operator.submit(asked, { seal: '', note: 'kept' });
+      expect(formOf(again)).toMatchObject({ note: 'kept' });
+      expect((await operator.submit(again)).status).toBe(303);
+      expect(await stateOf(main.lost)).toBe('VOIDED');
+    });
+
+    test('reads nothing of what is no text', async () => {
+      const answer = await fetch(asked.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-user': 'ann' },
+        body: JSON.stringify({ seal: { toString: 'x' }, note: ['a'] }),
+      });
+      expect(answer.status).toBe(403);
+    });
+  });
+
+  test('the cookie is for this browser alone, and over https for this host alone', async () => {
+    const address = `${operator.home}/actions/void-bill/${main.lost}`;
+    const given = async (headers: Record<string, string>) =>
+      (await fetch(address, { headers: { 'x-user': 'ann', ...headers } })).headers.getSetCookie();
+    expect(await given({})).toEqual([
+      expect.stringMatching(/^payment-console=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+    expect(await given({ 'x-forwarded-proto': 'https' })).toEqual([
+      expect.stringMatching(/^__Host-payment-console=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+    ]);
+    const own = `payment-console=${'a'.repeat(43)}`;
+    expect(await given({ cookie: own })).toEqual([]);
+    expect(await given({ cookie: own, 'x-forwarded-proto': 'https' })).toHaveLength(1);
+    expect(await given({ cookie: 'payment-console=short' })).toHaveLength(1);
+  });
+});
+
+describe('a host whose body parser does not read forms', () => {
+  let bed: Bed | undefined;
+  afterAll(() => bed?.close());
+
+  test('is told so', async () => {
+    bed = await startBed({
+      adapter: 'express',
+      providers: [Bookkeeper],
+      imports: [PaymentConsoleModule.register()],
+      options: { http: { attempts: 1 } },
+    });
+    const { lost } = await record(bed, 'main');
+    const answer = await fetch(`${bed.host.url}/payment-console/actions/void-bill/${lost}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: 'seal=x',
+    });
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('Leave the body parser on')]);
+  });
+});

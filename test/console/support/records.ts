@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import {
+  NonRetryableError,
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  PaymentOperations,
+  UnknownOutcomeError,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { Effect, type Bed } from '../../support/bed.js';
+
+/** Takes payments; failed ones only once `mended`, so that they are dead letters before. */
+@Injectable()
+export class Bookkeeper {
+  mended = false;
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async paid(event: PaymentSucceededEvent, context: PaymentEventContext): Promise<void> {
+    await this.write(event, context);
+  }
+
+  @OnPaymentFailed({ consumer: 'orders' })
+  async failed(event: PaymentFailedEvent, context: PaymentEventContext): Promise<void> {
+    if (!this.mended) throw new NonRetryableError('this order is unknown here');
+    await this.write(event, context);
+  }
+
+  private async write(
+    { name, paymentId, orderId }: PaymentSucceededEvent | PaymentFailedEvent,
+    { manager }: PaymentEventContext,
+  ): Promise<void> {
+    await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+  }
+}
+
+/** Ids of what a shop has; orders are named after the shop: `main-paid`, `main-short`, … */
+export interface Records {
+  /** Our bill of the order `…-paid`. */
+  readonly paid: string;
+  /** The open review `underpaid` of the order `…-short`, and our bill. */
+  readonly review: string;
+  readonly short: string;
+  /** The dead letter of the order `…-dead`, and our bill. */
+  readonly deadLetter: string;
+  readonly dead: string;
+  /** Our bill of the order `…-lost`, whose outcome is unknown, and the id of the bill that the service has made. */
+  readonly lost: string;
+  readonly lostBill: string;
+}
+
+/** One of everything that an operator looks at and acts on, in that shop. */
+export async function record(bed: Bed, shop: 'main' | 'eu'): Promise<Records> {
+  const payments = bed.host.payments.shop(shop);
+  const pay = async (orderId: string, input: Parameters<Bed['sandbox']['pay']>[1] = {}) => {
+    const { billId, intentId } = await payments.createBill({ orderId, amount: '100.05', description: 'Two cups' });
+    await bed.sandbox.pay(billId, input);
+    return { billId, intentId };
+  };
+  const paid = await pay(`${shop}-paid`);
+  const short = await pay(`${shop}-short`, { amount: '99.00' });
+  const dead = await pay(`${shop}-dead`, { outcome: 'fail' });
+  await bed.settle();
+  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '7' }).catch((e: unknown) => e);
+  await bed.sandbox.clearFaults();
+  if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
+  const lostBill = bed.sandbox.bills().find(({ custom }) => custom === lost.intentId)!.id;
+  await bed.sandbox.pay(lostBill); // its postback waits for the bill
+  await bed.sandbox.settled();
+  const { reviews } = await bed.host.ledger();
+  const [letter] = await bed.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
+  return {
+    paid: paid.intentId,
+    review: reviews.find(({ orderId }) => orderId === `${shop}-short`)!.id,
+    short: short.intentId,
+    deadLetter: letter!.deliveryId,
+    dead: dead.intentId,
+    lost: lost.intentId,
+    lostBill,
+  };
+}
+
+/** Empties the records, so that a test finds nothing of the one before. */
+export async function forget(bed: Bed): Promise<void> {
+  const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action'];
+  const names = tables.map((name) => `payment_acceptance.${name}`).join(', ');
+  await bed.host.dataSource.query(`TRUNCATE ${names}, payment_acceptance.shop_order, effect`);
+  bed.host.app.get(Bookkeeper).mended = false;
+}
