@@ -22,9 +22,17 @@ export async function leavePackages(target) {
   return folders;
 }
 
-/** Without what only this repository understands: the way to the sources, scripts, development dependencies. */
+/**
+ * Without what only this repository understands: the way to the sources, scripts, development dependencies. With the ways
+ * to the declarations of the further entries that TypeScript's `moduleResolution: node10` needs, which reads no `exports`.
+ */
 function published({ scripts: _scripts, devDependencies: _devDependencies, ...manifest }) {
-  return JSON.parse(JSON.stringify(manifest), (key, value) => (key === 'payment-source' ? undefined : value));
+  const further = Object.entries(manifest.exports).filter(([entry, { require: cjs }]) => entry !== '.' && cjs);
+  const types = Object.fromEntries(further.map(([entry, { require: cjs }]) => [entry.slice('./'.length), [cjs.types]]));
+  return JSON.parse(
+    JSON.stringify({ ...manifest, ...(further.length > 0 && { typesVersions: { '*': types } }) }),
+    (key, value) => (key === 'payment-source' ? undefined : value),
+  );
 }
 
 /** Packs a folder as `npm publish` would: `{ name, file, unpackedSize, files }`. */

@@ -12,7 +12,7 @@ const templates = path.join(root, 'test/hosts');
  */
 export async function makeHost({ template, oldest = false, folder, packages }) {
   fs.cpSync(path.join(templates, template), folder, { recursive: true });
-  for (const shared of ['app', 'checks', 'host.ts', 'payment.host.ts']) {
+  for (const shared of ['app', 'checks', 'host.ts', 'payment.host.ts', 'testing.host.ts']) {
     fs.cpSync(path.join(templates, shared), path.join(folder, shared), { recursive: true });
   }
   const file = path.join(folder, 'package.json');
