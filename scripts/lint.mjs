@@ -1,5 +1,5 @@
 // npm run lint: ESLint, the type check of everything with its tests, the import directions, the generated
-// documentation, the format. Runs all, whichever fails, and fails if one did.
+// documentation, the report of what is exported, the format. Runs all, whichever fails, and fails if one did.
 import './lib/node-version.mjs';
 import { run } from './lib/children.mjs';
 import { ensureInstalled } from './lib/install.mjs';
@@ -10,6 +10,7 @@ const checks = {
   types: ['node_modules/typescript/lib/tsc.js', '-p', 'tsconfig.json'],
   imports: ['scripts/check-imports.mjs'],
   docs: ['scripts/docs.mjs', '--check'],
+  api: ['scripts/api.mjs', '--check'],
   format: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
 };
 

@@ -16,8 +16,8 @@ export function printCompactly(code, replace) {
     const between = code.slice(end, start); // white space and comments
     end = node.end;
     if (between.includes('\n')) {
-      const indentation = /[^\n]*$/.exec(between)[0].length;
-      lines.push('\t'.repeat(indentation / 4));
+      const [, indentation] = /\n( *)[^\n]*$/.exec(between);
+      lines.push('\t'.repeat(indentation.length / 4));
       mappings.push([]);
     } else if (between) lines[lines.length - 1] += ' ';
     if (mappings.at(-1).length === 0) {
