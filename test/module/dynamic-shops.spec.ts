@@ -103,7 +103,19 @@ describe('shops of the host’s own database', () => {
     expect(table.count('main')).toBe(1);
   });
 
-  test('are followed from their first bill on, however many there are', async () => {
+  test('are followed from their first bill on: a new one need not wait until all are listed again', async () => {
+    await start();
+    const apiToken = 'tenant-new-0123456789abcdef';
+    await bed.settle();
+    await bed.sandbox.putShop('shop-new', { apiToken, resultUrl: `${bed.host.url}/postback/payment/new` });
+    table.rows.set('new', { apiToken });
+    const { billId } = await payments().shop('new').createBill({ orderId: 'N-1', amount: '1' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    expect(await orders()).toEqual(['N-1']);
+  });
+
+  test('are followed however many there are', async () => {
     await start();
     for (let number = 1; number <= 12; number += 1) {
       const apiToken = `tenant-${number}-0123456789abcdef`;
@@ -201,6 +213,18 @@ describe('a changed token', () => {
     await rotate('main');
     const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId }, NEXT_TOKEN);
     expect((await postJson(`${bed.host.url}/postback/payment`, postback)).status).toBe(200);
+    const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' }, NEXT_TOKEN);
+    const returned = await postForm(`${bed.host.url}/redirect/payment/success`, redirect);
+    const page = new URL(returned.headers.get('location')!, `${other.url}/redirect/payment/success`);
+    expect((await fetch(page)).status).toBe(200);
+  });
+
+  test('is what the link to the result page is made with, once it is known', async () => {
+    await start();
+    const other = await bed.start();
+    const { orderId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
+    await rotate('main');
+    await other.payments.shop().settings();
     const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' }, NEXT_TOKEN);
     const returned = await postForm(`${bed.host.url}/redirect/payment/success`, redirect);
     const page = new URL(returned.headers.get('location')!, `${other.url}/redirect/payment/success`);

@@ -136,11 +136,15 @@ describe('hooks around the requests to the service', () => {
         Object.assign(info.fields, { amount: '1.00' });
         Object.assign(info, { url: 'http://elsewhere' });
       }
+      afterResponse({ url, fields }: ServiceResponseInfo): void {
+        this.urls.push(url, fields['amount'] ?? '');
+      }
     }
     const audit = new Audit();
     const { host, sandbox } = await start(audit);
     const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
     expect(sandbox.bill(billId).amount).toBe('100.05');
-    expect(audit.urls).toEqual([`${bed.sandboxUrl}/api/v1/bill/create`]);
+    const url = `${bed.sandboxUrl}/api/v1/bill/create`;
+    expect(audit.urls).toEqual([url, url, '100.05']);
   });
 });
