@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { MARKUP, skeletonOf, tagsOf } from '../attacks/support/markup.js';
+import { startBed, type Bed } from '../support/bed.js';
+import { postbackFields, postJson } from '../support/http.js';
+import { linksOf, Operator, type Answer } from './support/operator.js';
+
+class Failing {
+  /** What it says when it fails. */
+  static says = 'plain';
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  never(): void {
+    throw new NonRetryableError(Failing.says);
+  }
+}
+
+let bed: Bed;
+let operator: Operator;
+/** Who the operator is said to be. */
+let name = 'ann';
+beforeAll(async () => {
+  bed = await startBed({
+    providers: [Failing],
+    imports: [PaymentConsoleModule.register({ operator: () => name })],
+    options: { http: { attempts: 1 } },
+  });
+  operator = new Operator(`${bed.host.url}/payment-console`);
+});
+afterAll(() => bed.close());
+
+/** Records that hold the text in every field that comes from outside; gives every page that shows them. */
+async function pagesAbout(text: string): Promise<Answer[]> {
+  const { dataSource, payments } = bed.host;
+  const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action', 'shop_order'];
+  await dataSource.query(`TRUNCATE ${tables.map((table) => `payment_acceptance.${table}`).join(', ')}`);
+  await dataSource.query(`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL`);
+  Failing.says = text;
+  name = text;
+  const { intentId, billId } = await payments.createBill({
+    orderId: 'order',
+    amount: '10',
+    description: 'description',
+    custom: 'custom',
+  });
+  await bed.sandbox.pay(billId);
+  await bed.settle();
+  const fields = { ...postbackFields({ InvId: text, OutSum: text, TrsId: billId, Status: text }), custom: text };
+  await postJson(`${bed.host.url}/postback/payment`, { ...fields, [text]: text, nested: { [text]: [text] } });
+  await postJson(`${bed.host.url}/postback/payment`, { ...fields, TrsId: `nobody-${text}` });
+  await bed.settle();
+  // What no callback can write is written by hand: whatever a host's or the service's texts may be one day.
+  for (const statement of [
+    `UPDATE payment_acceptance.shop_order SET first_payment_id = $1`,
+    `UPDATE payment_acceptance.bill SET description = $1, custom = $1, link_page_url = $1, last_check_error = $1, failure = $1`,
+    `UPDATE payment_acceptance.payment SET service_status = $1, currency = $1, from_card = $1, service_created_at = $1`,
+    `UPDATE payment_acceptance.shop_state SET refused_since = now(), refused_reason = $1`,
+  ]) {
+    await dataSource.query(statement, [text]);
+  }
+  await dataSource.query(`ALTER TABLE payment_acceptance.bill DROP CONSTRAINT IF EXISTS bill_shop_order_id_fkey`);
+  await dataSource.query(
+    `UPDATE payment_acceptance.bill SET order_id = $1, service_bill_id = $1 || 'b', currency = $1`,
+    [text],
+  );
+  const [{ id: bill }] = await dataSource.query<[{ id: string }]>(`SELECT id FROM payment_acceptance.bill`);
+  await dataSource.query(
+    `INSERT INTO payment_acceptance.review (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+     VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, jsonb_build_object('billed', jsonb_build_object('amount', $1::text,
+       'currency', $1::text), 'listed', jsonb_build_object('status', $1::text, 'amount', $1::text, 'currency', $1::text || ' other')), 'OPEN', now())`,
+    [text, bill],
+  );
+  await dataSource.query(
+    `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+     VALUES (gen_random_uuid(), now(), $1, $1, $2, jsonb_build_object('note', $1::text)),
+       (gen_random_uuid(), now() - interval '1 second', $1, 'replay', $1, jsonb_build_object('note', $1::text, 'filter', jsonb_build_object('consumer', $1::text)))`,
+    [text, intentId],
+  );
+  const said = encodeURIComponent(text);
+  const [{ review }] = await dataSource.query<[{ review: string }]>(
+    `SELECT id AS review FROM payment_acceptance.review`,
+  );
+  const open = async (path: string): Promise<Answer> => operator.open(path);
+  const pages = [
+    await open(''),
+    await open('bills'),
+    await open(`bills?q=${said}`),
+    await open(`bills?shop=${said}&before=${said}`),
+    await open(`bills/${intentId}`),
+    await open('reviews'),
+    await open('dead-letters'),
+    await open(`dead-letters?consumer=${said}&event=${said}&shop=${said}&orderId=${said}&after=${said}`),
+    await open('log'),
+    await open(`reviews?done=${said}&count=${said}&bill=${said}`),
+    await open(`actions/accept-review/${review}`),
+    await operator.submit(await open(`actions/accept-review/${review}`), { amount: text, note: text, seal: text }),
+    await operator.submit(await open(`actions/accept-review/${review}`), { amount: `${text} `, note: text }),
+    await open('actions/replay/all'),
+  ];
+  await dataSource.query(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', service_bill_id = NULL`);
+  return [
+    ...pages,
+    await open('unknown-outcomes'),
+    await open(`bills/${intentId}`),
+    await open(`actions/attach-bill/${intentId}`),
+    await operator.submit(await open(`actions/attach-bill/${intentId}`), {
+      billId: `${text} x`,
+      linkPageUrl: text,
+      note: text,
+    }),
+  ];
+}
+
+describe('markup in every field that comes from outside', () => {
+  let plain: Answer[];
+  beforeAll(async () => {
+    plain = await pagesAbout('plain-text');
+  });
+
+  test('stands on every page that is looked at', () => {
+    const texts = plain.map(({ text }) => text.includes('plain-text'));
+    expect(texts.filter(Boolean).length).toBe(plain.length);
+  });
+
+  test.each(MARKUP)('%j changes no tag of any page, loads nothing and leads nowhere', async (markup) => {
+    const pages = await pagesAbout(markup);
+    for (const [index, page] of pages.entries()) {
+      expect({ index, status: page.status, tags: skeletonOf(page.html) }).toEqual({
+        index,
+        status: plain[index]!.status,
+        tags: skeletonOf(plain[index]!.html),
+      });
+      expect(tagsOf(page.html).filter(({ name }) => name === 'script' || name === 'iframe' || name === 'img')).toEqual(
+        [],
+      );
+      for (const link of linksOf(page)) expect(link.startsWith(operator.home)).toBe(true);
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { startBed, type Bed } from '../support/bed.js';
+import { linksOf, Operator, type Answer } from './support/operator.js';
+import { Bookkeeper } from './support/records.js';
+
+const NUMBER = 120;
+
+let bed: Bed;
+let operator: Operator;
+beforeAll(async () => {
+  bed = await startBed({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
+  operator = new Operator(`${bed.host.url}/payment-console`);
+  await bed.host.dataSource.query(
+    `WITH n AS (SELECT n, lpad(n::text, 3, '0') AS name, 'o-' || lpad(n::text, 3, '0') AS order_id, gen_random_uuid() AS bill,
+         gen_random_uuid() AS event FROM generate_series(1, ${NUMBER}) n),
+     orders AS (INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', order_id FROM n),
+     bills AS (INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency,
+         payer_pays_commission, type, custom, custom_given, created_at, check_after)
+       -- Many at the same instant: their order is that of their ids.
+       SELECT bill, 'main', order_id, 1, CASE WHEN n % 2 = 0 THEN 'OPEN' ELSE 'UNKNOWN' END, 1, 'RUB', false, 'normal',
+         bill::text, false, now() - interval '1 minute' * (n / 10), now() FROM n),
+     reviews AS (INSERT INTO payment_acceptance.review (id, key, shop, order_id, bill_id, reason, detail, state, opened_at)
+       SELECT gen_random_uuid(), name, 'main', order_id, bill, 'uncheckable', '{}', 'OPEN', now() - interval '1 minute' * (n / 10) FROM n),
+     events AS (INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+       SELECT event, name, 'payment.succeeded', 'main', bill, '{}', now() FROM n ORDER BY n RETURNING id, seq, bill_id),
+     deliveries AS (INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
+       SELECT id, 'payment.succeeded', seq, bill_id, 'orders', 'DEAD', now() FROM events)
+     INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+       SELECT gen_random_uuid(), now() - interval '1 minute' * (n / 10), 'ann', 'void-bill', bill::text, '{}' FROM n`,
+  );
+});
+afterAll(() => bed.close());
+
+/** Goes on as long as a page leads on; gives the orders of each. */
+async function walk(path: string, label: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  let page: Answer = await operator.open(path);
+  for (;;) {
+    expect(page.status).toBe(200);
+    const orders = [...page.html.matchAll(/<a href="[^"]*bills\/[0-9a-f-]{36}">(o-\d+)<\/a>/g)].map(
+      ([, order]) => order!,
+    );
+    pages.push(orders);
+    const onward = page.html.includes(`>${label}<`);
+    const link = linksOf(page).findLast((each) => /[?&](before|after)=/.test(each));
+    if (!onward || link === undefined) return pages;
+    page = await operator.follow(page, link);
+  }
+}
+
+test.each([
+  ['bills', 'Older', NUMBER],
+  ['bills?state=OPEN&shop=main', 'Older', NUMBER / 2],
+  ['unknown-outcomes', 'Older', NUMBER / 2],
+  ['reviews', 'Later ones', NUMBER],
+  ['dead-letters', 'More', NUMBER],
+  ['dead-letters?consumer=orders', 'More', NUMBER],
+  ['log', 'Older', NUMBER],
+])('%s: every row is on one of the pages, once', async (path, label, number) => {
+  const pages = await walk(path, label);
+  expect(pages.map(({ length }) => length)).toEqual(number === NUMBER ? [50, 50, 20] : [50, 10]);
+  expect(new Set(pages.flat()).size).toBe(number);
+});
+
+test('a row that comes while somebody turns the pages shows none twice', async () => {
+  const first = await operator.open('bills');
+  await bed.host.payments.createBill({ orderId: 'o-new', amount: '1' });
+  const link = linksOf(first).findLast((each) => each.includes('before='))!;
+  const second = await operator.follow(first, link);
+  const orders = (page: Answer): string[] => [...(page.html.match(/(?<=">)o-\d+(?=<)/g) ?? [])];
+  expect(orders(second).filter((order) => orders(first).includes(order))).toEqual([]);
+  expect(second.text).toContain('Newest');
+});
+
+test('the first page counts all of them, and replays all of them', async () => {
+  expect((await operator.open()).text).toContain(`Dead letters ${NUMBER}`);
+  expect((await operator.open('actions/replay/all')).text).toContain(`Replay ${NUMBER} dead letters?`);
+  const done = await operator.confirm('actions/replay/all');
+  expect(done.text).toContain(`${NUMBER} dead letters are due again.`);
+  const none = await operator.open('dead-letters?done=replayed&count=0');
+  expect(none.text).toContain('Nothing was replayed: no dead letter fits any more.');
+});
