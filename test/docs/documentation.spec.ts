@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { anchors, codeBlocks, documents, fileLinks } from '../../scripts/lib/markdown.mjs';
+import { createTestDatabase } from '../support/database.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (document: string): string => fs.readFileSync(path.join(root, document), 'utf8');
@@ -27,7 +29,11 @@ describe.each(documents())('%s', (document) => {
 test('every TypeScript block of the documentation compiles, as the reader would write it', () => {
   const blocks = new Map<string, { where: string; text: string }>();
   for (const document of documents()) {
+    // The application that the README makes is there for every document.
     const folder = path.join(import.meta.dirname, 'readers', document.replaceAll('/', '-').replace(/\.md$/, ''));
+    for (const { file, text } of filesOf('README.md')) {
+      blocks.set(path.join(folder, file), { where: 'README.md', text });
+    }
     for (const { language, line, file, text } of codeBlocks(read(document))) {
       const code = language === 'ts' ? text : language === 'json' ? eventAsCode(text) : undefined;
       if (code === undefined) continue;
@@ -38,6 +44,46 @@ test('every TypeScript block of the documentation compiles, as the reader would 
   expect(blocks.size).toBeGreaterThan(5);
   expect(compile(blocks)).toEqual([]);
 }, 120_000);
+
+test('the application of the README runs, and the test of docs/testing.md sees its order paid', async () => {
+  const folder = fs.mkdtempSync(path.join(root, 'node_modules/.readers-'));
+  try {
+    fs.writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
+    for (const { file, text } of [...filesOf('README.md'), ...filesOf('docs/testing.md')]) {
+      const target = path.join(folder, file.replace(/\.ts$/, '.js'));
+      fs.mkdirSync(path.dirname(target), { recursive: true });
+      fs.writeFileSync(target, ts.transpile(text, { ...compilerOptions(), module: ts.ModuleKind.ES2022 }));
+    }
+    const database = await createTestDatabase();
+    const env = { ...process.env, DATABASE_URL: database.url, ...READER };
+    const { stdout, stderr, code } = await run(['test/payment.spec.js'], { cwd: folder, env });
+    expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: '', code: 0 });
+    await database.drop();
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);
+
+/** What the README's application finds in its environment. */
+const READER = {
+  NODE_ENV: 'test',
+  SHOP_TOKEN: 'a-token-of-16-or-more-characters',
+  PAYMENT_URL: 'https://api.pay.example',
+};
+
+function filesOf(document: string): { file: string; text: string }[] {
+  return codeBlocks(read(document)).flatMap(({ file, text, language }) =>
+    file !== undefined && language === 'ts' ? [{ file, text }] : [],
+  );
+}
+
+function run(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+  return new Promise<{ stdout: string; stderr: string; code: number | null }>((resolve) => {
+    const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>
+      resolve({ stdout, stderr, code: child.exitCode }),
+    );
+  });
+}
 
 /** A payload that the documentation shows is held against the event's type. */
 function eventAsCode(json: string): string | undefined {
@@ -58,7 +104,7 @@ function compile(blocks: ReadonlyMap<string, { where: string; text: string }>): 
   );
   if (!config) throw new Error('tsconfig.json could not be read.');
   // What readers leave unused is theirs: an example need not use all that it declares.
-  const options = { ...config.options, noUnusedLocals: false, noUnusedParameters: false, incremental: false };
+  const options = { ...compilerOptions(), noUnusedLocals: false, noUnusedParameters: false, incremental: false };
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile, directoryExists } = host;
   const folders = new Set([...blocks.keys()].flatMap(foldersAbove));
@@ -80,6 +126,13 @@ function compile(blocks: ReadonlyMap<string, { where: string; text: string }>): 
       },
     );
   });
+}
+
+function compilerOptions(): ts.CompilerOptions {
+  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
+  const config = ts.getParsedCommandLineOfConfigFile(path.join(root, 'tsconfig.json'), {}, host);
+  if (!config) throw new Error('tsconfig.json could not be read.');
+  return config.options;
 }
 
 function foldersAbove(file: string): string[] {
