@@ -17,6 +17,9 @@ export async function checkHost({ folder }, serverUrl) {
   checks.push(
     await attempt('a payment through both formats and two copies at once', () => node('checks/both-formats.mjs')),
     await attempt('npx nestjs-payment-sandbox', () => sandboxProgram(folder, env)),
+    await attempt('npx payment-acceptance migrate', () =>
+      run(path.join(folder, 'node_modules/.bin/payment-acceptance'), ['migrate'], { cwd: folder, env }),
+    ),
     await attempt('time to import', () => node('checks/import-time.mjs')),
   );
   for (const { ok, name, detail } of checks)

@@ -23,7 +23,8 @@ export async function makeHost({ template, oldest = false, folder, packages }) {
 
   const started = performance.now();
   const failure = await install(folder);
-  if (failure && isOffline(failure)) return { leftOut: `npm install has no network: ${lastLine(failure)}` };
+  if (failure && !(await reachesRegistry()))
+    return { leftOut: 'npm cannot reach its registry, nor has it all in its cache' };
   if (failure) throw new CommandError(`npm install failed in the host of ${template}:\n${failure}`);
   console.log(`  installed in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   return { folder, versions: versionsIn(folder, ['@nestjs/core', 'typeorm', 'typescript']) };
@@ -55,18 +56,12 @@ async function install(folder) {
   }
 }
 
-function isOffline(message) {
-  return /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\b/.test(
-    message,
-  );
-}
-
-function lastLine(text) {
-  return (
-    text
-      .trim()
-      .split('\n')
-      .find((line) => /E[A-Z]{4,}/.test(line)) ?? ''
+/** Asked after a failure: without a network npm's own messages blame the packages. */
+async function reachesRegistry() {
+  const args = ['view', '@nestjs/core', 'version', '--prefer-online', '--fetch-retries=0'];
+  return run('npm', args, { cwd: root, env: process.env }).then(
+    () => true,
+    () => false,
   );
 }
 
