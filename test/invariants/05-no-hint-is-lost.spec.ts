@@ -34,8 +34,8 @@ describe('invariant 5: no hint is lost', () => {
     expect(await bed.host.ledger()).toMatchObject({
       bills: [{ state: 'PAID' }],
       callbacks: [
-        { pending: false, outcome: 'confirmed' },
         { pending: true, asks: 1 },
+        { pending: false, outcome: 'confirmed' },
       ],
     });
     for (const pauseMs of [3_000, 10_000, 30_000]) {

@@ -64,7 +64,7 @@ describe('a claim', () => {
       'is one of two, where one payment is shown',
       [hint('SUCCESS', 10), hint('SUCCESS', 11)],
       [payment('SUCCESS', 12)],
-      ['again 3000', 'confirmed'],
+      ['confirmed', 'again 3000'],
     ],
     [
       'leaves to a later one what only that can be about',
@@ -88,6 +88,11 @@ describe('a claim', () => {
     expect([2, 3].map((asks) => asked(asks, [payment('SUCCESS', 5)]))).toEqual(['again 30000', 'confirmed']);
     expect(asked(3, [payment('FAIL', 5)])).toBe('unconfirmed');
     expect(answers([hint('FAIL', 1_000, { asks: 3 })], [payment('SUCCESS', 5)])).toEqual(['confirmed']);
+  });
+
+  test('that comes while an earlier one is asked about for the last time does not take its payment', () => {
+    const first = hint('SUCCESS', 10, { asks: 3 });
+    expect(answers([first, hint('SUCCESS', 50)], [payment('SUCCESS', 53)])).toEqual(['confirmed', 'again 3000']);
   });
 
   test('whose turn it is not is answered by what is shown along the way, and else waits', () => {

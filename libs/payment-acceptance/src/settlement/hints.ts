@@ -15,21 +15,23 @@ export function answerHints(
 ): AnsweredHints {
   const consumed: AnsweredHints['consumed'][number][] = [];
   const again: AnsweredHints['again'][number][] = [];
-  const confirmed: Record<Claim, number> = { SUCCESS: 0, FAIL: 0 };
+  const oldestFirst = [...payments].sort((a, b) => a.knownAt.getTime() - b.knownAt.getTime());
+  const answered = new Set<ClaimablePayment>();
   // As long as a list may lag behind its postback, a postback may lag behind its list.
   const patienceMs = lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
-  // The latest first: an earlier one can also be about each payment that a later one can be about.
-  for (const hint of [...hints].sort((a, b) => b.receivedAt.getTime() - a.receivedAt.getTime())) {
+  // The earliest first, with the oldest payment: what is left is for the later ones, which have the most pauses left.
+  for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, claims, asks, due } = hint;
     if (claims === null) {
       consumed.push({ id, outcome: null });
       continue;
     }
     const knownFrom = hint.receivedAt.getTime() - patienceMs;
-    const candidates = payments.filter(({ status, knownAt }) => status === claims && knownAt.getTime() >= knownFrom);
+    const candidates = oldestFirst.filter(({ status, knownAt }) => status === claims && knownAt.getTime() >= knownFrom);
+    const free = candidates.slice(taken(candidates, claims)).find((payment) => !answered.has(payment));
     const pauseMs = lagMs[asks];
-    if (candidates.length > taken(candidates, claims) + confirmed[claims]) {
-      confirmed[claims] += 1;
+    if (free) {
+      answered.add(free);
       consumed.push({ id, outcome: 'confirmed' });
     } else if (due && pauseMs !== undefined) again.push({ id, pauseMs });
     else if (due) consumed.push({ id, outcome: isShown(claims, payments) ? 'confirmed' : 'unconfirmed' });
@@ -38,8 +40,8 @@ export function answerHints(
 }
 
 /** How many of the candidates earlier claims may have been about: those confirmed since the first of them was known. */
-function taken(candidates: readonly ClaimablePayment[], claims: Claim): number {
-  return Math.max(0, ...candidates.map(({ confirmedSince }) => confirmedSince[claims]));
+function taken([first]: readonly ClaimablePayment[], claims: Claim): number {
+  return first?.confirmedSince[claims] ?? 0;
 }
 
 /** A FAIL may have advanced to SUCCESS since. */
