@@ -222,8 +222,9 @@ describe('where the configuration comes from', () => {
       out: expect.stringContaining('confirmed      only: reachable'),
     });
     delete process.env.CLI_TEST_DATABASE_URL;
-    // `dropSchema` of the host's file is not obeyed.
+    // `dropSchema` of the host's file is not obeyed: neither our tables are gone, nor the host's.
     expect((await bed.host.ledger()).bills.length).toBe(before);
+    expect(await bed.effects()).toEqual([]);
   });
 
   test.each([

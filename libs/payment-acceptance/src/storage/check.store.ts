@@ -171,7 +171,12 @@ export class CheckStore {
    * Leases one bill now, by the service's id or by ours, whatever its place in the schedule and the rate of its shop.
    * `busy` while another check of it is under way.
    */
-  async claimOne(shop: string, bill: string, token: string, leaseMs: number): Promise<ClaimedBill | 'busy' | 'unknown'> {
+  async claimOne(
+    shop: string,
+    bill: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const keys = [bill, isUuid(bill) ? bill : null, shop];
     const claimed = await this.database.claim<Claimed>(
       `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}
