@@ -82,6 +82,13 @@ describe('provably never left', () => {
     expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
   });
 
+  test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
+    'an address that cannot be requested (%s)',
+    async (url) => {
+      expect(await failure(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
+    },
+  );
+
   test('a caller who gave up before', async () => {
     const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
     expect([failed.left, failed.aborted]).toEqual([false, true]);

@@ -51,6 +51,7 @@ export class Transport {
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
+    if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
     // Until our own `request` says otherwise, the other side may have seen it.
     const progress = { left: true };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);

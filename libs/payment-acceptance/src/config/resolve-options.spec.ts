@@ -46,7 +46,9 @@ describe('a shop', () => {
     [
       'apiBaseUrl',
       ['', undefined, 7, 'api.example', 'ftp://api.example', 'https://', 'https://u:p@api.example', 'https://api.example?a=1',
-        'https://api.example#a', 'javascript:alert(1)'],
+        'https://api.example#a', 'javascript:alert(1)', 'https://api.example?', 'https://api.example#', 'https://api.example/pay?',
+        'https://api.example ', ' https://api.example', 'https://api.example/pay\u00a0', 'https://api.ex\tample',
+        'https://api.example\n', '\0https://api.example', 'https://api.example/api/v1', 'https://api.example/api/v1//'],
     ],
     ['currency', ['rub', 'RU', 'RUBL', '₽', 7]],
     ['payerPaysCommission', ['true', 1, 0, {}]],

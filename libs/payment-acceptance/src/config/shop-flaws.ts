@@ -35,13 +35,15 @@ export function tokenFlaw(token: unknown, production: boolean): string | undefin
 export function addressFlaw(address: unknown, production: boolean): string | undefined {
   const remedy = 'Set the base address of the service, such as https://api.pay.example.';
   if (typeof address !== 'string' || address.trim() === '') return `is empty. ${remedy}`;
+  // In the text itself: the parsed address shows neither white space around it nor an empty query.
+  if (/[\s\p{Cc}]/u.test(address)) return `has white space or control characters in it. ${remedy}`;
+  if (/[?#]/.test(address)) return `has a query or a fragment ("?", "#"), behind which no path can stand. ${remedy}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return `is not an http or https address. ${remedy}`;
   if (url.username || url.password) {
     return 'has a user name or a password in it, which logs would show. Set it without: the token is all that is needed.';
   }
-  if (url.search || url.hash) return 'has a query or a fragment, behind which no path can stand. Set it without.';
-  if (/\/api\/v1\/?$/.test(url.pathname)) return 'already ends in /api/v1, which is added to it. Set it without.';
+  if (/\/api\/v1\/*$/.test(url.pathname)) return 'already ends in /api/v1, which is added to it. Set it without.';
   if (production && url.protocol !== 'https:') {
     return `is not https, and NODE_ENV is production: anybody on the way could read the token. ${remedy}`;
   }
