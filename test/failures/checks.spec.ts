@@ -51,6 +51,37 @@ describe('checks that fail', () => {
     expect((await bed.host.ledger()).reviews.length).toBe(1);
   });
 
+  test.each(['status500', 'unauthenticated', 'merchantBanned', 'html'] as const)(
+    'the postback of a payment long after the end is kept through trouble (%s), and settles when it is over',
+    async (fault) => {
+      bed = await startBed({ providers: [EffectWriter] });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
+      await pass(4 * DAY, DAY);
+      await pass(31 * DAY, DAY);
+      expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'EXPIRED', nextCheckAt: null }]);
+      await bed.sandbox.setFaults({ requests: { [fault]: 1 } });
+      await bed.sandbox.pay(billId);
+      await pass(2 * 60 * MINUTE, 10 * MINUTE);
+      await bed.sandbox.clearFaults();
+      await pass(20 * MINUTE, 10 * MINUTE);
+      expect((await bed.host.ledger()).events.map(({ name }) => name)).toContain('payment.succeeded');
+      expect(await bed.effects()).toHaveLength(1);
+    },
+  );
+
+  test('a bill that the service does not know after its end is let go with its hints, which stay notes', async () => {
+    bed = await startBed();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'forgotten', amount: '10' });
+    await pass(4 * DAY, DAY);
+    await pass(31 * DAY, DAY);
+    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+    await bed.sandbox.forge(billId);
+    await pass(2 * 60 * MINUTE, 10 * MINUTE);
+    const { callbacks, reviews } = await bed.host.ledger();
+    expect([callbacks, reviews]).toMatchObject([[{ pending: false, outcome: 'unconfirmed' }], []]);
+    expect(await pass(5 * DAY, DAY)).toBe(0);
+  });
+
   test('a service that is away just when a bill ends calls nobody: the bill expires a little later', async () => {
     bed = await startBed();
     await bed.host.payments.createBill({ orderId: 'ending', amount: '10' });

@@ -163,7 +163,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
     const pauseMs = refused ? PROBE_MS : Math.max(retryAfter(error), pause);
-    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, this.options.schedule);
+    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, isRefusalOfBill(error), this.options.schedule);
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.warn(
       `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
@@ -171,9 +171,9 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     );
     if (review) await this.settlement.reviewUncheckable(claim);
     // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
-    const place = refused && nextCheckAt !== null ? undefined : nextCheckAt;
+    const place = refused ? undefined : nextCheckAt;
     if ((await this.checks.fail(claim, pauseMs, place, reason)) && giveUp) {
-      const consumed = claim.hints.map(({ id }) => ({ id, outcome: null }));
+      const consumed = claim.hints.map(({ id, claims }) => ({ id, outcome: claims && ('unconfirmed' as const) }));
       await this.checks.answerHints({ consumed, again: [] });
     }
   }
@@ -189,6 +189,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     await this.checks.acceptShop(shop);
     this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
+}
+
+/** The service's word about this very bill: that it has none such, or lists nothing of it. */
+function isRefusalOfBill(error: unknown): boolean {
+  return error instanceof BillNotFoundError || error instanceof RequestRefusedError;
 }
 
 /** What concerns all bills of the shop alike; never taken for final. */

@@ -161,6 +161,17 @@ describe('a list after others', () => {
     const decision = run({ known: [elsewhere], listed: [success] });
     expect(decision).toMatchObject({ state: 'OPEN', payments: [], firstPaymentId: null });
     expect(reasons(decision)).toEqual(['payment-moved']);
+    const larger = run({ known: [elsewhere], listed: [{ ...success, amount: '200.00' }] });
+    expect(larger.reviews[0]!.key).not.toBe(decision.reviews[0]!.key);
+  });
+
+  test("one that moves before any money came is nobody's business yet: a dismissed review would hide the money", () => {
+    const elsewhere = kept(reported({ status: 'NEW' }), '00000000-0000-4000-8000-00000000000f');
+    expect(run({ known: [elsewhere], listed: [reported({ status: 'PROCESS' })] })).toMatchObject({
+      payments: [],
+      events: [],
+      reviews: [],
+    });
   });
 
   test('absence from the list proves nothing', () => {

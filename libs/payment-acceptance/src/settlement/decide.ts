@@ -25,7 +25,7 @@ export function decide(input: DecisionInput): Decision {
       // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
       if (payment.status === 'SUCCESS') facts.review('foreign-bill', payment);
     } else if (row && row.billId !== bill.id) {
-      facts.review('payment-moved', payment);
+      if (payment.status === 'SUCCESS') facts.review('payment-moved', payment, changeOf(payment));
     } else if (row?.status === 'SUCCESS') {
       if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
     } else if (row?.verdict === 'succeeded') {

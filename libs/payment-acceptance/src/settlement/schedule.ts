@@ -34,7 +34,7 @@ export function nextCheck(
   return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
 }
 
-/** As many tries as it takes for the default pauses to reach their cap. */
+/** As many refusals as it takes for the default pauses to reach their cap. */
 const FAILURES_BEFORE_GIVING_UP = 7;
 
 /** What follows from a check that got no answer. */
@@ -48,10 +48,16 @@ export interface AfterFailure {
 }
 
 /**
- * A failing check is repeated after the pause while the bill is young; later no more often than one that succeeds, and
- * not beyond the time for which the bill is followed.
+ * A failing check is repeated after the pause while the bill is young; later no more often than one that succeeds. Beyond
+ * the time for which the bill is followed it ends only where the service refuses this very bill (`billRefused`): whatever
+ * else its trouble is, a payment may be behind it.
  */
-export function afterFailure(claim: ClaimedBill, pauseMs: number, options: Schedule): AfterFailure {
+export function afterFailure(
+  claim: ClaimedBill,
+  pauseMs: number,
+  billRefused: boolean,
+  options: Schedule,
+): AfterFailure {
   const now = claim.now.getTime();
   const end = endOfLife(claim, options);
   // A service that is away just when a bill ends is no reason to call a person.
@@ -64,10 +70,11 @@ export function afterFailure(claim: ClaimedBill, pauseMs: number, options: Sched
       until: (claim.endedAt ?? claim.openedAt).getTime() + options.expiredForMs,
     },
   }[claim.state as 'OPEN' | 'PAID' | 'EXPIRED'];
+  const next = now + Math.max(pauseMs, every);
   return {
-    nextCheckAt: claim.scheduled ? within(now + Math.max(pauseMs, every), until) : undefined,
+    nextCheckAt: claim.scheduled ? within(next, billRefused ? until : next) : undefined,
     review: claim.state === 'OPEN' && overdue,
-    giveUp: now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP,
+    giveUp: billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP,
   };
 }
 
