@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { OnEvent } from '@nestjs/event-emitter';
-import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -12,6 +18,9 @@ const DAY = 86_400_000;
 
 /** Name of the killed processes' connections. */
 const VICTIM = 'to-be-killed';
+
+/** What happens in the process: one payment that succeeds, or also what goes wrong without anybody being killed. */
+export type Journey = 'straight' | 'troubled';
 
 /** Longer than every lease of the processes, and than the first pause before a bill is checked unasked. */
 const PAST_LEASES_MS = 121_000;
@@ -31,7 +40,9 @@ class Handlers {
   constructor(private readonly dataSource: DataSource) {}
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async durable({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  @OnPaymentFailed({ consumer: 'orders' })
+  async durable(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
+    const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }
 
@@ -55,11 +66,12 @@ export class Lane {
     return this.bed.close();
   }
 
-  /** The points of an undisturbed payment, in order. */
-  async points(): Promise<string[]> {
-    const { code, output } = await this.run('undisturbed');
+  /** The points of a journey that nobody is killed on, in order. */
+  async points(journey: Journey): Promise<string[]> {
+    const orderId = `undisturbed-${journey}`;
+    const { code, output } = await this.run(journey, orderId);
     if (code !== 0) throw new Error(`The process ended with ${String(code)}.`);
-    await this.expectRight('undisturbed');
+    await this.expectRight(orderId);
     return JSON.parse(output) as string[];
   }
 
@@ -79,9 +91,9 @@ export class Lane {
   }
 
   /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
-  async crash(at: number): Promise<void> {
-    const orderId = `killed-at-${at}`;
-    const { signal, output } = await this.run(orderId, at);
+  async crash(journey: Journey, at: number): Promise<void> {
+    const orderId = `killed-${journey}-at-${at}`;
+    const { signal, output } = await this.run(journey, orderId, at);
     if (signal !== 'SIGKILL') throw new Error(`The process was not killed: it never came to this point.`);
     await this.buried();
     const acknowledged = this.bed.sandbox
@@ -95,7 +107,7 @@ export class Lane {
     await this.expectRight(orderId);
   }
 
-  private async run(orderId: string, at?: number) {
+  private async run(journey: Journey, orderId: string, at?: number) {
     const child = spawn(process.execPath, ['test/support/crash-probe.mjs'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
@@ -105,6 +117,7 @@ export class Lane {
         DATABASE_URL: this.bed.databaseUrl,
         SANDBOX_URL: this.bed.sandboxUrl,
         ORDER_ID: orderId,
+        JOURNEY: journey,
         CLOCK_AHEAD_MS: String(this.ahead),
         PAYMENT_OPTIONS: JSON.stringify(moduleOptions(this.bed.sandboxUrl, OPTIONS)),
         ...(at !== undefined && { KILL_AT: String(at) }),
@@ -129,7 +142,9 @@ export class Lane {
     const paid = this.bed.sandbox.bills().find((bill) => bill.orderId === orderId && bill.paid);
     // A payer who never got to pay comes again: whatever the bill was left as, a usable one can be had.
     const billId = paid?.id ?? (await this.payAgain(orderId));
-    const [payment] = this.bed.sandbox.bill(billId).payments;
+    const truth = this.bed.sandbox.bill(billId).payments;
+    const succeeded = truth.filter(({ status }) => status === 'SUCCESS');
+    if (succeeded.length !== 1) throw new Error(`${succeeded.length} payments succeeded.`);
 
     const { bills, payments, events, reviews, callbacks } = await this.bed.host.ledger();
     const mine = <T extends { readonly orderId: string | null }>(rows: readonly T[]) =>
@@ -142,19 +157,19 @@ export class Lane {
         : `bills: ${states.join()}`,
       same(
         mine(payments).map(({ paymentId, status }) => `${paymentId} ${status}`),
-        [`${payment!.id} SUCCESS`],
+        truth.map(({ id, status }) => `${id} ${status}`),
       ),
       same(
-        mine(events).map(({ name }) => name),
-        ['payment.succeeded'],
+        mine(events).map(({ name, paymentId }) => `${paymentId ?? '-'} ${name}`),
+        truth.map(({ id, status }) => `${id} ${EVENT_OF[status]!}`),
       ),
       same(
-        mine(events).flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
-        ['DONE', 'DONE'],
+        mine(events).flatMap(({ deliveries }) => deliveries.map(({ consumer, state }) => `${consumer} ${state}`)),
+        truth.flatMap(({ status }) => ['orders DONE', ...(status === 'SUCCESS' ? ['event-emitter DONE'] : [])]),
       ),
       same(
-        effects.filter(({ consumer }) => consumer === 'orders').map(({ paymentId }) => paymentId),
-        [payment!.id],
+        effects.filter(({ consumer }) => consumer === 'orders').map(({ paymentId, event }) => `${paymentId} ${event}`),
+        truth.map(({ id, status }) => `${id} ${EVENT_OF[status]!}`),
       ),
       effects.some(({ consumer }) => consumer === 'listener') ? null : 'no listener was told',
       same(mine(reviews), []),
@@ -183,7 +198,12 @@ export class Lane {
   }
 }
 
+const EVENT_OF: Readonly<Record<string, string>> = { SUCCESS: 'payment.succeeded', FAIL: 'payment.failed' };
+
+/** In any order. */
 function same(actual: readonly unknown[], expected: readonly unknown[]): string | null {
-  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
+  const [is, should] = [actual, expected].map((list) =>
+    JSON.stringify(list.map((item) => JSON.stringify(item)).sort()),
+  );
   return is === should ? null : `${is} instead of ${should}`;
 }

@@ -1,5 +1,6 @@
-// One payment from the bill to the handlers, in a process that can be killed at any point of it: started by a test,
+// One order from the bill to the handlers, in a process that can be killed at any point of it: started by a test,
 // against the built library. With KILL_AT it kills itself at that point; without, it says which points there are.
+// On the journey "troubled" a payment fails before one succeeds, and the durable handler fails on each event once.
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
@@ -9,6 +10,7 @@ import {
   Confirmer,
   DeliveryWorker,
   ManualPaymentClock,
+  OnPaymentFailed,
   OnPaymentSucceeded,
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
@@ -18,7 +20,7 @@ import {
 import { writeSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 
-const { DATABASE_URL, SANDBOX_URL, ORDER_ID, CLOCK_AHEAD_MS, KILL_AT, PAYMENT_OPTIONS } = process.env;
+const { DATABASE_URL, SANDBOX_URL, ORDER_ID, CLOCK_AHEAD_MS, KILL_AT, JOURNEY, PAYMENT_OPTIONS } = process.env;
 
 const points = [];
 const probe = {
@@ -29,6 +31,9 @@ const probe = {
   },
 };
 
+const troubled = JOURNEY === 'troubled';
+const failedOn = new Set();
+
 const effect = (consumer, { name, paymentId, orderId }) => [
   'INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ($1, $2, $3, $4)',
   [consumer, name, paymentId, orderId],
@@ -37,6 +42,9 @@ const effect = (consumer, { name, paymentId, orderId }) => [
 class Handlers {
   async durable(event, { manager }) {
     await manager.query(...effect('orders', event));
+    if (!troubled || failedOn.has(event.id)) return;
+    failedOn.add(event.id);
+    throw new Error('The handler fails once.');
   }
 
   /** Has no transaction to write in: its own connection, at least once. */
@@ -46,6 +54,7 @@ class Handlers {
 }
 const method = (name) => [Handlers.prototype, name, Object.getOwnPropertyDescriptor(Handlers.prototype, name)];
 OnPaymentSucceeded({ consumer: 'orders' })(...method('durable'));
+OnPaymentFailed({ consumer: 'orders' })(...method('durable'));
 OnEvent('payment.succeeded')(...method('plain'));
 Injectable()(Handlers);
 
@@ -82,6 +91,7 @@ const sandbox = async (verb, path, body) => {
 await sandbox('PUT', 'shops/shop-main', {
   resultUrl: `${url}/postback/payment`,
   successUrl: `${url}/redirect/payment/success`,
+  failUrl: `${url}/redirect/payment/fail`,
 });
 
 /** Marks what happens outside the module too, so that no two points hide it between them. */
@@ -92,17 +102,36 @@ async function step(name, work) {
   return result;
 }
 
+async function pay(billId, input) {
+  const { redirect } = await step('the payment', () => sandbox('POST', `bills/${billId}/pay`, input));
+  // Answers when the postback has gone out and been answered.
+  await step('the postback', () => sandbox('POST', 'clock', { advance: '0s' }));
+  await step('the redirect', async () => {
+    const page = await fetch(redirect.url, { method: 'POST', body: new URLSearchParams(redirect.fields) });
+    if (!page.ok) throw new Error(`The payer's redirect led to ${page.status}.`);
+  });
+  await work();
+}
+
+async function work() {
+  for (const worker of [Confirmer, DeliveryWorker]) {
+    while ((await app.get(worker).runOnce()) > 0);
+  }
+}
+
+/** Longer than the pause after a first failure, and than that between two checks of a bill. */
+async function later() {
+  clock.advance(10_000);
+  await work();
+}
+
 const bill = { orderId: ORDER_ID, amount: '10.00' };
 const { billId } = await step('the order', () => app.get(PaymentAcceptanceService).createBill(bill));
-const { redirect } = await step('the payment', () => sandbox('POST', `bills/${billId}/pay`, {}));
-// Answers when the postback has gone out and been answered.
-await step('the postback', () => sandbox('POST', 'clock', { advance: '0s' }));
-await step('the redirect', async () => {
-  const page = await fetch(redirect.url, { method: 'POST', body: new URLSearchParams(redirect.fields) });
-  if (!page.ok) throw new Error(`The payer's redirect led to ${page.status}.`);
-});
-for (const worker of [Confirmer, DeliveryWorker]) {
-  while ((await app.get(worker).runOnce()) > 0);
+if (troubled) {
+  await pay(billId, { outcome: 'fail' });
+  await later();
 }
+await pay(billId, {});
+if (troubled) await later();
 await app.close();
 if (KILL_AT === undefined) writeSync(1, JSON.stringify(points));
