@@ -32,11 +32,12 @@ export const create = step(
     payerPaysCommission: fc.boolean(),
     custom: fc.constantFrom(undefined, 'cart'),
     by: anIndex,
-    how: fc.constantFrom('once', 'once', 'once', 'twice', 'paid meanwhile'),
+    how: fc.constantFrom('once', 'once', 'once', 'twice', 'paid meanwhile', 'answer lost'),
   }),
   async (model, world, { order, by, how, ...rest }) => {
     const wish: Wish = { ...rest, orderId: `${model.run}-${order}` };
     if (how === 'paid meanwhile') return payMeanwhile(model, world, wish, by);
+    if (how === 'answer lost') await world.loseNext('create');
     const made = await Promise.all(
       (how === 'twice' ? [by, by + 1] : [by]).map((instance) => attempt(model, world, wish, instance)),
     );
@@ -82,7 +83,7 @@ async function attempt(model: Model, world: World, wish: Wish, by: number): Prom
     if (error instanceof CreationInProgressError) return undefined;
     if (error instanceof UnknownOutcomeError || error instanceof PaymentServiceError) expect(world.faulty).toBe(true);
     else if (error instanceof OrderAlreadyPaidError)
-      expect(known.some(({ billId }) => isPaid(world, billId))).toBe(true);
+      expect(known.some(({ billId }) => isPaid(model, world, billId))).toBe(true);
     else if (error instanceof BillMismatchError) expect(known.length).toBeGreaterThan(0);
     else throw error;
     return undefined;
@@ -95,7 +96,7 @@ async function attempt(model: Model, world: World, wish: Wish, by: number): Prom
   return bill;
 }
 
-function isPaid(world: World, billId: string): boolean {
+function isPaid(model: Model, world: World, billId: string): boolean {
   const bill = world.bill(billId);
-  return bill.payments.some((payment) => payment.status === 'SUCCESS' && dueOf(bill, payment).event);
+  return bill.payments.some((payment) => payment.status === 'SUCCESS' && dueOf(model, bill, payment).event);
 }

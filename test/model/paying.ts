@@ -9,6 +9,8 @@ const HOW = {
   fail: { outcome: 'fail' },
   process: { card: '4000 0000 0000 3220' },
   new: { card: '4000 0000 0000 0069' },
+  /** Fails, and succeeds a minute later. */
+  recovers: { card: '4000 0000 0000 0341' },
 } as const;
 
 /** Redirects that payers hold, to be sent once or again. */
@@ -23,7 +25,7 @@ export const pay = step(
   'pay',
   fc.record({
     bill: anIndex,
-    how: fc.constantFrom('success', 'success', 'fail', 'process', 'new'),
+    how: fc.constantFrom('success', 'success', 'fail', 'process', 'new', 'recovers'),
     more: fc.constantFrom(0, 0, 0, 0, -1, 1, -300),
     currency: fc.constantFrom(undefined, undefined, undefined, undefined, 'USD'),
   }),

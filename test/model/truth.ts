@@ -1,12 +1,12 @@
-import type { Bill, Payment } from 'nestjs-payment-sandbox';
+import type { Bill, Callback, Payment } from 'nestjs-payment-sandbox';
 
 /** A bill of ours, as its caller knows it. */
 export interface KnownBill {
   readonly shop: 'main' | 'eu';
   readonly orderId: string;
   readonly billId: string;
-  /** The service's status of each payment when the module last acknowledged a callback for this bill. */
-  told: ReadonlyMap<string, Payment['status']>;
+  /** How far the module must soon know each payment to be, since a callback of this bill that it has acknowledged. */
+  readonly told: Map<string, Payment['status']>;
 }
 
 /** What the business has done and the service knows: all that the module may be judged by. */
@@ -14,9 +14,15 @@ export interface Model {
   /** Which of the sequences this is; part of every order's id. */
   readonly run: number;
   readonly bills: KnownBill[];
+  /** Payments that an operator has accepted which had no event: known from the list then, or not yet. */
+  readonly accepted: Map<string, 'as listed' | 'ahead of the list'>;
+  /** What operators have done. */
+  readonly actions: string[];
 }
 
-export type ServiceBill = Bill & { readonly payments: readonly Payment[] };
+export const aModel = (run: number): Model => ({ run, bills: [], accepted: new Map(), actions: [] });
+
+export type ServiceBill = Bill & { readonly payments: readonly Payment[]; readonly callbacks: readonly Callback[] };
 
 /** What has to become of a SUCCESS payment: an event, a review, or both. */
 export interface Due {
@@ -24,8 +30,21 @@ export interface Due {
   readonly review: string | null;
 }
 
+/** What becomes of it where a person may have accepted it: that counts, and only a list that is seen later is held against it. */
+export function dueOf({ accepted }: Model, bill: Bill, payment: Payment): Due {
+  const due = dueByMoney(bill, payment);
+  switch (accepted.get(payment.id)) {
+    case 'as listed':
+      return { event: true, review: due.review };
+    case 'ahead of the list':
+      return { event: true, review: due.event ? null : 'payment-changed' };
+    case undefined:
+      return due;
+  }
+}
+
 /** The money rules, said a second time. */
-export function dueOf(bill: Bill, payment: Payment): Due {
+function dueByMoney(bill: Bill, payment: Payment): Due {
   if (payment.currency !== bill.currency) return { event: false, review: 'wrong-currency' };
   const more = cents(payment.amount) - cents(bill.amount);
   if (more < 0) return { event: false, review: 'underpaid' };
@@ -33,6 +52,11 @@ export function dueOf(bill: Bill, payment: Payment): Due {
 }
 
 export const cents = (amount: string): number => Number(amount.replace('.', ''));
+
+/** What the service had a payment as at an instant of its clock; `undefined` before it began. */
+export function statusAt(payment: Payment, instant: string): Payment['status'] | undefined {
+  return payment.history.filter(({ at }) => at <= instant).at(-1)?.status;
+}
 
 /** How far a payment has come; it never goes back. */
 export const RANK: Readonly<Record<string, number>> = { NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { CONSUMERS } from './desk.js';
+import { attach, replayDeadLetters, review } from './operating.js';
 import { complete, pay } from './paying.js';
 import { forge } from './callbacks.js';
 import { anIndex, pick, step, type Step } from './step.js';
@@ -26,9 +28,25 @@ const time = (...ms: number[]) =>
 
 export const pass = time(3 * SECOND, 3 * SECOND, 30 * SECOND, 70 * SECOND, 7 * 60 * MINUTE, DAY, 3 * DAY);
 
-export const restart = step('restart', anIndex, (_model, world, index) => world.restart(index % 2), always);
+export const restart = step(
+  'restart',
+  fc.record({ index: anIndex, books: fc.boolean() }),
+  (_model, world, { index, books }) => world.restart(index % 2, books),
+  always,
+);
 
-const consumer = fc.constantFrom('orders', 'eu-books', 'event-emitter');
+/** The service's lists lag from now on; only at the start, so that what the module was told is said easily. */
+export const lag = step(
+  'lists lag',
+  fc.constant(null),
+  (_model, world) => {
+    world.replica.lagging = true;
+    return Promise.resolve();
+  },
+  (model) => model.bills.length === 0,
+);
+
+const consumer = fc.constantFrom(...Object.keys(CONSUMERS));
 
 export const failHandlers = step(
   'handlers fail',
@@ -37,17 +55,9 @@ export const failHandlers = step(
   always,
 );
 
-/** The consumer fails on every event of an order, long enough for dead letters. */
-export const breakHandlers = step(
-  'handlers break',
-  fc.record({ consumer, bill: anIndex, for: fc.constantFrom(0, 4) }),
-  async (model, world, { consumer: name, bill, for: rounds }) => {
-    world.desk.break(name, pick(model.bills, bill).orderId);
-    for (let round = 0; round < rounds; round += 1) {
-      await world.pass(70 * SECOND);
-      await world.everybody();
-    }
-  },
+/** The consumer fails on every event of an order from now on. */
+export const breakHandlers = step('handlers break', fc.record({ consumer, bill: anIndex }), (model, world, broken) =>
+  Promise.resolve(world.desk.break(broken.consumer, pick(model.bills, broken.bill).orderId)),
 );
 
 const during = fc.array(
@@ -58,6 +68,9 @@ const during = fc.array(
     { weight: 1, arbitrary: time(3 * SECOND) },
     { weight: 1, arbitrary: check },
     { weight: 1, arbitrary: deliver },
+    { weight: 1, arbitrary: attach },
+    { weight: 1, arbitrary: review },
+    { weight: 1, arbitrary: replayDeadLetters },
   ),
   { minLength: 1, maxLength: 4 },
 );

@@ -1,36 +1,45 @@
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
-import type { FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
-import type { PaymentLedger } from 'nestjs-payment-acceptance';
+import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
+import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance';
 import { setCallbacks, startBed, type Bed, type Instance } from '../support/bed.js';
-import { Desk, Handlers } from './desk.js';
-import type { Model, ServiceBill } from './truth.js';
+import { Books, Desk, Handlers } from './desk.js';
+import { Replica } from './replica.js';
+import { RANK, statusAt, type KnownBill, type Model, type ServiceBill } from './truth.js';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const DAY = 24 * 60 * MINUTE;
 export const LEASE_MS = MINUTE;
 export const MAX_ATTEMPTS = 3;
+export const OPERATOR = 'somebody';
 
 /** One of the two instances; its answers from the service can be held up on their way. */
 export class Slot {
   private gate: Promise<void> | undefined;
   private arrived = (): void => undefined;
 
-  constructor(public instance: Instance) {
-    this.use(instance);
+  constructor(
+    public instance: Instance,
+    /** Whether it has the code of the consumer `eu-books`. */
+    public books: boolean,
+    private readonly lists: (billId: string, listed: ReportedPayment[]) => ReportedPayment[],
+  ) {
+    this.use(instance, books);
   }
 
   get held(): boolean {
     return this.gate !== undefined;
   }
 
-  use(instance: Instance): void {
+  use(instance: Instance, books: boolean): void {
     this.instance = instance;
+    this.books = books;
     const client = instance.app.get(PaymentServiceClient, { strict: false });
     const list = client.listPayments.bind(client);
-    client.listPayments = async (...request) => {
+    client.listPayments = async (shop, billId, ...more) => {
       try {
-        return await list(...request);
+        return this.lists(billId, await list(shop, billId, ...more));
       } finally {
         this.arrived();
         await this.gate;
@@ -55,36 +64,37 @@ export class Slot {
 
 /** The real thing: two instances on one database, the sandbox as their service, one clock for all. */
 export class World {
-  readonly desk: Desk;
+  readonly replica = new Replica();
+  readonly slots: readonly [Slot, Slot];
   /** How many postbacks and redirects the module has acknowledged without the sandbox having sent them. */
   readonly acknowledged = { postback: 0, redirect: 0 };
   /** Whether the service has misbehaved in this sequence. */
   faulty = false;
-  /** Payments that have been FAIL at some time. */
-  readonly failed = new Set<string>();
-  /** How many postbacks for each bill were acknowledged when we last looked. */
-  private readonly counted = new Map<string, number>();
+  /** Callbacks of the sandbox that the module was seen to have acknowledged. */
+  private readonly seen = new Set<string>();
 
   private constructor(
     private readonly bed: Bed,
-    desk: Desk,
-    readonly slots: readonly [Slot, Slot],
+    readonly desk: Desk,
   ) {
-    this.desk = desk;
+    const slot = (instance: Instance) =>
+      new Slot(instance, true, (id, listed) => this.replica.read(this.bill(id), listed, this.sandbox.now()));
+    const [one, two] = bed.instances as readonly [Instance, Instance];
+    this.slots = [slot(one), slot(two)];
   }
 
   static async start(): Promise<World> {
     const desk = new Desk();
     const bed = await startBed({
       instances: 2,
-      providers: [{ provide: Desk, useValue: desk }, Handlers],
+      providers: providers(desk, true),
       sandbox: { postbackRetryDelays: ['10s', '1h'] },
       options: {
         http: { retryBaseMs: 1, retryCapMs: 1 },
         // Long pauses tell a check that a hint asked for from one that was due anyway; no horizon is ever reached.
         schedule: {
           openMs: [6 * 60 * MINUTE],
-          lagMs: [3 * SECOND],
+          lagMs: [3 * SECOND, 30 * SECOND],
           retryCapMs: MINUTE,
           paidForMs: 3650 * DAY,
           expiredForMs: 3650 * DAY,
@@ -94,8 +104,7 @@ export class World {
         callbacks: { maxUnmatched: 5 },
       },
     });
-    const [one, two] = bed.instances as readonly [Instance, Instance];
-    return new World(bed, desk, [new Slot(one), new Slot(two)]);
+    return new World(bed, desk);
   }
 
   get sandbox(): PaymentSandbox {
@@ -123,22 +132,66 @@ export class World {
     await this.sandbox.setFaults({ ...this.sandbox.faults(), ...faults });
   }
 
+  /** The service does what it is asked for next, and nobody learns of it. */
+  async loseNext(operation: 'create' | 'payments'): Promise<void> {
+    this.faulty = true;
+    await this.setFaults({ requests: { loseAnswer: { times: 1, operation } } });
+  }
+
   /** Waits for the postbacks that are due, then notes of which payments the module has now been told. */
   async told(model: Model): Promise<void> {
     await this.sandbox.settled();
-    for (const bill of model.bills) {
-      const { callbacks, payments } = this.sandbox.bill(bill.billId);
-      const taken = callbacks.filter(({ state, fields }) => state === 'delivered' && fields['TrsId'] === bill.billId);
-      for (const { id, status } of payments) if (status === 'FAIL') this.failed.add(id);
-      if (taken.length === (this.counted.get(bill.billId) ?? 0)) continue;
-      this.counted.set(bill.billId, taken.length);
-      bill.told = new Map(payments.map(({ id, status }) => [id, status]));
+    for (const known of model.bills) {
+      const bill = this.bill(known.billId);
+      const taken = bill.callbacks.filter(({ state, fields }) => state === 'delivered' && fields['TrsId'] === bill.id);
+      for (const callback of taken.filter(({ id }) => !this.seen.has(id))) {
+        this.seen.add(callback.id);
+        this.tell(known, bill, callback, taken);
+      }
     }
   }
-  /** Both instances check and deliver at the same moment; gives how much there was to do. */
+
+  /**
+   * A callback has the list asked for, and again while it may lag: unless a payment whose own postback did not come can be
+   * taken for the one that it claims, and is shown already.
+   */
+  private tell({ told }: KnownBill, { payments }: ServiceBill, callback: Callback, taken: readonly Callback[]): void {
+    const at = takenAt(callback);
+    const claimed = payments.every((payment) => {
+      const status = statusAt(payment, at);
+      const own = ({ paymentId, fields }: Callback) => paymentId === payment.id && fields['Status'] === status;
+      return status !== callback.fields['Status'] || taken.some((other) => own(other) && takenAt(other) <= at);
+    });
+    const asksAgain = callback.fields['Status'] === 'SUCCESS' || callback.fields['Status'] === 'FAIL';
+    for (const payment of payments) {
+      const status = claimed && asksAgain ? statusAt(payment, at) : this.replica.statusAt(payment, at);
+      if (status && RANK[status]! > (RANK[told.get(payment.id) ?? ''] ?? 0)) told.set(payment.id, status);
+    }
+  }
+
+  /** Long enough for what fails all the time to become a dead letter. */
+  async wearOut(): Promise<void> {
+    for (let round = 0; round <= MAX_ATTEMPTS; round += 1) {
+      await this.pass(70 * SECOND);
+      await this.everybody();
+    }
+  }
+
+  /** Both instances check and deliver at the same moment, but for a check that is held; gives how much there was to do. */
   async everybody(): Promise<number> {
-    const work = this.slots.flatMap(({ instance }) => [instance.confirmer.runOnce(), instance.deliveries.runOnce()]);
+    const work = this.slots.flatMap(({ instance, held }) => [
+      held ? Promise.resolve(0) : instance.confirmer.runOnce(),
+      instance.deliveries.runOnce(),
+    ]);
     return (await Promise.all(work)).reduce((sum, count) => sum + count, 0);
+  }
+
+  operations(index: number): PaymentOperations {
+    return this.free(index).instance.app.get(PaymentOperations);
+  }
+
+  reviews(index: number): PaymentReviews {
+    return this.free(index).instance.app.get(PaymentReviews);
   }
 
   ledger(): Promise<PaymentLedger> {
@@ -172,15 +225,19 @@ export class World {
     throw new Error('The workers find something to do for ever.');
   }
 
-  /** Closes an instance as a release does, and starts it anew. */
-  async restart(index: number): Promise<void> {
+  /** Closes an instance as a release does, and starts it anew, with the code of the consumer `eu-books` or without. */
+  async restart(index: number, books: boolean): Promise<void> {
     const slot = this.free(index);
-    const started = await this.bed.start();
+    const started = await this.bed.start({ providers: providers(this.desk, books) });
     await setCallbacks(this.sandbox, started.url);
     const stopped = slot.instance;
-    slot.use(started);
+    slot.use(started, books);
     await stopped.app.close();
     (this.bed.instances as Instance[]).splice(this.bed.instances.indexOf(stopped), 1);
+  }
+
+  hostsBooks(): boolean {
+    return this.slots.some(({ books }) => books);
   }
 
   query<Row>(sql: string): Promise<Row[]> {
@@ -191,12 +248,13 @@ export class World {
   async clear(): Promise<void> {
     await this.sandbox.clearFaults();
     this.desk.forget();
-    this.counted.clear();
-    this.failed.clear();
+    this.seen.clear();
     this.faulty = false;
+    this.replica.lagging = false;
+    if (!this.hostsBooks()) await this.restart(0, true);
     Object.assign(this.acknowledged, { postback: 0, redirect: 0 });
     await this.query(
-      ['delivery', 'event', 'review', 'payment', 'callback', 'bill', 'shop_order']
+      ['operator_action', 'delivery', 'event', 'review', 'payment', 'callback', 'bill', 'shop_order']
         .map((table) => `DELETE FROM payment_acceptance.${table};`)
         .concat('DELETE FROM effect;', 'UPDATE payment_acceptance.shop_state SET refused_since = NULL, probe_at = NULL')
         .join(' '),
@@ -207,3 +265,12 @@ export class World {
     return this.bed.close();
   }
 }
+
+const providers = (desk: Desk, books: boolean) => [
+  { provide: Desk, useValue: desk },
+  Handlers,
+  ...(books ? [Books] : []),
+];
+
+/** When the module has acknowledged it, by the sandbox's clock. */
+const takenAt = ({ tries }: Callback): string => tries.at(-1)!.at;
