@@ -16,13 +16,15 @@ export function printFields({ out }: Output, fields: Readonly<Record<string, unk
   for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${shown(value)}\n`);
 }
 
-/** A record of RFC 4180. */
+/** A record of RFC 4180. Text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay. */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map((value) => quoted(value ?? '')).join(',')}\r\n`;
 }
 
 function quoted(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  const formula = /^[=+\-@\t\r]/.test(value) && !/^-\d+(\.\d+)?$/.test(value);
+  const text = formula ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function shown(value: unknown): string {
