@@ -89,16 +89,32 @@ describe('the shops', () => {
   });
 
   test('the default is the only one, the one named main, or the one that is said', () => {
-    const shops: Record<string, PaymentShopOptions> = { eu: shopOptions(), main: shopOptions() };
+    const other = { apiToken: 'other-token-0123456789abcdef' };
+    const shops: Record<string, PaymentShopOptions> = { eu: shopOptions(other), main: shopOptions() };
     expect(resolveOptions({ shops }, 'test').defaultShop).toBe('main');
     expect(resolveOptions({ shops, defaultShop: 'eu' }, 'test').defaultShop).toBe('eu');
     expect(resolveOptions({ shops: { eu: shopOptions() } }, 'test').defaultShop).toBe('eu');
-    expect(problems({ shops: { eu: shopOptions(), us: shopOptions() } })).toEqual([
+    expect(problems({ shops: { eu: shopOptions(), us: shopOptions(other) } })).toEqual([
       'defaultShop: with several shops, name the default one (or call one of them "main").',
     ]);
     expect(problems({ shops, defaultShop: 'us' })).toEqual([
       'defaultShop: there is no shop "us" in the option "shops".',
     ]);
+  });
+
+  test.each([
+    [{}, {}],
+    [{ apiBaseUrl: 'https://other.example' }, {}],
+    [{ previousApiTokens: ['older-token-0123456789'] }, { apiToken: 'older-token-0123456789' }],
+    [{ apiToken: 'new-token-0123456789', previousApiTokens: [TOKEN] }, {}],
+  ])('%j and %j that share a token are refused, without the token', (a, b) => {
+    const found = problems({ shops: { main: shopOptions(a), eu: shopOptions(b) } });
+    expect(found).toEqual([expect.stringMatching(/^shops\.eu\.apiToken: this shop and "main" share a token/)]);
+    expect(found.join()).not.toMatch(/token-0123456789/);
+  });
+
+  test('one that names its present token as a previous one, too, shares it with none', () => {
+    expect(problems(oneShop({ previousApiTokens: [TOKEN] }))).toEqual([]);
   });
 
   test('may all come from a resolver; the default one is then the one named main, or the one that is said', () => {

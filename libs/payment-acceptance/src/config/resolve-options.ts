@@ -3,6 +3,7 @@ import { DEFAULTS } from './defaults.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
+import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
 /** Node's timers end here: about 24 days in milliseconds. Schedules and ages are the database's, and may be longer. */
 const MOST = 2 ** 31 - 1;
@@ -29,11 +30,15 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   } else if (entries.length === 0 && !shopResolver) {
     problems.push('shops: name at least one shop, as in { shops: { main: { … } } }.');
   }
+  const owners = new TokenOwners();
   for (const [name, settings] of entries) {
     const { shop, ...said } = resolveShop(name, settings, production);
     problems.push(...said.problems);
     warnings.push(...said.warnings);
-    if (shop) shops.set(name, shop);
+    if (!shop) continue;
+    shops.set(name, shop);
+    const other = owners.claim(shop);
+    if (other !== undefined) problems.push(sharedTokenFlaw(name, other));
   }
 
   /** A request is made with each token of a shop in turn, until one is not refused. */

@@ -5,6 +5,7 @@ import type { PaymentShopResolver } from './options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import { InvalidShopError, ShopResolverError } from './shop.errors.js';
+import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
 interface Entry {
   readonly shop: Shop;
@@ -22,14 +23,17 @@ export class ShopCache {
   /** When each shop was last looked up again before its time. */
   private readonly hurriedAt = new Map<string, number>();
   private readonly warned = new Set<string>();
+  private readonly owners = new TokenOwners();
   /** Whether a shop was seen for the first time since `list()` was last called. */
   discovered = false;
 
   constructor(
     private readonly resolver: PaymentShopResolver,
-    private readonly options: Pick<ResolvedOptions, 'shopLookup' | 'production'>,
+    private readonly options: Pick<ResolvedOptions, 'shops' | 'shopLookup' | 'production'>,
     private readonly clock: PaymentClock,
-  ) {}
+  ) {
+    for (const shop of options.shops.values()) this.owners.claim(shop);
+  }
 
   /**
    * Names that no shop can have are left out, and said.
@@ -87,7 +91,9 @@ export class ShopCache {
   private async readNow(name: string): Promise<Shop | undefined> {
     const readAt = this.now();
     const settings = (await this.ask(name, () => this.resolver.find(name))) ?? undefined;
+    const before = this.entries.get(name)?.shop;
     if (settings === undefined) {
+      if (before) this.owners.release(before);
       this.entries.delete(name);
       this.hurriedAt.delete(name);
       return undefined;
@@ -95,7 +101,10 @@ export class ShopCache {
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production);
     if (!shop) throw new InvalidShopError(name, problems);
     for (const warning of warnings) this.warnOnce(warning);
-    if (!this.entries.has(name)) this.discovered = true;
+    if (before) this.owners.release(before);
+    else this.discovered = true;
+    const other = this.owners.claim(shop);
+    if (other !== undefined) this.warnOnce(sharedTokenFlaw(name, other));
     this.entries.set(name, { shop, readAt });
     return shop;
   }
