@@ -5,7 +5,7 @@ import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
 beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter], instances: 2 });
+  bed = await startBed({ providers: [EffectWriter], instances: 2, options: { callbacks: { maxPerBill: 1_000 } } });
 });
 afterAll(() => bed.close());
 

@@ -74,6 +74,7 @@ export { migratePaymentAcceptance } from './storage/migrate.js';
 export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
+export type { DroppedCounts } from './common/overload.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';
 export { PaymentAcceptanceError } from './common/errors.js';

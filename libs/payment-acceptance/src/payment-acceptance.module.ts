@@ -2,12 +2,14 @@ import { HttpModule } from '@nestjs/axios';
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { BillService } from './bills/bill.service.js';
+import { AwaitedResults } from './callbacks/awaited-results.js';
 import { CallbackResponder } from './callbacks/callback.responder.js';
 import { CallbackWatch } from './callbacks/callback-watch.js';
 import { Forwarder } from './callbacks/forwarder.js';
 import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
+import { Overload } from './common/overload.js';
 import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
 import { ShopRegistry } from './config/shop-registry.js';
@@ -84,6 +86,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     ...aliases,
     { provide: Telemetry, useFactory: () => Telemetry.load() },
     PaymentMetrics,
+    Overload,
     ShopRegistry,
     PaymentServiceClient,
     BillStore,
@@ -102,6 +105,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     SettlementStore,
     BillService,
     Forwarder,
+    AwaitedResults,
     CallbackWatch,
     PaymentShops,
     CallbackResponder,

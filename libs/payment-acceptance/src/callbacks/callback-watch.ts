@@ -10,7 +10,7 @@ export interface Seen {
   /** Id of the row that was stored. */
   id?: string;
   /** What became of it, where its answer does not tell. */
-  outcome?: 'matched' | 'unmatched' | 'forwarded';
+  outcome?: 'matched' | 'unmatched' | 'forwarded' | 'repeated';
 }
 
 /** Finding the span to link to must not keep a stored callback from its answer. */

@@ -1,19 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClock } from '../common/clock.js';
 import { cleanLine, describeError, errorType } from '../common/errors.js';
 import { parseAmount } from '../common/money.js';
+import { Overload } from '../common/overload.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { isUuid, PaymentRandom } from '../common/random.js';
 import { maskCards, redactFields } from '../common/redact.js';
 import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
-import type { PaymentResult } from '../config/result-page.types.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
 import { CallbackStore, type CallbackKind, type NewCallback } from '../storage/callback.store.js';
-import { ResultStore } from '../storage/result.store.js';
+import { AwaitedResults } from './awaited-results.js';
 import {
   INVALID,
   malformed,
@@ -49,7 +48,8 @@ export class PaymentCallbacks {
   constructor(
     private readonly callbacks: CallbackStore,
     private readonly bills: BillStore,
-    private readonly results: ResultStore,
+    private readonly results: AwaitedResults,
+    private readonly overload: Overload,
     private readonly forwarder: Forwarder,
     private readonly watch: CallbackWatch,
     private readonly shops: ShopRegistry,
@@ -80,10 +80,7 @@ export class PaymentCallbacks {
     const digest = await this.checkDigest(shop, postback);
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
-      this.logger.warn(`A postback for shop "${shop.name}" was refused: its digest is ${digest}.`, {
-        shop: shop.name,
-        callback: 'postback',
-      });
+      this.overload.drop('refusedPostbacks', shop.name);
       return REFUSED;
     }
     const named = { billId: cleanId(postback.TrsId), orderId: cleanId(postback.InvId) };
@@ -171,7 +168,7 @@ export class PaymentCallbacks {
       const now = this.clock.now();
       if (!(await this.shops.provenBy(shop, (as) => readTicket(as, ticket, now) === bill.id))) return INVALID;
       const { orderId, amount, currency } = bill;
-      const result = await this.awaitResult(bill.id);
+      const result = await this.results.of(bill.shop, bill.id);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
     });
   }
@@ -212,25 +209,17 @@ export class PaymentCallbacks {
     return proven ? check(proven) : 'mismatch';
   }
 
-  /** Waits a moment for the check that the redirect asked for, so that the payer usually sees the final result. */
-  private async awaitResult(billId: string): Promise<PaymentResult['result']> {
-    const deadline = Date.now() + this.options.callbacks.resultWaitMs;
-    for (;;) {
-      const result = await this.results.ofBill(billId);
-      if (result !== 'pending' || Date.now() >= deadline) return result;
-      await sleep(Math.min(RESULT_POLL_MS, Math.max(0, deadline - Date.now())));
-    }
-  }
-
   private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | typeof NOT_STORED> {
-    const { maxUnmatched, storeTimeoutMs } = this.options.callbacks;
-    const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, maxUnmatched));
+    const { maxUnmatched, maxPerBill, storeTimeoutMs } = this.options.callbacks;
+    const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, { maxUnmatched, maxPerBill }));
     if (recorded === 'full') {
-      this.logger.error(`Too many postbacks name no bill of ours; one for shop "${callback.shop}" was turned away.`, {
-        shop: callback.shop,
-        callback: callback.kind,
-      });
+      this.overload.drop('unmatchedPostbacks', callback.shop);
       return NOT_STORED;
+    }
+    if (recorded === 'repeated') {
+      this.overload.drop('repeatedCallbacks', callback.shop);
+      seen.outcome = recorded;
+      return STORED;
     }
     if (recorded === 'matched') this.onHint?.();
     seen.id = callback.id;
@@ -246,9 +235,6 @@ export class PaymentCallbacks {
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
 }
-
-/** How often the result page looks again while it waits. */
-const RESULT_POLL_MS = 100;
 
 /** What a callback claims, to be held against our bill. */
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {

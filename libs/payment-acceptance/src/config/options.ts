@@ -142,6 +142,11 @@ export interface CallbackOptions {
    */
   maxUnmatched?: number;
   /**
+   * Callbacks that are kept of each bill, beside those that wait for their answer; beyond it a further one that repeats
+   * what one of these asks for is answered 200 without a record, and any other takes the place of a later one. Default 100.
+   */
+  maxPerBill?: number;
+  /**
    * Refuse postbacks whose digest is absent or does not match the redirect's formula. The postback's formula is not
    * documented, so this turns genuine postbacks away if the service uses another one. Default `false`.
    */
@@ -151,6 +156,8 @@ export interface CallbackOptions {
    * payment is being checked. Default 3000: a little longer than `schedule.minGapMs`.
    */
   resultWaitMs?: number;
+  /** Result pages of this instance that wait so at once; further ones are shown without waiting. Default 200. */
+  maxWaitingResults?: number;
   /**
    * Takes postbacks whose `TrsId` is no bill of ours, for an older integration that still has open bills (assumed). Only
    * after it has resolved is the postback answered: 200 where it accepted or declined, 503 where it failed. One that it

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
+import type { DroppedCounts, Overload } from '../common/overload.js';
 import { isUuid, type PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError } from '../config/shop.errors.js';
@@ -29,6 +30,7 @@ export interface OperationsTools {
   readonly client: PaymentServiceClient;
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
+  readonly overload: Overload;
 }
 
 /**
@@ -47,9 +49,9 @@ export class OperationsView {
     return this.tools.ledger.read(limit, this.scope);
   }
 
-  /** Counts and ages that tell whether somebody has to look. */
-  stats(): Promise<PaymentStats> {
-    return this.tools.store.stats(this.scope);
+  /** Counts and ages that tell whether somebody has to look, and what this instance has dropped since it started. */
+  async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
+    return { ...(await this.tools.store.stats(this.scope)), dropped: this.tools.overload.read(this.scope) };
   }
 
   /**

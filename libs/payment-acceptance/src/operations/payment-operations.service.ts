@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { Overload } from '../common/overload.js';
 import { PaymentRandom } from '../common/random.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
@@ -17,8 +18,9 @@ export class PaymentOperations extends OperationsView {
     client: PaymentServiceClient,
     shops: ShopRegistry,
     random: PaymentRandom,
+    overload: Overload,
   ) {
-    super({ ledger, store, bills, client, shops, random }, null);
+    super({ ledger, store, bills, client, shops, random, overload }, null);
   }
 
   /**

@@ -31,8 +31,19 @@ export interface NewCallback {
   readonly forwarded?: boolean;
 }
 
-/** What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. */
-export type Recorded = 'matched' | 'unmatched' | 'full';
+/**
+ * What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. `repeated`: its
+ * bill has enough callbacks, and one that is still to be checked asks for the same, so there is no row of its own.
+ */
+export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
+
+/** How many callbacks are kept. */
+export interface RecordLimits {
+  /** Of a shop, while they wait for a bill that is not known. */
+  readonly maxUnmatched: number;
+  /** Of a bill, beside those that wait for their answer. */
+  readonly maxPerBill: number;
+}
 
 /**
  * What a stranger wrote is held against ours by its fingerprint: TypeORM logs the parameters of statements and keeps them
@@ -45,33 +56,65 @@ function fingerprint(text: string | null): Buffer | null {
   return text === null ? null : createHash('sha256').update(text, 'utf8').digest();
 }
 
-/** One row per callback received. Recording never waits for a bill and never changes one. */
+/** What a postback claims to have happened; a redirect, and an unknown status, claim nothing. */
+export const CLAIM = (kind: string, status: string): string =>
+  `CASE WHEN ${kind} = 'postback' AND ${status} IN ('SUCCESS', 'FAIL') THEN ${status} END`;
+
+/** One row per callback received, as long as they are not too many. Recording never waits for a bill and never changes one. */
 @Injectable()
 export class CallbackStore {
   constructor(private readonly database: Database) {}
 
-  /** Stores a callback with its corroboration, and commits. Its row asks for a check of the bill. */
-  async record(callback: NewCallback, maxUnmatched: number): Promise<Recorded> {
-    const bill = callback.billId !== null ? 'b.id = $5::uuid' : 'b.shop = $4 AND b.service_bill_id = $6';
-    const [row] = await this.database.query<{ billId: string | null }>(
-      `INSERT INTO payment_acceptance.callback
-         (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
-         consumed_at, due_at)
-       SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
-         CASE WHEN b.id IS NULL AND $16::boolean THEN '{"forwarded":"accepted"}'::jsonb
-           WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
-           'order', ${AGREES('b.order_id', 'v.order_id')},
-           'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-           'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
-         $13::jsonb, ${NOW}, b.id IS NOT NULL OR NOT $16::boolean,
-         CASE WHEN b.id IS NULL AND $16::boolean THEN ${NOW} END, ${NOW}
-       FROM (SELECT $5::uuid AS bill_id, $7::bytea AS order_id, $10::numeric AS amount, $11::bytea AS currency,
-         $12::bytea AS custom) v
-       LEFT JOIN payment_acceptance.bill b ON ${bill}
-       WHERE b.id IS NOT NULL OR $16::boolean OR $14::int > (SELECT count(*) FROM (
-         SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
-         LIMIT $14::int) waiting)
-       RETURNING bill_id AS "billId"`,
+  /**
+   * Stores a callback with its corroboration, and commits. Its row asks for a check of the bill.
+   *
+   * A bill that has `maxPerBill` of them gets another one only where none waits that asks for the same: one that no check
+   * has been made for, and that the check which may be under way at this moment was not made for either, since that began
+   * before it came (`check_after`). So a check that begins after the callback is certain, with a row of its own or without.
+   * Its row then takes the place of a later one that has had its answer, or of two while there are more than that: the first
+   * ones, and what was confirmed, stay.
+   */
+  async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<Recorded> {
+    const bill = callback.billId !== null ? 'id = $5::uuid' : '$5::uuid IS NULL AND shop = $4 AND service_bill_id = $6';
+    const [row] = await this.database.claim<{ stored: boolean; matched: boolean; repeated: boolean }>(
+      `WITH bill AS (
+         SELECT * FROM payment_acceptance.bill WHERE ${bill}
+       ), enough AS (
+         SELECT count(*) >= $17::int AS yes, count(*) - $17::int + 1 AS surplus FROM (
+           SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id LIMIT $17::int + 1) kept
+       ), repeated AS (
+         SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
+         WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${NOW}
+           AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
+           AND coalesce(${CLAIM('$3', '$8')}, '') IN ('', ${CLAIM('c.kind', 'c.status')}) LIMIT 1
+       ), replaced AS (
+         DELETE FROM payment_acceptance.callback WHERE id IN (
+           SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
+           WHERE (SELECT yes FROM enough) AND NOT EXISTS (SELECT FROM repeated) AND NOT c.pending
+           ORDER BY c.outcome IS NOT DISTINCT FROM 'confirmed', c.received_at DESC
+           LIMIT (SELECT greatest(surplus, 0) FROM enough) FOR UPDATE OF c SKIP LOCKED)
+       ), stored AS (
+         INSERT INTO payment_acceptance.callback
+           (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
+           consumed_at, due_at)
+         SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
+           CASE WHEN b.id IS NULL AND $16::boolean THEN '{"forwarded":"accepted"}'::jsonb
+             WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
+             'order', ${AGREES('b.order_id', 'v.order_id')},
+             'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
+             'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
+           $13::jsonb, ${NOW}, b.id IS NOT NULL OR NOT $16::boolean,
+           CASE WHEN b.id IS NULL AND $16::boolean THEN ${NOW} END, ${NOW}
+         FROM (SELECT $7::bytea AS order_id, $10::numeric AS amount, $11::bytea AS currency, $12::bytea AS custom) v
+         LEFT JOIN bill b ON true
+         WHERE CASE WHEN b.id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
+           ELSE $16::boolean OR $14::int > (SELECT count(*) FROM (
+             SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
+             LIMIT $14::int) waiting) END
+         RETURNING bill_id
+       )
+       SELECT EXISTS (SELECT FROM stored) AS stored, EXISTS (SELECT FROM stored WHERE bill_id IS NOT NULL) AS matched,
+         EXISTS (SELECT FROM repeated) AS repeated`,
       [
         this.database.offsetMs,
         callback.id,
@@ -89,10 +132,12 @@ export class CallbackStore {
         maxUnmatched,
         callback.keptOrderId,
         callback.forwarded === true,
+        maxPerBill,
       ],
     );
-    if (!row) return 'full';
-    if (row.billId !== null) return 'matched';
+    if (row?.repeated) return 'repeated';
+    if (!row?.stored) return 'full';
+    if (row.matched) return 'matched';
     return (await this.linkLate(callback.id)) ? 'matched' : 'unmatched';
   }
 

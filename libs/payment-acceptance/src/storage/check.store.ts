@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { PaymentStatus } from '../common/payment.js';
 import { isUuid } from '../common/random.js';
 import type { BillState } from './bill.store.js';
+import { CLAIM } from './callback.store.js';
 import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
 
 /** What a postback claims to have happened (section 2.5, documented). */
@@ -159,7 +160,7 @@ export class CheckStore {
            probe_at = CASE WHEN budget.refused THEN ${inMs('$7')} END
          FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = $5 AND taking.bills > 0
        )
-       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}
+       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
        FROM taken, budget WHERE b.id = taken.id
        RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`,
       [this.database.offsetMs, limits.leaseMs, limits.limit, token, shop, limits.requestsPerSecond, limits.probeMs],
@@ -179,7 +180,7 @@ export class CheckStore {
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const keys = [bill, isUuid(bill) ? bill : null, shop];
     const claimed = await this.database.claim<Claimed>(
-      `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}
+      `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
        WHERE b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = $3 OR b.id = $4::uuid)
          AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
        RETURNING ${CLAIMED}, coalesce(b.next_check_at <= ${NOW}, false) AS scheduled, EXISTS (
@@ -304,13 +305,18 @@ export class CheckStore {
     );
   }
 
-  /** Those of each bill whose turn it is come first, so that none waits behind what is only answered along the way. */
+  /**
+   * Those that came before the claim; a later one causes another check, which recording relies on. Those of each bill whose
+   * turn it is come first, so that none waits behind what is only answered along the way.
+   */
   private async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
     const hints = await this.database.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
-      `SELECT id, bill_id AS "billId", CASE WHEN kind = 'postback' AND status IN ('SUCCESS', 'FAIL') THEN status END AS claims,
-         ${epochMs('received_at')} AS "receivedAt", asks, due_at <= ${NOW} AS due
-       FROM unnest($2::uuid[]) AS claimed CROSS JOIN LATERAL (
-         SELECT * FROM payment_acceptance.callback WHERE pending AND bill_id = claimed ORDER BY due_at LIMIT $3) hint`,
+      `SELECT hint.id, hint.bill_id AS "billId", ${CLAIM('hint.kind', 'hint.status')} AS claims,
+         ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due
+       FROM payment_acceptance.bill b CROSS JOIN LATERAL (
+         SELECT * FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id = b.id AND c.received_at <= b.check_after
+         ORDER BY c.due_at LIMIT $3) hint
+       WHERE b.id = ANY($2::uuid[])`,
       [this.database.offsetMs, billIds, HINTS_PER_BILL],
     );
     return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));

@@ -7,20 +7,23 @@ export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed and no callback still waits for its first check; else
-   * `pending`.
+   * By the id of our bill: `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed
+   * and no callback still waits for its first check; else `pending`.
    */
-  async ofBill(id: string): Promise<'paid' | 'failed' | 'pending'> {
-    const [row] = await this.database.query<{ result: 'paid' | 'failed' | 'pending' }>(
-      `SELECT CASE
+  async ofBills(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
+    const rows = await this.database.query<{ id: string; result: BillResult }>(
+      `SELECT b.id, CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND c.pending AND c.asks = 0) THEN 'pending'
          WHEN (SELECT coalesce(bool_and(p.verdict = 'failed'), false) FROM payment_acceptance.payment p
                WHERE p.bill_id = b.id) THEN 'failed'
          ELSE 'pending' END AS result
-       FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id) WHERE b.id = $1`,
-      [id],
+       FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
+       WHERE b.id = ANY($1::uuid[])`,
+      [ids],
     );
-    return row?.result ?? 'pending';
+    return new Map(rows.map(({ id, result }) => [id, result]));
   }
 }
+
+type BillResult = 'paid' | 'failed' | 'pending';

@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Overload } from '../common/overload.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import type { PaymentResult } from '../config/result-page.types.js';
+import { ResultStore } from '../storage/result.store.js';
+
+type Result = PaymentResult['result'];
+
+interface Waiting {
+  readonly billId: string;
+  readonly deadline: number;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** How often waiting pages look again. */
+const POLL_MS = 100;
+
+/**
+ * Waits a moment for the check that a redirect asked for, so that the payer usually sees the final result. All pages that
+ * wait look through one statement, so that they hold no more than one connection; only so many wait at all.
+ */
+@Injectable()
+export class AwaitedResults {
+  private readonly waiting = new Set<Waiting>();
+
+  constructor(
+    private readonly results: ResultStore,
+    private readonly overload: Overload,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {}
+
+  async of(shop: string, billId: string): Promise<Result> {
+    const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
+    const deadline = Date.now() + resultWaitMs;
+    const result = (await this.results.ofBills([billId])).get(billId) ?? 'pending';
+    if (result !== 'pending' || Date.now() >= deadline) return result;
+    if (this.waiting.size >= maxWaitingResults) {
+      this.overload.drop('unawaitedResults', shop);
+      return result;
+    }
+    return new Promise((resolve, reject) => {
+      this.waiting.add({ billId, deadline, resolve, reject });
+      if (this.waiting.size === 1) void this.look();
+    });
+  }
+
+  /** Until nobody waits any more. */
+  private async look(): Promise<void> {
+    while (this.waiting.size > 0) {
+      await sleep(POLL_MS);
+      const looking = [...this.waiting];
+      try {
+        const results = await this.results.ofBills([...new Set(looking.map(({ billId }) => billId))]);
+        const now = Date.now();
+        for (const one of looking) {
+          const result = results.get(one.billId) ?? 'pending';
+          if (result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
+        }
+      } catch (error) {
+        for (const one of looking) this.end(one, () => one.reject(error));
+      }
+    }
+  }
+
+  private end(one: Waiting, answer: () => void): void {
+    this.waiting.delete(one);
+    answer();
+  }
+}
