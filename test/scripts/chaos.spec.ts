@@ -1,5 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { account, type Accounted } from '../../scripts/lib/chaos/account.mjs';
+import { readArguments } from '../../scripts/lib/chaos/arguments.mjs';
+import { runPhases } from '../../scripts/lib/chaos/phases.mjs';
 
 type Truth = ReturnType<typeof truth>;
 
@@ -102,5 +104,73 @@ describe('the chaos test’s account', () => {
   ])('double: %s', (_name, change, sentence) => {
     const { double } = accountAfter(change);
     expect(double.join('\n')).toMatch(sentence);
+  });
+});
+
+describe('what the chaos test is asked for', () => {
+  test('without arguments is everything, at length', () => {
+    expect(readArguments([])).toMatchObject({
+      phases: ['crash', 'model', 'load'],
+      minutes: 5,
+      modelRuns: 20_000,
+      dropAll: false,
+    });
+    expect(readArguments(['--seed', '7'])).toMatchObject({ seed: 7, phases: { length: 3 } });
+  });
+
+  test.each<[string[], object]>([
+    [['--minutes', '0.5', '--seed', '7'], { phases: ['load'], minutes: 0.5, seed: 7 }],
+    [['--drop-all-postbacks'], { phases: ['load'], dropAll: true }],
+    [['--model-runs', '300'], { phases: ['model'], modelRuns: 300 }],
+    [['--crash', '--model-runs', '2'], { phases: ['crash', 'model'], modelRuns: 2 }],
+  ])('%j is only what it names', (args, expected) => {
+    expect(readArguments(args)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['--model-runs', '0'],
+    ['--minutes', 'x'],
+    ['--seed', '-1'],
+    ['--runs', '3'],
+    ['--crash', '3'],
+  ])('%s %s is refused with the usage', (...args) => {
+    expect(() => readArguments(args)).toThrow(/npm run test:chaos/);
+  });
+});
+
+describe('the phases of the chaos test', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const phase = (run: () => Promise<number>) => ({ says: () => 'something', run });
+  const all = {
+    good: phase(() => Promise.resolve(0)),
+    bad: phase(() => Promise.resolve(1)),
+    broken: phase(() => Promise.reject(new Error('it is broken'))),
+  };
+
+  async function run(...phases: string[]) {
+    const said = jest.spyOn(console, 'log').mockReturnValue();
+    const failures = jest.spyOn(console, 'error').mockReturnValue();
+    const code = await runPhases({ ...readArguments(['--seed', '7']), phases }, all);
+    return { code, said: said.mock.calls.join('\n'), failures: failures.mock.calls.join('\n') };
+  }
+
+  test('all well is 0, with the seed and what was left out', async () => {
+    const { code, said } = await run('good');
+    expect(code).toBe(0);
+    expect(said).toMatch(/seed 7[^]*good +passed[^]*bad +left out[^]*broken +left out: npm run test:chaos/);
+  });
+
+  test('one that fails or breaks is 1, and does not keep the others from running', async () => {
+    const { code, said, failures } = await run('bad', 'broken', 'good');
+    expect(code).toBe(1);
+    expect(said).toMatch(/bad +FAILED[^]*broken +FAILED[^]*good +passed/);
+    expect(failures).toContain('it is broken');
+  });
+
+  test('nothing at all is a failure', async () => {
+    expect((await run()).code).toBe(1);
   });
 });

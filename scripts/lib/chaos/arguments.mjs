@@ -2,23 +2,46 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { CommandError } from '../lifecycle.mjs';
 
-const usage = 'npm run test:chaos -- --minutes 5 --seed 7 --shops 3 --buyers 24 --drop-all-postbacks (all optional)';
+const usage = `npm run test:chaos [-- …]
+  without any of the following, all phases with their defaults run; with some, only the phases they belong to
+  load:   --minutes 5  --shops 3  --buyers 24  --drop-all-postbacks
+  model:  --model-runs 20000
+  crash:  --crash
+  all:    --seed 7`;
 
-/** What the command was asked for: `{ minutes, seed, shops, buyers, dropAll }`. */
+/** The phase that each option chooses; `seed` chooses none. */
+const phaseOf = {
+  crash: 'crash',
+  'model-runs': 'model',
+  minutes: 'load',
+  shops: 'load',
+  buyers: 'load',
+  'drop-all-postbacks': 'load',
+};
+
+/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns }`. */
 export function readArguments(args) {
   const values = parse(args);
+  const every = [...new Set(Object.values(phaseOf))];
+  const chosen = new Set(Object.keys(values).map((name) => phaseOf[name]));
+  const some = every.filter((phase) => chosen.has(phase));
+  const number = (name, fallback, limits) => readNumber(name, values[name] ?? String(fallback), limits);
   return {
-    minutes: number('minutes', values.minutes ?? '1', { least: 0.05, most: 24 * 60 }),
-    seed: number('seed', values.seed ?? String(randomInt(1_000_000)), { whole: true, least: 0, most: 2 ** 32 }),
-    shops: number('shops', values.shops ?? '3', { whole: true, least: 2, most: 20 }),
-    buyers: number('buyers', values.buyers ?? '24', { whole: true, least: 1, most: 1000 }),
+    phases: some.length > 0 ? some : every,
+    seed: number('seed', randomInt(1_000_000), { whole: true, least: 0, most: 2 ** 31 - 1_000 }),
+    minutes: number('minutes', 5, { least: 0.05, most: 24 * 60 }),
+    shops: number('shops', 3, { whole: true, least: 2, most: 20 }),
+    buyers: number('buyers', 24, { whole: true, least: 1, most: 1000 }),
     dropAll: values['drop-all-postbacks'] ?? false,
+    modelRuns: number('model-runs', 20_000, { whole: true, least: 1, most: 10_000_000 }),
   };
 }
 
 function parse(args) {
-  const text = { type: 'string' };
-  const options = { minutes: text, seed: text, shops: text, buyers: text, 'drop-all-postbacks': { type: 'boolean' } };
+  const flags = ['crash', 'drop-all-postbacks'];
+  const options = Object.fromEntries(
+    ['seed', ...Object.keys(phaseOf)].map((name) => [name, { type: flags.includes(name) ? 'boolean' : 'string' }]),
+  );
   try {
     return parseArgs({ args, options }).values;
   } catch (error) {
@@ -26,7 +49,7 @@ function parse(args) {
   }
 }
 
-function number(name, text, { whole = false, least, most }) {
+function readNumber(name, text, { whole = false, least, most }) {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
   throw new CommandError(

@@ -1,0 +1,48 @@
+import { isExiting } from '../lifecycle.mjs';
+import { account } from './account.mjs';
+import { Buyers } from './buyers.mjs';
+import { randomFaults } from './faults.mjs';
+import { readLedger } from './ledger.mjs';
+import { SeededRandom } from './random.mjs';
+import { report } from './report.mjs';
+import { heal, repeatCallbacks, settle } from './settle.mjs';
+import { makeTrouble } from './trouble.mjs';
+import { startWorld } from './world.mjs';
+
+/** Kills processes and connections at random instants under load, then accounts for every payment; gives an exit code. */
+export async function runLoad(options) {
+  const world = await startWorld(options);
+  try {
+    return await run(world, options);
+  } catch (error) {
+    if (!isExiting()) console.error(`Failed with seed ${options.seed}; logs: ${world.logs.keep()}`);
+    throw error;
+  }
+}
+
+async function run(world, options) {
+  const random = new SeededRandom(options.seed, 'the end');
+  await world.control.setFaults(randomFaults(random, options.dropAll));
+  console.log('Everything is up; now the trouble begins.');
+  const buyers = new Buyers(world, options);
+  await troubled(world, options, buyers);
+
+  console.log('Faults off; waiting until everything has settled.');
+  await heal(world, options, random);
+  const first = await settled(world, buyers);
+  if (!options.dropAll) await repeatCallbacks(world, random);
+  const last = options.dropAll ? first : await settled(world, buyers);
+  return report({ world, options, buyers, first, last });
+}
+
+/** Trouble and load until the time is over, and the last of what has begun has ended. */
+async function troubled(world, options, buyers) {
+  const over = AbortSignal.timeout(options.minutes * 60_000);
+  await Promise.all([makeTrouble(world, options, over), buyers.buyUntil(over, options.buyers)]);
+}
+
+async function settled(world, buyers) {
+  const { bills, waiting, seconds } = await settle(world);
+  const ledger = await readLedger(world.database);
+  return { ...account({ bills, seen: buyers.seen, ledger }), ledger, waiting, seconds };
+}
