@@ -16,16 +16,40 @@ describe('maskCards', () => {
     ['4111 1111 1111 1111 12', '411111******1111 12'],
     ['order 15 4111111111111111 7', 'order 15 411111******1111 7'],
     ['4111111111111111 5500005555555559', '411111******1111 550000******5559'],
+    ['4111.1111.1111.1111', '411111******1111'],
+    ['4111\u00a01111\u00a01111\u00a01111', '411111******1111'],
+    ['4111  1111  1111  1111', '411111******1111'],
+    ['4111 \u2013 1111 \u2013 1111 \u2013 1111', '411111******1111'],
+    ['4111/1111/1111/1111', '411111******1111'],
+    ['4111_1111_1111_1111', '411111******1111'],
+    ['4111+1111+1111+1111', '411111******1111'],
+    ['4111%201111%201111%201111', '411111******1111'],
+    ['2026-11-21 12:00:00 4111.1111.1111.1111', '2026-11-21 12:00:00 411111******1111'],
   ])('%s becomes %s', (text, masked) => {
     expect(maskCards(text)).toBe(masked);
   });
 
-  test.each(['411111******1111', '4111111111111112', '2026-11-21 12:00:00', '79991234567', '100.05', '', 'A-1'])(
-    '%j is no card number and stays',
-    (text) => {
-      expect(maskCards(text)).toBe(text);
-    },
-  );
+  test.each([
+    '411111******1111', '4111111111111112', '2026-11-21 12:00:00', '79991234567', '100.05', '', 'A-1', '1 000 000.00',
+    '2026-11-21', '+7 (999) 123-45-67', 'A-1, 100.05 RUB', '4111----1111----1111----1111', '4111a1111a1111a1111',
+    '00000000-0000-4000-8000-00000000000a', 'f81d4fae-7dec-4111-8111-411111111111',
+  ])('%j is no card number and stays', (text) => {
+    expect(maskCards(text)).toBe(text);
+  }); // prettier-ignore
+
+  test('every second of a day stays, whatever its check digit', () => {
+    for (let second = 0; second < 86_400; second += 7) {
+      const time = new Date(Date.UTC(2026, 10, 21) + second * 1000).toISOString();
+      for (const text of [time, time.slice(0, 19).replace('T', ' ')]) expect(maskCards(text)).toBe(text);
+    }
+  });
+
+  test('a long text of separators takes no time', () => {
+    const text = 'x1%20%20%20%20%20'.repeat(250) + '1%20%20%20'.repeat(1_000);
+    const start = performance.now();
+    maskCards(text);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
 });
 
 describe('redactFields', () => {
@@ -48,6 +72,13 @@ describe('redactFields', () => {
     );
     expect(kept).not.toContain(card);
     expect(kept.match(/411111\*{6}1111/g)).toHaveLength(5);
+  });
+
+  test('masks every number of 12 digits and more, whose last ones may be lost', () => {
+    const text = '{"n":[4111111111111111112,6304000000000000,4111111111111.112,123456789012,100.05,12345678901]}';
+    expect(redactFields(JSON.parse(text) as object)).toEqual({
+      n: ['411111******1000', '630400******0000', '411111******1112', '123456******9012', 100.05, 12345678901],
+    });
   });
 
   test('bounds depth, width, length and the whole', () => {

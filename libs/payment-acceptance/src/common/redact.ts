@@ -27,30 +27,46 @@ function redact(value: unknown, depth: number): unknown {
   return fields;
 }
 
+/** A number of 12 digits and more is masked whatever its check digit: a long one has lost its last digits. */
 function maskNumber(value: number | boolean | null): unknown {
-  return typeof value === 'number' && /\d{12,}/.test(String(value)) ? maskCards(String(value)) : value;
+  const digits = typeof value === 'number' ? String(value).replace(/\D/g, '') : '';
+  return digits.length >= 12 ? masked(digits) : value;
 }
 
 function cleanText(text: string, limit = MAX_TEXT): string {
   return text.slice(0, limit).replaceAll('\0', '').toWellFormed();
 }
 
+/** A date, with or without its time, and a UUID (with a letter): digits and separators, too. */
+const NO_CARD =
+  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]*[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
+const SEPARATOR = /((?:%20|[^\p{L}\p{N}]){1,3})/u;
+const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
+
 /**
- * Masks what passes for a card number: 12 to 19 digits with a valid check digit, single spaces or hyphens between them.
- * Other digits may stand beside it (`7 4111 1111 1111 1111`).
+ * Masks what passes for a card number: 12 to 19 digits with a valid check digit, up to three characters between them that
+ * are neither letters nor digits. Other digits may stand beside it (`7 4111 1111 1111 1111`). Dates and UUIDs stay.
  */
 export function maskCards(text: string): string {
-  return text.replace(/\d(?:[ -]?\d){11,}/g, (run) => {
-    const groups = run.split(/([ -])/);
-    let masked = '';
-    for (let index = 0; index < groups.length; index += 2) {
-      const { digits, end } = longestCard(groups, index);
-      masked += digits === '' ? (groups[index] ?? '') : `${digits.slice(0, 6)}******${digits.slice(-4)}`;
-      masked += groups[end + 1] ?? '';
-      index = end;
-    }
-    return masked;
-  });
+  // What the pattern captured stands at odd places.
+  const parts = text.split(NO_CARD);
+  return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
+}
+
+function maskRun(run: string): string {
+  const groups = run.split(SEPARATOR);
+  let text = '';
+  for (let index = 0; index < groups.length; index += 2) {
+    const { digits, end } = longestCard(groups, index);
+    text += digits === '' ? (groups[index] ?? '') : masked(digits);
+    text += groups[end + 1] ?? '';
+    index = end;
+  }
+  return text;
+}
+
+function masked(digits: string): string {
+  return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
 
 /** The longest card number of whole groups from `start` on; separators stand between them at odd places. */
