@@ -38,7 +38,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     if (!shop) continue;
     shops.set(name, shop);
     const other = owners.claim(shop);
-    if (other !== undefined) problems.push(sharedTokenFlaw(name, other));
+    // A warning only: the specification does not say that tokens differ.
+    if (other !== undefined) warnings.push(sharedTokenFlaw(name, other));
   }
 
   /** A request is made with each token of a shop in turn, until one is not refused. */

@@ -150,7 +150,7 @@ export class SettlementService {
     if (deliveries === 0) {
       this.logger.warn(
         `No consumer takes ${event.name} of shop "${bill.shop}": event ${event.id} is kept, nobody is told. ` +
-          'Add a handler, for example with @OnPaymentSucceeded({ consumer: … }).',
+          `Add a handler with @OnPaymentEvent('${event.name}', { consumer: … }).`,
         { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event: event.name, eventId: event.id },
       );
     }
