@@ -11,7 +11,7 @@ import { moduleOptions, startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
 beforeAll(async () => {
-  const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 200 } };
+  const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 4_000 } };
   bed = await startBed({ instances: 2, options });
 });
 afterAll(() => bed.close());

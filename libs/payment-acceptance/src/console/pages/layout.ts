@@ -20,7 +20,6 @@ export function layout({ link, scope, operator }: Visit, { title, place, tag, le
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}: payment console</title>
         <link rel="stylesheet" href="${link(`assets/${STYLE.name}`)}" />
-        <link rel="icon" href="data:," />
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
