@@ -17,10 +17,11 @@ const Text = (): PropertyDecorator =>
     return value === null || value === '' ? undefined : value;
   });
 
-/** The same, where no form of the value is an error: what is no text is read as its JSON. */
+/** The same, where no form of the value is an error: what is no text is read as its JSON. `parseBody` wraps what is nested. */
 const TextOrJson = (): PropertyDecorator =>
   Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-    const value = obj[key];
+    const given = obj[key];
+    const value: unknown = typeof given === 'function' ? (given as () => unknown)() : given;
     if (value === null || value === '' || value === undefined) return undefined;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });

@@ -58,6 +58,17 @@ describe('a postback', () => {
     expect(parseBody(PostbackDto, { ...postback, SignatureValue })).toMatchObject({ value: { SignatureValue: text } });
   }); // prettier-ignore
 
+  test.each(['constructor', 'then', 'toJSON', 'prototype', 'length'])(
+    'takes nothing for what it is named: a field %j inside another is text like any',
+    (name) => {
+      const custom = { [name]: ' ', a: { [name]: { b: 1 } } };
+      expect(parseBody(PostbackDto, { ...postback, custom })).toMatchObject({
+        value: { custom: JSON.stringify(custom) },
+      });
+      expect(parseBody(PostbackDto, { ...postback, InvId: custom })).toMatchObject({ errors: [{ field: 'InvId' }] });
+    },
+  );
+
   test('is not refused for a Status or a currency that nobody knows', () => {
     expect(fieldsOf(PostbackDto, { ...postback, Status: 'OVERPAID', CurrencyIn: 'XTS' })).toEqual([]);
   });

@@ -15,16 +15,18 @@ export type Parsed<T> = { readonly value: T } | { readonly errors: readonly Fiel
 /**
  * Reads a callback by its DTO, which is the only definition of what is valid. Our own call, not a pipe: a host's global
  * pipe would refuse the unknown fields that genuine callbacks carry. Only the DTO's own fields are looked at, so
- * `__proto__` and the like go nowhere.
+ * `__proto__` and the like go nowhere. What is nested is handed on behind a function: class-transformer would descend into
+ * it, and call what a sender has named `constructor`.
  */
 export function parseBody<T extends object>(type: new () => T, body: unknown): Parsed<T> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
-  const known = Object.fromEntries(fieldsOf(type).map((field) => [field, own(body, field)]));
-  const deep = Object.keys(known).filter((field) => isDeeper(known[field], MAX_DEPTH));
+  const given = Object.fromEntries(fieldsOf(type).map((field) => [field, own(body, field)]));
+  const deep = Object.keys(given).filter((field) => isDeeper(given[field], MAX_DEPTH));
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
-  const value = plainToInstance(type, known);
+  const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
+  const value = plainToInstance(type, Object.fromEntries(known));
   const flaws = validateSync(value, { forbidUnknownValues: true, validationError: { target: false, value: false } });
   if (flaws.length === 0) return { value };
   return {
@@ -41,7 +43,11 @@ function own(body: object, field: string): unknown {
   return Object.getOwnPropertyDescriptor(body, field)?.value;
 }
 
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  if (!isNested(value)) return false;
   return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
