@@ -1,0 +1,19 @@
+// The payment acceptance service, as far as creating a bill asks for it; it takes as long as it is told.
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { options, ready } from '../lib/contestant.mjs';
+
+let count = 0;
+const server = http.createServer((request, response) => {
+  request.resume();
+  request.on('end', async () => {
+    if (options.takesMs > 0) await sleep(options.takesMs);
+    const bill = `bill-${++count}`;
+    const link = `http://service.example/link/${bill}`;
+    const body = JSON.stringify({ success: 'true', bill_id: bill, link_url: link, link_page_url: link });
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+      .end(body);
+  });
+});
+server.listen(0, '127.0.0.1', () => ready({ url: `http://127.0.0.1:${server.address().port}` }));

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import pg from 'pg';
+import { startTemporaryPostgres } from '../../scripts/lib/postgres.mjs';
+import { modes } from '../../scripts/lib/postgres-server.mjs';
+
+/** A PostgreSQL of our own that flushes each commit to the disk, as a real one must. */
+export async function startDatabase() {
+  const { url } = await startTemporaryPostgres(modes.measured);
+  let count = 0;
+  const settings = await query(url, `SELECT name, setting FROM pg_settings WHERE name = ANY($1)`, [
+    ['fsync', 'synchronous_commit', 'server_version'],
+  ]);
+  const {
+    fsync,
+    synchronous_commit: commit,
+    server_version: version,
+  } = Object.fromEntries(settings.map(({ name, setting }) => [name, setting]));
+  if (fsync !== 'on' || commit !== 'on') throw new Error('The database does not flush its commits.');
+  return {
+    version,
+    /** URL of a new, empty database. */
+    async create() {
+      const own = new URL(url);
+      own.pathname = `/bench_${++count}`;
+      await query(url, `CREATE DATABASE bench_${count}`);
+      return own.href;
+    },
+  };
+}
+
+/** The rows of one statement, through a connection of its own. */
+export async function query(url, statement, parameters = []) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement, parameters)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Where PostgreSQL's own load generator is, if it is installed. */
+export function findPgbench() {
+  const debian = '/usr/lib/postgresql';
+  const versions = fs.existsSync(debian) ? fs.readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...versions.map((version) => path.join(debian, version, 'bin'))];
+  folders.push(...(process.env.PATH ?? '').split(path.delimiter));
+  return folders.map((folder) => path.join(folder, 'pgbench')).find((program) => fs.existsSync(program));
+}
+
+/** Runs a script of pgbench. Gives `{ rate, p50 }`: its average stands for the median, which it does not tell. */
+export async function pgbench(program, url, { script, clients = 64, seconds }) {
+  const file = path.join(fs.mkdtempSync('/tmp/bench-pgbench-'), 'script.sql');
+  fs.writeFileSync(file, script);
+  const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-T', String(seconds), '-f', file, url];
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  fs.rmSync(path.dirname(file), { recursive: true });
+  if (code !== 0) throw new Error(`pgbench failed: ${errors}`);
+  const figure = (pattern) => Number(pattern.exec(output)?.[1] ?? NaN);
+  return { rate: figure(/tps = ([\d.]+)/), p50: figure(/latency average = ([\d.]+)/) };
+}

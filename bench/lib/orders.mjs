@@ -1,0 +1,18 @@
+import { EntitySchema } from 'typeorm';
+
+/** Orders of a host, as everybody who is measured has them. */
+export const ordersIn = (tableName) =>
+  new EntitySchema({
+    name: 'Order',
+    tableName,
+    columns: {
+      id: { type: 'text', primary: true },
+      billId: { type: 'text', unique: true },
+      status: { type: 'text' },
+      paidAmount: { type: 'numeric', precision: 10, scale: 2, nullable: true },
+      paidAt: { type: 'timestamptz', nullable: true },
+    },
+  });
+
+/** Those whose payments are measured. */
+export const Order = ordersIn('shop_order');

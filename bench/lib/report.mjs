@@ -1,0 +1,72 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { dataFolder, root } from '../../scripts/lib/project.mjs';
+import { shown } from './chart.mjs';
+
+/** Quick figures only show that everything works: they do not take the place of those that were taken with care. */
+const folderOf = (quick) => (quick ? path.join(dataFolder, 'bench') : path.join(root, 'bench/results'));
+
+/** `12.3 (11.9 – 12.8)` out of `{ median, min, max }`. */
+export const spread = ({ median, min, max }) => `${shown(median)} (${shown(min)} – ${shown(max)})`;
+
+/** A figure that is claimed: `wanted` is a least (`atLeast`) or a most (`atMost`) of the median. */
+export function target(what, measured, { atLeast, atMost }) {
+  const met = atLeast === undefined ? measured.median <= atMost : measured.median >= atLeast;
+  const wanted = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`;
+  return { what, wanted, measured: spread(measured), met };
+}
+
+/** Keeps one bench's result beside those of the others, and writes the report of all. Gives the report's path. */
+export function keep(name, result, { quick, database }) {
+  const folder = folderOf(quick);
+  fs.mkdirSync(folder, { recursive: true });
+  const { charts = {}, ...rest } = result;
+  for (const [file, svg] of Object.entries(charts)) fs.writeFileSync(path.join(folder, `${file}.svg`), svg);
+  const machine = `${os.cpus().length} × ${os.cpus()[0]?.model.trim()}, ${os.type()} ${os.release()}`;
+  const taken = { at: new Date().toISOString(), machine, node: process.version, postgres: database.version, quick };
+  const kept = { taken, charts: Object.keys(charts), ...rest };
+  fs.writeFileSync(path.join(folder, `${name}.json`), `${JSON.stringify(kept, undefined, 2)}\n`);
+  const report = path.join(folder, 'latest.md');
+  fs.writeFileSync(report, document(folder));
+  return report;
+}
+
+function document(folder) {
+  const results = fs
+    .readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')))
+    .sort((a, b) => a.order - b.order);
+  return [
+    '# Measured',
+    'Written by `npm run bench` (bench/README.md says how). Each figure is the median of all rounds, with the least and the largest. Ratios are taken round by round in one run: they hold better than absolute figures.',
+    ...results.map(section),
+    '',
+  ].join('\n\n');
+}
+
+function section({ title, taken, about, targets = [], tables = [], charts, notes }) {
+  const { at, machine, node, postgres, quick } = taken;
+  return [
+    `## ${title}`,
+    about,
+    ...(targets.length > 0
+      ? [
+          table(
+            ['claim', 'wanted', 'measured', 'met'],
+            targets.map((t) => [t.what, t.wanted, t.measured, t.met ? 'yes' : '**no**']),
+          ),
+        ]
+      : []),
+    ...tables.flatMap(({ caption, columns, rows }) => [...(caption ? [caption] : []), table(columns, rows)]),
+    ...charts.map((file) => `![${title}](${file}.svg)`),
+    ...(notes ? [notes] : []),
+    `${quick ? 'A quick run' : 'Taken'} ${at} on ${machine}; Node ${node}, PostgreSQL ${postgres}.`,
+  ].join('\n\n');
+}
+
+function table(columns, rows) {
+  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
+}

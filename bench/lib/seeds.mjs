@@ -1,0 +1,84 @@
+import { query } from './database.mjs';
+import { AMOUNT, SHOP } from './postback-bodies.mjs';
+
+/** Open bills of the module's, as `createBill` leaves them, for the postbacks of postback-bodies.mjs. */
+export async function seedBills(url, bills, from = 0) {
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT $1, 'order-' || n FROM generate_series($3::int, $3::int + $2::int - 1) n`,
+    [SHOP.name, bills, from],
+  );
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+       custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
+     SELECT gen_random_uuid(), $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
+       'https://service.example/' || n, now(), now(), now() + interval '1 minute', now()
+     FROM generate_series($4::int, $4::int + $2::int - 1) n`,
+    [SHOP.name, bills, AMOUNT, from],
+  );
+  await query(url, 'VACUUM ANALYZE payment_acceptance.bill');
+}
+
+/** The orders of tutorial.mjs for the same postbacks. */
+export async function seedOrders(url, orders) {
+  await query(
+    url,
+    `INSERT INTO tutorial_order (id, "billId", status) SELECT 'order-' || n, 'bill-' || n, 'pending' FROM generate_series(0, $1::int - 1) n`,
+    [orders],
+  );
+  await query(url, 'VACUUM ANALYZE tutorial_order');
+}
+
+/** Where bare-fastify.mjs and pgbench insert. */
+export async function makePostbackTable(url) {
+  await query(
+    url,
+    `CREATE TABLE postback (id uuid PRIMARY KEY, bill_id text NOT NULL, order_id text NOT NULL, status text NOT NULL,
+       body jsonb NOT NULL, received_at timestamptz NOT NULL DEFAULT now())`,
+  );
+  await query(url, 'CREATE INDEX ON postback (bill_id)');
+}
+
+/** The orders of orders.mjs for the same postbacks, unpaid. */
+export async function seedShopOrders(url, orders, from = 0) {
+  await query(url, 'TRUNCATE shop_order');
+  await query(
+    url,
+    `INSERT INTO shop_order (id, "billId", status) SELECT 'order-' || n, 'bill-' || n, 'pending' FROM generate_series($2::int, $2::int + $1::int - 1) n`,
+    [orders, from],
+  );
+  await query(url, 'VACUUM ANALYZE shop_order');
+}
+
+/** Payments that ended long ago, each with its order, bill, callback, event and delivery: six rows. */
+export async function seedHistory(url, payments) {
+  const step = 100_000;
+  for (let first = 0; first < payments; first += step) {
+    const last = Math.min(first + step, payments) - 1;
+    for (const statement of HISTORY) await query(url, statement, [SHOP.name, first, last]);
+  }
+  await query(url, 'VACUUM ANALYZE');
+}
+
+const NUMBERS = 'generate_series($2::int, $3::int) n';
+const ID = (kind) => `md5('${kind}' || n)::uuid`;
+const THEN = `now() - interval '100 days' + n * interval '1 second'`;
+const HISTORY = [
+  `INSERT INTO payment_acceptance.shop_order SELECT $1, 'old-' || n, 'payment-of-old-' || n, ${THEN} FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
+     custom_given, service_bill_id, link_page_url, created_at, opened_at, paid_at, ended_at, check_after, checks)
+   SELECT ${ID('bill')}, $1, 'old-' || n, 1, 'PAID', 10, 'RUB', false, 'normal', 'cart ' || n, true, 'old-' || n,
+     'https://service.example/' || n, ${THEN}, ${THEN}, ${THEN}, ${THEN}, ${THEN}, 30 FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, currency, verdict, first_seen_at, changed_at)
+   SELECT $1, 'payment-of-old-' || n, ${ID('bill')}, 'SUCCESS', 10, 'RUB', 'succeeded', ${THEN}, ${THEN} FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields,
+     received_at, pending, due_at, outcome, consumed_at)
+   SELECT ${ID('callback')}, 'postback', $1, ${ID('bill')}, 'old-' || n, 'old-' || n, 'SUCCESS', 'match', '{}', '{}',
+     ${THEN}, false, ${THEN}, 'confirmed', ${THEN} FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+   SELECT ${ID('event')}, 'payment.succeeded:old-' || n, 'payment.succeeded', $1, ${ID('bill')}, '{}', ${THEN} FROM ${NUMBERS}`,
+  `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at, ended_at)
+   SELECT e.id, e.name, e.seq, e.bill_id, 'orders', 'DONE', 1, e.occurred_at, e.occurred_at FROM ${NUMBERS}
+   JOIN payment_acceptance.event e ON e.shop = $1 AND e.id = ${ID('event')}`,
+];

@@ -1,0 +1,88 @@
+import { barChart, shown } from './lib/chart.mjs';
+import { startContestant } from './lib/processes.mjs';
+import { spread, target } from './lib/report.mjs';
+import { interleave, ratio } from './lib/rounds.mjs';
+import { summary } from './lib/statistics.mjs';
+import { wholePayments } from './lib/whole-payments.mjs';
+
+export const title = 'Whole payments';
+export const order = 30;
+
+const CONNECTIONS = 64;
+const NAMES = { express: 'Express', fastify: 'Fastify' };
+const ours = (adapter) => `the module, Nest + ${NAMES[adapter]}`;
+const tutorial = (adapter) => `inside the request, Nest + ${NAMES[adapter]}`;
+
+/** What a host sets that has this much to do; the defaults are for one that has not. */
+const BUSY = { confirmer: { concurrency: 32 }, deliveries: { concurrency: 12 } };
+
+export async function run({ quick, database, load, log }) {
+  const payments = quick ? 500 : 3_000;
+  const service = await startContestant('paying-service.mjs');
+  const servers = [service];
+  const contestants = [];
+  const add = async (name, file, adapter, module) => {
+    const databaseUrl = await database.create();
+    const server = await startContestant(file, { adapter, databaseUrl, serviceUrl: service.about.url, module });
+    servers.push(server);
+    const measure = () => wholePayments({ server, databaseUrl, load, payments, ours: module !== undefined });
+    contestants.push({ name, measure });
+  };
+  for (const adapter of quick ? ['fastify'] : ['express', 'fastify']) {
+    await add(ours(adapter), 'paying-module.mjs', adapter, BUSY);
+    await add(tutorial(adapter), 'paying-tutorial.mjs', adapter);
+  }
+  const samples = await interleave(contestants, { rounds: quick ? 1 : 5, log });
+  for (const server of servers) await server.stop();
+  return report(samples, payments, quick ? ['fastify'] : ['express', 'fastify']);
+}
+
+function report(samples, payments, adapters) {
+  const rates = (over, base) => ratio(samples, over, base, 'rate');
+  const names = [...samples.keys()];
+  return {
+    about:
+      `${CONNECTIONS} connections send the postbacks of ${payments.toLocaleString('en-US')} bills. A payment counts when its order's update is ` +
+      'committed. A tutorial does all of it inside the request: it asks the service, locks the order, updates it, emits an event, ' +
+      'answers. The module answers when the postback is on the disk; then it asks the same service, settles, and runs a durable ' +
+      'handler in the transaction that marks its delivery done.',
+    targets: adapters.map((adapter) =>
+      target(
+        `Whole payments per second, ${NAMES[adapter]}, against a tutorial's`,
+        rates(ours(adapter), tutorial(adapter)),
+        {
+          atLeast: 1,
+        },
+      ),
+    ),
+    tables: [
+      {
+        caption:
+          'Answers: how long the service waits for its 200, in milliseconds. Commits of the database for each payment; processor time of the measured process alone, in microseconds for each payment.',
+        columns: ['', 'payments per second', 'answers per second', 'p50', 'p99', 'commits', 'CPU µs'],
+        rows: names.map((name) => [
+          name,
+          ...['rate', 'answers', 'p50', 'p99', 'commits', 'cpu'].map((figure) =>
+            spread(summary(samples.get(name)[figure])),
+          ),
+        ]),
+      },
+    ],
+    charts: {
+      payments: barChart({
+        title,
+        unit: 'payments per second',
+        bars: names.map((name) => ({
+          label: name,
+          ours: name.startsWith('the module'),
+          ...summary(samples.get(name).rate),
+        })),
+      }),
+    },
+    notes: `Options of the module: ${shownOptions()}; pools of 20 connections.`,
+  };
+}
+
+function shownOptions() {
+  return `\`confirmer.concurrency: ${shown(BUSY.confirmer.concurrency)}\`, \`deliveries.concurrency: ${shown(BUSY.deliveries.concurrency)}\``;
+}

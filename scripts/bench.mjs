@@ -1,0 +1,50 @@
+// npm run bench: measures what the project claims, each figure beside its baseline; see bench/README.md.
+import './lib/node-version.mjs';
+import fs from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { command } from './lib/lifecycle.mjs';
+import { prepare } from './lib/prepare.mjs';
+import { root } from './lib/project.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+const folder = path.join(root, 'bench');
+const all = fs.readdirSync(folder).flatMap((file) => (file.endsWith('.mjs') ? file.slice(0, -4) : []));
+argumentsOf(
+  `npm run bench [-- BENCH … --quick --long]\n\nMeasures what the project claims: ${all.join(', ')}. See bench/README.md.`,
+  (each) => ['--quick', '--long', ...all].includes(each),
+);
+
+await command(async () => {
+  const { values, positionals } = parseArgs({
+    options: { quick: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  await prepare();
+  // Only now is everything there that they import.
+  const [{ startDatabase }, { startLoad }, { keep }] = await Promise.all(
+    ['database', 'load', 'report'].map((name) => import(pathToFileURL(path.join(folder, `lib/${name}.mjs`)).href)),
+  );
+  const benches = [];
+  for (const name of positionals.length > 0 ? positionals : all) {
+    benches.push({ name, ...(await import(pathToFileURL(path.join(folder, `${name}.mjs`)).href)) });
+  }
+  benches.sort((a, b) => a.order - b.order);
+  const database = await startDatabase();
+  const load = await startLoad();
+  let report;
+  for (const { name, title, order, run } of benches) {
+    const began = performance.now();
+    console.log(`\n${title}`);
+    const log = (line) => console.log(`  ${line}`);
+    const result = await run({ ...values, database, load, log });
+    report = keep(name, { title, order, ...result }, { ...values, database });
+    for (const { what, wanted, measured, met } of result.targets ?? []) {
+      log(`${met ? 'met' : 'NOT MET'}: ${what}: ${measured}, wanted ${wanted}`);
+    }
+    log(`${((performance.now() - began) / 1000).toFixed(0)} s`);
+  }
+  console.log(`\n${path.relative(root, report)}`);
+  return 0;
+});
