@@ -6,6 +6,7 @@ import { PaymentProbe } from './common/probe.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
 import { Database } from './storage/database.js';
 import { migratePaymentAcceptance, verifySchema } from './storage/migrate.js';
+import { openDatabase } from './storage/open-database.js';
 
 /** The database, ready: whoever has it injected finds the module's tables in place. */
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
@@ -13,7 +14,7 @@ export function databaseProvider(dataSourceName: string): FactoryProvider<Databa
     provide: Database,
     inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
     useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
-      const database = new Database(dataSource, clock, probe);
+      const database = await openDatabase(dataSource, clock, probe);
       if (options.migrations === 'run') await migratePaymentAcceptance(dataSource);
       else await verifySchema(database);
       return database;

@@ -1,12 +1,18 @@
 export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
 export { PaymentAcceptanceService } from './payment-acceptance.service.js';
-export { PaymentShop, type PaymentShopSettings } from './payment-shop.js';
+export { PaymentShop } from './payment-shop.js';
 
 export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
-export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
+export {
+  paymentAcceptanceConfig,
+  paymentAcceptanceOptionsFromEnv,
+  type EnvironmentOptions,
+} from './config/environment.js';
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
 export type * from './config/options.js';
+export type { PaymentAcceptanceExtras } from './config/extras.js';
+export type { PaymentShopSettings } from './config/resolved-options.js';
 export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
 export type * from './config/http-hooks.types.js';
 export type * from './config/open-api.types.js';
@@ -39,7 +45,7 @@ export { defaultJudge, judgePayment } from './settlement/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './common/payment.js';
 
 export { redirectSignature } from './callbacks/signature.js';
-export { PostbackDto, RedirectDto } from './callbacks/callback.dto.js';
+export { PostbackDto, RedirectDto, type CallbackDto } from './callbacks/callback.dto.js';
 export { PaymentCallbacks, type Transmission } from './callbacks/callback.service.js';
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
 export type { FieldError } from './callbacks/parse-body.js';
@@ -51,16 +57,26 @@ export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
 export type { OperationsView } from './operations/operations-view.js';
-export { PaymentChecks, type BillCheck } from './operations/payment-checks.service.js';
-export { PaymentReconciliation, type ReconciliationOptions } from './operations/payment-reconciliation.service.js';
+export { PaymentChecks, type BillCheck, type ShopChecks } from './operations/payment-checks.service.js';
+export {
+  PaymentReconciliation,
+  type ReconciliationOptions,
+  type ShopReconciliation,
+} from './operations/payment-reconciliation.service.js';
 export type { ReconciledPayment, ReconciliationDifference } from './operations/reconciliation.js';
-export { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from './operations/payment-doctor.service.js';
+export {
+  PaymentDoctor,
+  type DoctorFinding,
+  type DoctorVerdict,
+  type ShopDoctor,
+} from './operations/payment-doctor.service.js';
 export {
   PaymentImport,
   type BillToImport,
   type ImportOptions,
   type ImportReport,
   type RefusedBill,
+  type ShopImport,
 } from './operations/payment-import.service.js';
 export {
   PaymentHealthIndicator,
@@ -69,11 +85,20 @@ export {
   type PaymentHealthThresholds,
 } from './operations/payment-health.indicator.js';
 export { RetentionWorker } from './operations/retention.worker.js';
-export type * from './storage/ledger.store.js';
+export type {
+  LedgerBill,
+  LedgerCallback,
+  LedgerDelivery,
+  LedgerEntry,
+  LedgerEvent,
+  LedgerReview,
+  PaymentLedger,
+} from './storage/ledger.store.js';
 export { migratePaymentAcceptance } from './storage/migrate.js';
 export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
+export type { WorkerState } from './common/leased-worker.js';
 export type { DroppedCounts } from './common/overload.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';

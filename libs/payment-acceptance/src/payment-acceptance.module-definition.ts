@@ -1,10 +1,12 @@
 import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
 import { createCallbackControllers } from './callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
-import type { PaymentAcceptanceExtras, PaymentAcceptanceOptions } from './config/options.js';
+import type { PaymentAcceptanceExtras } from './config/extras.js';
+import type { PaymentAcceptanceOptions } from './config/options.js';
 import { resolveOptions } from './config/resolve-options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
 import { ShopRegistry } from './config/shop-registry.js';
+import { AddedConsumers } from './events/added-consumers.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 import { databaseProvider } from './database.provider.js';
 import { Database } from './storage/database.js';
@@ -54,7 +56,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       databaseProvider(dataSource),
     ],
     // For the module's own entries above it.
-    exports: [Database, ShopRegistry],
+    exports: [Database, ShopRegistry, AddedConsumers],
   };
 }
 

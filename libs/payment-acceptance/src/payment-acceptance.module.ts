@@ -6,6 +6,7 @@ import { AwaitedResults } from './callbacks/awaited-results.js';
 import { CallbackResponder } from './callbacks/callback.responder.js';
 import { CallbackWatch } from './callbacks/callback-watch.js';
 import { Forwarder } from './callbacks/forwarder.js';
+import { CallbackJournal } from './callbacks/journal.js';
 import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
@@ -14,6 +15,7 @@ import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
 import { ShopRegistry } from './config/shop-registry.js';
 import { getPaymentShopToken } from './config/tokens.js';
+import { AddedConsumers } from './events/added-consumers.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
@@ -34,20 +36,8 @@ import { PaymentShops } from './payment-shops.js';
 import { Confirmer } from './settlement/confirmer.js';
 import { FollowedShops } from './settlement/followed-shops.js';
 import { SettlementService } from './settlement/settlement.service.js';
-import { BillStore } from './storage/bill.store.js';
-import { CallbackStore } from './storage/callback.store.js';
-import { CheckStore } from './storage/check.store.js';
-import { DeliveryStore } from './storage/delivery.store.js';
-import { DestroyableTransaction } from './storage/destroyable-transaction.js';
-import { EvidenceStore } from './storage/evidence.store.js';
-import { ImportStore } from './storage/import.store.js';
-import { LedgerStore } from './storage/ledger.store.js';
-import { OperatorStore } from './storage/operator.store.js';
-import { ReconciliationStore } from './storage/reconciliation.store.js';
-import { RefusalStore } from './storage/refusal.store.js';
-import { ResultStore } from './storage/result.store.js';
-import { RetentionStore } from './storage/retention.store.js';
-import { SettlementStore } from './storage/settlement.store.js';
+import { Signals } from './storage/signals.js';
+import { STORES } from './storage/stores.js';
 import { PaymentMetrics } from './telemetry/payment-metrics.js';
 import { Telemetry } from './telemetry/telemetry.js';
 
@@ -89,22 +79,11 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     Overload,
     ShopRegistry,
     PaymentServiceClient,
-    BillStore,
-    CallbackStore,
-    CheckStore,
-    DeliveryStore,
-    DestroyableTransaction,
-    LedgerStore,
-    EvidenceStore,
-    ImportStore,
-    OperatorStore,
-    ReconciliationStore,
-    RefusalStore,
-    ResultStore,
-    RetentionStore,
-    SettlementStore,
+    ...STORES,
+    Signals,
     BillService,
     Forwarder,
+    CallbackJournal,
     AwaitedResults,
     CallbackWatch,
     PaymentShops,
@@ -113,6 +92,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     SettlementService,
     HandlerExplorer,
     EventEmitterConsumers,
+    AddedConsumers,
     Snapshots,
     PaymentGauges,
     PaymentAcceptanceRuntime,

@@ -10,8 +10,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { turnsFormsAway } from './callbacks/body-parser.js';
 import { PaymentCallbacks } from './callbacks/callback.service.js';
 import { PaymentConfigurationError } from './config/configuration.error.js';
-import type { PaymentAcceptanceExtras } from './config/options.js';
+import type { PaymentAcceptanceExtras } from './config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
+import { AddedConsumers } from './events/added-consumers.js';
 import { DeliveryWorker } from './events/delivery.worker.js';
 import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
 import { HandlerExplorer } from './events/handler.explorer.js';
@@ -19,11 +20,12 @@ import { RetentionWorker } from './operations/retention.worker.js';
 import { Confirmer } from './settlement/confirmer.js';
 import { Database } from './storage/database.js';
 import { DestroyableTransaction } from './storage/destroyable-transaction.js';
+import { Signals, type Signal } from './storage/signals.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
 
-/** What `pg` opens when the host's data source says nothing. */
+/** What `pg` and `mysql2` open when the host's data source says nothing. */
 const DEFAULT_POOL_SIZE = 10;
 
 /** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
@@ -37,11 +39,13 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly database: Database,
     private readonly explorer: HandlerExplorer,
     private readonly emitters: EventEmitterConsumers,
+    private readonly added: AddedConsumers,
     private readonly callbacks: PaymentCallbacks,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,
     private readonly transactions: DestroyableTransaction,
+    private readonly signals: Signals,
     private readonly http: HttpAdapterHost,
   ) {}
 
@@ -61,12 +65,11 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
           'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
       );
     }
-    if (this.role === 'callbacks') return;
+    if (this.role === 'callbacks') return this.connectSignals();
     await this.confirmer.prepare();
-    await this.deliveries.host([...this.explorer.consumers(), ...this.emitters.consumers()]);
+    await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
     if (!this.options.autoStart) return;
-    this.callbacks.onHint = () => this.confirmer.wake();
-    this.confirmer.onEvents = () => this.deliveries.wake();
+    this.connectSignals();
     this.confirmer.start();
     this.deliveries.start();
     this.retention.start();
@@ -74,13 +77,30 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   /** While listeners and the database are still there. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.confirmer.stop(), this.deliveries.stop(), this.retention.stop()]);
+    await Promise.all([this.confirmer.stop(), this.deliveries.stop(), this.retention.stop(), this.signals.stop()]);
+  }
+
+  /** Work is told of within the instance, and to the others; without that, each finds it when it looks. */
+  private connectSignals(): void {
+    if (!this.options.autoStart) return;
+    const works = this.role !== 'callbacks';
+    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
+    const tell = (signal: Signal) => {
+      if (works) wake[signal]();
+      this.signals.tell(signal);
+    };
+    this.callbacks.onHint = () => tell('hint');
+    this.confirmer.onEvents = () => tell('event');
+    if (this.options.wakeUps === 'listen') this.signals.start((signal) => works && wake[signal]());
   }
 
   /** Handlers hold a connection each while they run, and what ends one of them needs another. */
   private checkPool(): void {
-    const { poolSize, extra } = this.database.dataSource.options as { poolSize?: number; extra?: { max?: number } };
-    const size = extra?.max ?? poolSize ?? DEFAULT_POOL_SIZE;
+    const { poolSize, extra } = this.database.dataSource.options as {
+      poolSize?: number;
+      extra?: { max?: number; connectionLimit?: number };
+    };
+    const size = extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
     const { concurrency } = this.options.deliveries;
     if (concurrency >= size) {
       throw new PaymentConfigurationError([

@@ -2,13 +2,10 @@ import type { BillService, CreateBillOptions, PaymentBill } from './bills/bill.s
 import type { CreateBillRequest } from './bills/bill-request.js';
 import type { PaymentServiceClient, RequestControl } from './client/payment-service.client.js';
 import type { ReportedPayment } from './common/payment.js';
-import type { Shop } from './config/resolved-options.js';
+import type { PaymentShopSettings } from './config/resolved-options.js';
 import type { ShopRegistry } from './config/shop-registry.js';
 import { ShopNotReadError } from './config/shop.errors.js';
 import type { BillRecord } from './storage/bill.store.js';
-
-/** What of a shop's settings is no secret. */
-export type PaymentShopSettings = Omit<Shop, 'token' | 'previousTokens'>;
 
 /**
  * One shop of the payment acceptance service: what business code talks to. A shop that comes from the option

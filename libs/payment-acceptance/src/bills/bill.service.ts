@@ -20,6 +20,7 @@ import {
   OrderAlreadyPaidError,
   UnknownOutcomeError,
 } from './bill.errors.js';
+import { linkLateCallbacks } from './late-callbacks.js';
 import { mayHaveMadeABill } from './outcome.js';
 
 export interface CreateBillOptions {
@@ -209,7 +210,7 @@ export class BillService implements BeforeApplicationShutdown {
         async () => (await this.store.open(intentId, answer, firstCheckMs)) ?? (await this.store.byId(intentId)),
       );
       if (opened?.billId === answer.billId) {
-        await this.linkCallbacks(opened);
+        await linkLateCallbacks(this.store, opened);
         return opened;
       }
     } catch (error) {
@@ -223,19 +224,6 @@ export class BillService implements BeforeApplicationShutdown {
     const ended = new AnswerNotUnderstoodError(details, `an operator has ended the intent of bill ${answer.billId}`);
     this.logger.error(ended.message, about);
     throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, ended, answer.billId);
-  }
-
-  /** A failure here only delays what is about the bill anyway: it is checked by its schedule. */
-  private async linkCallbacks(bill: BillRecord): Promise<void> {
-    try {
-      await this.store.linkWaitingCallbacks(bill);
-    } catch (error) {
-      const { shop, orderId, billId, id: intentId } = bill;
-      this.logger.warn(`Postbacks that came before bill ${billId ?? ''} was known wait. ${describeError(error)}`, {
-        ...{ shop, orderId, billId, intentId },
-        error: errorType(error),
-      });
-    }
   }
 
   /** The error that ends the call is worth more than one about storing it; the intent then ends by its lease. */

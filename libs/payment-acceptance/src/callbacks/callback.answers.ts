@@ -8,8 +8,12 @@ export type CallbackRefusal =
   | { readonly kind: 'malformed'; readonly status: 400; readonly errors: readonly FieldError[] }
   /** The digest does not match. */
   | { readonly kind: 'refused'; readonly status: 403 }
-  /** Our own failure: it is logged, and the sender shall come again. */
-  | { readonly kind: 'not-stored'; readonly status: 503 };
+  /**
+   * Our own failure: it is logged, and the sender shall come again; after `retryAfter` seconds where that is known, as the
+   * answer's `Retry-After`.
+   */
+  | { readonly kind: 'not-stored'; readonly status: 503; readonly retryAfter?: number };
+export type NotStored = Extract<CallbackRefusal, { kind: 'not-stored' }>;
 
 /** What to answer a postback: nothing but `stored` is a success. */
 export type PostbackAnswer = { readonly kind: 'stored'; readonly status: 200 } | CallbackRefusal;
@@ -34,6 +38,8 @@ export const UNKNOWN_SHOP = { kind: 'unknown-shop', status: 404 } as const;
 export const REFUSED = { kind: 'refused', status: 403 } as const;
 export const INVALID = { kind: 'invalid', status: 404 } as const;
 export const NOT_STORED = { kind: 'not-stored', status: 503 } as const;
+/** What waits now is stored, or given up, by then. */
+export const TOO_MANY_AT_ONCE = { ...NOT_STORED, retryAfter: 1 } as const;
 
 export function malformed(errors: readonly FieldError[]) {
   return { kind: 'malformed', status: 400, errors } as const;

@@ -7,27 +7,52 @@ export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
+type Reader = (given: unknown) => unknown;
+
+const READERS = new Map<object, Map<string | symbol, Reader>>();
+
+/** How the DTO reads what was sent in a field. */
+export function readerOf(type: new () => object, field: string): Reader | undefined {
+  for (let own = type.prototype as object | null; own; own = Object.getPrototypeOf(own) as object | null) {
+    const reader = READERS.get(own)?.get(field);
+    if (reader) return reader;
+  }
+  return undefined;
+}
+
+/** For class-transformer, and for those who read without it. `parseBody` wraps what is nested. */
+function readBy(read: Reader): PropertyDecorator {
+  return (target, field) => {
+    READERS.set(target, (READERS.get(target) ?? new Map<string | symbol, Reader>()).set(field, read));
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+      const given = obj[key];
+      return read(typeof given === 'function' ? (given as () => unknown)() : given);
+    })(target, field);
+  };
+}
+
+const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === '';
+
+/** In place of what is nested: class-validator's messages compare a value's own `length`, which may throw. */
+const NO_TEXT = Object.freeze({});
+
 /**
  * All values are text (assumed). A sender that writes a JSON number is read as its text; an absent value may be `null`
  * or empty.
  */
 const Text = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) => {
-    if (typeof value === 'number') return String(value);
-    return value === null || value === '' ? undefined : value;
+  readBy((given) => {
+    if (isAbsent(given)) return undefined;
+    if (typeof given === 'number') return String(given);
+    return typeof given === 'object' ? NO_TEXT : given;
   });
 
-/** The same, where no form of the value is an error: what is no text is read as its JSON. `parseBody` wraps what is nested. */
+/** The same, where no form of the value is an error: what is no text is read as its JSON. */
 const TextOrJson = (): PropertyDecorator =>
-  Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-    const given = obj[key];
-    const value: unknown = typeof given === 'function' ? (given as () => unknown)() : given;
-    if (value === null || value === '' || value === undefined) return undefined;
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  });
+  readBy((given) => (isAbsent(given) ? undefined : typeof given === 'string' ? given : JSON.stringify(given)));
 
 /** What redirects and postbacks have in common. */
-abstract class CallbackDto {
+export abstract class CallbackDto {
   /** The `order_id` given when the bill was created. */
   @Text()
   @IsString()

@@ -1,8 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
+import type { ServerResponse } from 'node:http';
 import { describeError } from '../common/errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { PaymentResult } from '../config/result-page.types.js';
+import type { NotStored } from './callback.answers.js';
 import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
@@ -59,6 +61,7 @@ export class CallbackResponder {
       case 'refused':
         return json(exchange, answer.status, { message: 'The SignatureValue does not match.' });
       case 'not-stored':
+        retryAfter(exchange, answer);
         return json(exchange, answer.status, { message: 'The postback could not be stored. Send it again.' });
     }
   }
@@ -93,6 +96,7 @@ export class CallbackResponder {
         return page(exchange, answer.status, messagePage('Not accepted', text));
       }
       case 'not-stored':
+        retryAfter(exchange, answer);
         return page(exchange, answer.status, UNREADABLE);
     }
   }
@@ -149,6 +153,10 @@ function hasTrailingSlash({ request }: Exchange): boolean {
   return request.url?.split('?')[0]?.endsWith('/') ?? false;
 }
 
+function retryAfter({ adapter, response }: Exchange, { retryAfter: seconds }: NotStored): void {
+  if (seconds !== undefined) adapter.setHeader(response, 'Retry-After', String(seconds));
+}
+
 function malformed(errors: readonly FieldError[]): object {
   return { message: 'The request is malformed.', errors };
 }
@@ -180,5 +188,7 @@ function hostPage(exchange: Exchange, html: string, status = 200): void {
 function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
   adapter.setHeader(response, 'Content-Type', type);
   adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
-  adapter.reply(response, body, status);
+  // Express's own `send` would make an ETag, which an answer to a callback and a page that nobody may keep have no use for.
+  if (adapter.getType() === 'express') Object.assign(response as ServerResponse, { statusCode: status }).end(body);
+  else adapter.reply(response, body, status);
 }

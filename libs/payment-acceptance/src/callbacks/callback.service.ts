@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { cleanLine, describeError, errorType } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
+import { SparseLines } from '../common/sparse-lines.js';
+import { cleanLine, databaseText } from '../common/text.js';
 import { parseAmount } from '../common/money.js';
 import { Overload } from '../common/overload.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
@@ -11,7 +13,7 @@ import type { ForwardedPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore, type BillRecord } from '../storage/bill.store.js';
-import { CallbackStore, type CallbackKind, type NewCallback } from '../storage/callback.store.js';
+import type { CallbackKind, DigestCheck, NewCallback, Recorded } from '../storage/callback.store.js';
 import { AwaitedResults } from './awaited-results.js';
 import {
   INVALID,
@@ -19,7 +21,9 @@ import {
   NOT_STORED,
   REFUSED,
   STORED,
+  TOO_MANY_AT_ONCE,
   UNKNOWN_SHOP,
+  type NotStored,
   type PostbackAnswer,
   type RedirectAnswer,
   type ResultAnswer,
@@ -27,6 +31,7 @@ import {
 import { CallbackWatch, type Seen } from './callback-watch.js';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
+import { CallbackJournal, JournalFullError } from './journal.js';
 import { parseBody } from './parse-body.js';
 import { claimedBill, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
@@ -44,9 +49,10 @@ export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
   /** @internal Called after a hint was stored, so that its check need not wait for a poll. */
   onHint: (() => void) | undefined;
+  private readonly lines: SparseLines;
 
   constructor(
-    private readonly callbacks: CallbackStore,
+    private readonly journal: CallbackJournal,
     private readonly bills: BillStore,
     private readonly results: AwaitedResults,
     private readonly overload: Overload,
@@ -56,7 +62,9 @@ export class PaymentCallbacks {
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    this.lines = new SparseLines(clock);
+  }
 
   /**
    * Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides.
@@ -83,9 +91,11 @@ export class PaymentCallbacks {
       this.overload.drop('refusedPostbacks', shop.name);
       return REFUSED;
     }
-    const named = { billId: cleanId(postback.TrsId), orderId: cleanId(postback.InvId) };
+    const named = { billId: databaseText(postback.TrsId), orderId: databaseText(postback.InvId) };
     const raw = body as Readonly<Record<string, unknown>>;
-    const offered = await this.forwarder.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission });
+    const offered = this.options.callbacks.forwardUnknown
+      ? await this.forwarder.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission })
+      : 'own';
     if (offered === 'failed') return NOT_STORED;
     return this.store(
       {
@@ -96,7 +106,7 @@ export class PaymentCallbacks {
         serviceBillId: named.billId,
         orderId: named.orderId,
         keptOrderId: maskCards(named.orderId),
-        status: maskCards(cleanId(postback.Status)),
+        status: maskCards(databaseText(postback.Status)),
         digest,
         ...told(postback),
         fields: redactFields(raw),
@@ -158,8 +168,8 @@ export class PaymentCallbacks {
   }
 
   /** What the payer of that ticket is told: stored state only. */
-  result(ticket: string): Promise<ResultAnswer> {
-    return this.orComeAgain('A result could not be read.', {}, async () => {
+  async result(ticket: string): Promise<ResultAnswer> {
+    try {
       const id = claimedBill(ticket);
       const bill =
         id === undefined ? undefined : await within(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
@@ -170,48 +180,70 @@ export class PaymentCallbacks {
       const { orderId, amount, currency } = bill;
       const result = await this.results.of(bill.shop, bill.id);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
-    });
+    } catch (error) {
+      return this.comeAgain('A result could not be read.', {}, error);
+    }
   }
 
-  private receive<T extends { readonly kind: string }>(
+  private async receive<T extends { readonly kind: string }>(
     kind: CallbackKind,
     name: string = this.shops.defaultName,
     take: (shop: Shop, seen: Seen) => Promise<T>,
   ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
-    const shown = cleanLine(name);
-    const orComeAgain = <R>(work: () => Promise<R>) =>
-      this.orComeAgain(`A callback for shop "${shown}" could not be stored.`, { shop: shown, callback: kind }, work);
-    return orComeAgain(async () => {
-      const shop = await this.shops.find(name);
+    const comeAgain = (error: unknown) => {
+      const shown = cleanLine(name);
+      const about = { shop: shown, callback: kind };
+      return this.comeAgain(`A callback for shop "${shown}" could not be stored.`, about, error);
+    };
+    try {
+      const shop = await this.shops.findClaimed(name);
+      if (shop === 'busy') {
+        this.overload.drop('unaskedShops', null);
+        return NOT_STORED;
+      }
       // Watched from here on: names that somebody makes up shall not become attributes of metrics.
       if (!shop) return UNKNOWN_SHOP;
-      return this.watch.run(shop.name, kind, (seen) => orComeAgain(() => take(shop, seen)));
-    });
-  }
-
-  /** Whatever fails here is our own trouble, a shop resolver's included. */
-  private async orComeAgain<T>(
-    sentence: string,
-    about: LogFields,
-    work: () => Promise<T>,
-  ): Promise<T | typeof NOT_STORED> {
-    try {
-      return await work();
+      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen).catch(comeAgain));
     } catch (error) {
-      this.logger.error(`${sentence} ${describeError(error)}`, { ...about, error: errorType(error) });
-      return NOT_STORED;
+      return comeAgain(error);
     }
   }
 
-  private async checkDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
+  /** Whatever fails here is our own trouble, a shop resolver's included. */
+  private comeAgain(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
+    const type = errorType(error);
+    const more = this.lines.turn(`${about.callback ?? ''} ${type}`);
+    if (more !== undefined) this.logger.error(`${sentence}${more} ${describeError(error)}`, { ...about, error: type });
+    return NOT_STORED;
+  }
+
+  private checkDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
     const check = (as: Shop) => checkSignature(as, OutSum, InvId, SignatureValue);
-    const proven = await this.shops.provenBy(shop, (as) => check(as) !== 'mismatch');
+    const own = check(shop);
+    return own === 'mismatch' ? this.checkDigestAnew(shop, check) : own;
+  }
+
+  /** The shop's token may have been changed. */
+  private async checkDigestAnew(shop: Shop, check: (as: Shop) => DigestCheck): Promise<DigestCheck> {
+    const proven = await this.shops.provenBy(shop, (as) => as !== shop && check(as) !== 'mismatch');
     return proven ? check(proven) : 'mismatch';
   }
 
-  private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | typeof NOT_STORED> {
-    const { maxUnmatched, maxPerBill, storeTimeoutMs } = this.options.callbacks;
-    const recorded = await within(storeTimeoutMs, this.callbacks.record(callback, { maxUnmatched, maxPerBill }));
+  private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | NotStored> {
+    let recorded: Recorded;
+    try {
+      recorded = await this.journal.record(callback);
+    } catch (error) {
+      if (!(error instanceof JournalFullError)) throw error;
+      this.overload.drop('delayedCallbacks', callback.shop);
+      return TOO_MANY_AT_ONCE;
+    }
+    if (recorded === 'full' && callback.forwarded) {
+      // It was taken there. Should it be of a bill of ours that is still being created, that is checked by its schedule.
+      this.overload.drop('unrecordedForwards', callback.shop);
+      seen.outcome = 'forwarded';
+      return STORED;
+    }
     if (recorded === 'full') {
       this.overload.drop('unmatchedPostbacks', callback.shop);
       return NOT_STORED;
@@ -240,12 +272,7 @@ export class PaymentCallbacks {
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   return {
     amount: parseAmount(callback.OutSum),
-    currency: callback.CurrencyIn === undefined ? null : cleanId(callback.CurrencyIn),
-    custom: callback.custom === undefined ? null : cleanId(callback.custom),
+    currency: callback.CurrencyIn === undefined ? null : databaseText(callback.CurrencyIn),
+    custom: callback.custom === undefined ? null : databaseText(callback.custom),
   };
-}
-
-/** A database text holds neither NUL nor half a surrogate pair; no id of ours has either. */
-function cleanId(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }

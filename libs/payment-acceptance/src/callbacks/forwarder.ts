@@ -1,8 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { cleanLine, describeError, errorType } from '../common/errors.js';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { SparseLines } from '../common/sparse-lines.js';
+import { cleanLine } from '../common/text.js';
+import { Overload } from '../common/overload.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { within } from '../common/time-limit.js';
-import type { ForwardedPostback } from '../config/forward.types.js';
+import type { ForwardedPostback, ForwardPostback } from '../config/forward.types.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { maskCards } from '../common/redact.js';
@@ -13,22 +17,38 @@ export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
 /**
  * Hands postbacks of bills that are not ours to the integration that made them (assumed; an option of the cut-over).
  * Whether a bill is ours is asked of our own records. A bill of ours whose creation has not been answered yet is not
- * there: its postback is handed over too, and the other side declines or fails, which loses nothing.
+ * there: its postback is handed over too, and waits here for its bill, whatever the other side says.
  */
 @Injectable()
 export class Forwarder {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
+  private running = 0;
+  private readonly lines: SparseLines;
 
   constructor(
     private readonly callbacks: CallbackStore,
+    private readonly overload: Overload,
+    clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    this.lines = new SparseLines(clock);
+  }
 
   async offer(postback: ForwardedPostback): Promise<Forwarded> {
-    const { forwardUnknown, forwardTimeoutMs, storeTimeoutMs } = this.options.callbacks;
+    const { forwardUnknown, maxForwards, storeTimeoutMs } = this.options.callbacks;
     if (!forwardUnknown) return 'own';
     const own = this.callbacks.isOfOwnBill(postback.shop, postback.billId);
     if (await within(storeTimeoutMs, own)) return 'own';
+    if (this.running >= maxForwards) {
+      this.overload.drop('delayedForwards', postback.shop);
+      return 'failed';
+    }
+    this.running += 1;
+    return this.forward(forwardUnknown, postback).finally(() => (this.running -= 1));
+  }
+
+  private async forward(forwardUnknown: ForwardPostback, postback: ForwardedPostback): Promise<Forwarded> {
+    const { forwardTimeoutMs } = this.options.callbacks;
     const limit = new AbortController();
     const timer = setTimeout(
       () => limit.abort(new Error(`It took longer than ${forwardTimeoutMs} ms.`)),
@@ -39,16 +59,22 @@ export class Forwarder {
       if (typeof taken !== 'boolean') throw new TypeError('callbacks.forwardUnknown must resolve to true or false.');
       return taken ? 'accepted' : 'declined';
     } catch (error) {
-      const { shop } = postback;
-      const billId = cleanLine(maskCards(postback.billId));
-      this.logger.error(
-        `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again. ${describeError(error)}`,
-        { shop, billId, callback: 'postback', error: errorType(error) },
-      );
+      this.tell(postback, error);
       return 'failed';
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Strangers cause failures at will, with bills that they make up. */
+  private tell({ shop, billId: named }: ForwardedPostback, error: unknown): void {
+    const more = this.lines.turn(shop);
+    if (more === undefined) return;
+    const billId = cleanLine(maskCards(named));
+    this.logger.error(
+      `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.${more} ${describeError(error)}`,
+      { shop, billId, callback: 'postback', error: errorType(error) },
+    );
   }
 }
 

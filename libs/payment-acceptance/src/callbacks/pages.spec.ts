@@ -33,6 +33,13 @@ test.each([
   expect(html).toContain('&#60;script&#62;');
 });
 
+test.each([
+  ['result', (text: string) => resultPage(result({ orderId: text }))],
+  ['neutral', neutralPage],
+])('an order’s id turns no direction of what stands around it on the %s page', (_name, page) => {
+  expect(page('A-1\u202e5.001 diaP\u2066\u200f\u0085')).not.toMatch(/[\u200e-\u202e\u2066-\u2069\u0080-\u009f]/);
+});
+
 test('the policy allows the page its own style and nothing else', () => {
   const style = /<style>([^]*)<\/style>/.exec(neutralPage('A-1'))?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');

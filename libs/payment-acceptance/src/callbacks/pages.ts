@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { shownText } from '../common/text.js';
 import type { PaymentResult } from '../config/result-page.types.js';
 
 const STYLE =
@@ -44,5 +45,5 @@ function page(title: string, texts: readonly string[], orderId?: string): string
 }
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return shownText(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

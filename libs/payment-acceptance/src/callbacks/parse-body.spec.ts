@@ -69,6 +69,15 @@ describe('a postback', () => {
     },
   );
 
+  test.each([[{ length: [[{ toString: '' }]] }], [{ length: { valueOf: 1, toString: 1 } }], [[[{ toString: '' }]]]])(
+    'is refused by name for an id that cannot be made into text: %j',
+    (value) => {
+      for (const field of ['InvId', 'OutSum', 'Status', 'TrsId', 'Commission', 'CurrencyIn']) {
+        expect(fieldsOf(PostbackDto, { ...postback, [field]: value })).toEqual([field]);
+      }
+    },
+  );
+
   test('is not refused for a Status or a currency that nobody knows', () => {
     expect(fieldsOf(PostbackDto, { ...postback, Status: 'OVERPAID', CurrencyIn: 'XTS' })).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { plainToInstance } from 'class-transformer';
-import { getMetadataStorage, validateSync } from 'class-validator';
+import { validateSync } from 'class-validator';
+import { CallbackRules } from './callback.rules.js';
 
 /** One unusable field of a callback, as the 400 answer names it. */
 export interface FieldError {
@@ -14,7 +15,8 @@ export type Parsed<T> = { readonly value: T } | { readonly errors: readonly Fiel
 
 /**
  * Reads a callback by its DTO, which is the only definition of what is valid. Our own call, not a pipe: a host's global
- * pipe would refuse the unknown fields that genuine callbacks carry. Only the DTO's own fields are looked at, so
+ * pipe would refuse the unknown fields that genuine callbacks carry. What its compiled rules do not find valid is judged
+ * and explained by class-validator. Only the DTO's own fields are looked at, so
  * `__proto__` and the like go nowhere. What is nested is handed on behind a function: class-transformer would descend into
  * it, and call what a sender has named `constructor`.
  */
@@ -22,7 +24,10 @@ export function parseBody<T extends object>(type: new () => T, body: unknown): P
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { errors: [{ field: 'body', errors: ['must be a form or a JSON object'] }] };
   }
-  const given = Object.fromEntries(fieldsOf(type).map((field) => [field, own(body, field)]));
+  const rules = CallbackRules.of(type);
+  const valid = rules.read(body);
+  if (valid) return { value: valid as T };
+  const given = Object.fromEntries(rules.fields.map((field) => [field, own(body, field)]));
   const deep = Object.keys(given).filter((field) => isDeeper(given[field], MAX_DEPTH));
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
@@ -32,11 +37,6 @@ export function parseBody<T extends object>(type: new () => T, body: unknown): P
   return {
     errors: flaws.map(({ property, constraints }) => ({ field: property, errors: Object.values(constraints ?? {}) })),
   };
-}
-
-function fieldsOf(type: new () => object): string[] {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  return [...new Set(rules.map(({ propertyName }) => propertyName))];
 }
 
 function own(body: object, field: string): unknown {

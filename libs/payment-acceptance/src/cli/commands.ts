@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { shownText } from '../common/text.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentDoctor } from '../operations/payment-doctor.service.js';
 import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
@@ -87,7 +88,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
       `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
     );
     for (const { index, billId, orderId, problems } of refused) {
-      output.out(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}\n`);
+      output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
     }
   }
   return report.refused.length > 0 ? 1 : 0;

@@ -1,15 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { csvLine } from './output.js';
+import { csvLine, printFields, printJson } from './output.js';
 
 describe('a cell of the CSV', () => {
   test.each([
     ['=1+1', "'=1+1"],
     ['+1', "'+1"],
     ['-1+cmd', "'-1+cmd"],
-    ['-1.00\n=1', `"'-1.00\n=1"`],
+    ['-1.00\n=1', "'-1.00\ufffd=1"],
     ['@SUM(A1)', "'@SUM(A1)"],
-    ['\t=1', "'\t=1"],
-    ['\r=1', `"'\r=1"`],
+    ['\t=1', "'\ufffd=1"],
+    ['\r=1', "'\ufffd=1"],
+    [' =1+1', "' =1+1"],
+    ['\uff1d1+1', "'\uff1d1+1"],
     ['=HYPERLINK("x","y")', `"'=HYPERLINK(""x"",""y"")"`],
   ])('%j is text, no formula', (value, cell) => {
     expect(csvLine([value])).toBe(`${cell}\r\n`);
@@ -18,4 +20,17 @@ describe('a cell of the CSV', () => {
   test.each(['-1.00', '-5', '100.05', 'A-1', '2026-11-21 12:00:00', ''])('%j stays', (value) => {
     expect(csvLine([value, null])).toBe(`${value},\r\n`);
   });
+});
+
+test('nothing that a terminal would obey is printed, in whatever form', () => {
+  const orderId = 'A\u001b[2J\u009b31m\u202eB\u2028';
+  let printed = '';
+  const output = { out: (text: string) => void (printed += text), err: () => undefined };
+  printFields(output, { orderId, list: [orderId], nested: { orderId } });
+  printJson(output, { orderId });
+  const json = printed.slice(printed.indexOf('{\n'));
+  expect(JSON.parse(json)).toEqual({ orderId });
+  printed += csvLine([orderId]).trimEnd();
+  expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e\u2028]/u);
+  expect(csvLine([orderId])).toBe('A\ufffd[2J\ufffd31m\ufffdB\ufffd\r\n');
 });

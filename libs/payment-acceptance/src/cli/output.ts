@@ -1,13 +1,22 @@
 import { inspect } from 'node:util';
+import { shownText, UNSEEN } from '../common/text.js';
 
-/** Where a command writes: results to `out`, all else to `err`. */
+/**
+ * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and the id of an order
+ * is anybody's text: what comes from outside goes through {@link shownText}, a JSON document as its own escapes.
+ */
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
 
 export function printJson({ out }: Output, document: unknown): void {
-  out(`${JSON.stringify(document, null, 2)}\n`);
+  const text = JSON.stringify(document, null, 2);
+  // JSON escapes the controls below the space, and no others.
+  const escaped = text.replace(UNSEEN, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  out(`${escaped}\n`);
 }
 
 /** Names and values, one a line. */
@@ -22,13 +31,15 @@ export function csvLine(values: readonly (string | null)[]): string {
 }
 
 function quoted(value: string): string {
-  const formula = /^[=+\-@\t\r]/.test(value) && !/^-\d+(\.\d+)?$/.test(value);
-  const text = formula ? `'${value}` : value;
+  // Wide forms of the signs count for some spreadsheets, too.
+  const formula = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(value) && !/^-\d+(\.\d+)?$/.test(value);
+  const shown = shownText(value);
+  const text = formula ? `'${shown}` : shown;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(shown).join(', ');
   if (value === null) return '-';
-  return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
+  return shownText(typeof value === 'string' ? value : inspect(value, { breakLength: Infinity }));
 }

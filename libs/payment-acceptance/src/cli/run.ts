@@ -1,4 +1,5 @@
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
+import { shownLines } from '../common/text.js';
 import { PaymentConfigurationError, UnknownShopError } from '../config/configuration.error.js';
 import { migratePaymentAcceptance } from '../storage/migrate.js';
 import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
@@ -27,7 +28,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
     }
     return await perform(given, env, output);
   } catch (error) {
-    output.err(`${told(error)}\n`);
+    output.err(`${shownLines(told(error))}\n`);
     if (error instanceof UsageError) output.err('payment-acceptance --help shows what there is.\n');
     return isOfConfiguration(error) ? 2 : 1;
   }

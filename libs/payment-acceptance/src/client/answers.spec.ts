@@ -96,8 +96,15 @@ describe('a payment', () => {
     ['411111******1111', '411111******1111'],
     ['4111111111111111', '411111******1111'],
     ['4111 1111 1111 1112', '411111******1112'],
+    ['4111.1111.1111.1112', '411111******1112'],
+    ['4111\u00a01111\u00a01111\u00a01112', '411111******1112'],
+    ['4111 **** **** 1112', '4111 **** **** 1112'],
   ])('of card %s keeps %s', (card, kept) => {
     expect(payment(`"from_card":"${card}"`).fromCard).toBe(kept);
+  });
+
+  test('cuts a currency where no character is halved', () => {
+    expect(payment(`"currency_in":"${'x'.repeat(15)}💳"`).currency).toBe(`${'x'.repeat(15)}\ufffd`);
   });
 
   test('reads null and absent as absent', () => {

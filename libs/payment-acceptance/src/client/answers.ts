@@ -1,7 +1,8 @@
 import { parse } from 'lossless-json';
-import { cleanLine } from '../common/errors.js';
+import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
+import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 
 /** The answer to bill creation (section 2.2). Addresses are `null` where missing or not http(s). */
@@ -37,7 +38,8 @@ export function isSuccess(fields: Fields): boolean {
 export function readCreatedBill(fields: Fields): CreatedBill {
   const billId = readId(fields.bill_id);
   if (billId === null) throw new AnswerFlaw('bill_id is missing');
-  return { billId, linkUrl: readAddress(fields.link_url), linkPageUrl: readAddress(fields.link_page_url) };
+  // Which host they name is the service's choice, a private one included: the payer goes there, and no request of ours does.
+  return { billId, linkUrl: webAddress(fields.link_url), linkPageUrl: webAddress(fields.link_page_url) };
 }
 
 export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
@@ -55,7 +57,7 @@ export function readPayments(fields: Fields, timeZone: string): ReportedPayment[
       amount: readAmount(item.amount),
       amountReceived: readAmount(item.amount_received),
       commission: readAmount(item.commission),
-      currency: readText(item.currency_in)?.slice(0, 16) ?? null,
+      currency: readText(item.currency_in, 16),
       fromCard: readCard(item.from_card),
       createdAtText,
       createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),
@@ -100,28 +102,18 @@ function readId(value: unknown): string | null {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null;
 }
 
-function readText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? cleanLine(value).slice(0, 64).toWellFormed() : null;
+function readText(value: unknown, limit = 64): string | null {
+  return typeof value === 'string' && value !== '' ? cleanLine(value).slice(0, limit).toWellFormed() : null;
 }
 
 /** A card that is not masked is masked here, before anything can keep it. */
 function readCard(value: unknown): string | null {
   const text = readText(value);
   if (text === null) return null;
-  return text.replace(/\d[\d -]{10,21}\d/g, (number) => {
+  return text.replace(/\d(?:[^\p{L}\p{N}]{0,3}\d){11,}/gu, (number) => {
     const digits = number.replace(/\D/g, '');
     return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
   });
-}
-
-/**
- * An http or https address as a browser reads it: ASCII without white space and line ends, fit for any header. Which host
- * it names is the service's choice, a private one included: the payer goes there, and no request of ours does.
- */
-function readAddress(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > 2048 || !URL.canParse(value)) return null;
-  const { protocol, href } = new URL(value);
-  return /^https?:$/.test(protocol) ? href : null;
 }
 
 /** `Y-m-d H:i:s` (section 2.3, documented) on the wall clock of the zone (an option, assumed UTC). */

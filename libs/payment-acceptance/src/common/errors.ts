@@ -1,3 +1,5 @@
+import { cleanLine } from './text.js';
+
 /**
  * Base of every error this module throws on purpose. Messages say what happened and what to do next;
  * no error carries a token, a digest or a full card number, and none has a foreign error as its `cause`.
@@ -10,14 +12,6 @@ export abstract class PaymentAcceptanceError extends Error {
     super(message, options);
     this.name = new.target.name;
   }
-}
-
-/** One line without control characters and half surrogate pairs: what any log, header or database column takes. */
-export function cleanLine(text: string): string {
-  return text
-    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
-    .trim()
-    .toWellFormed();
 }
 
 /** The kind of an error, in few values: its code, or else its name. Says nothing of what its message holds. */

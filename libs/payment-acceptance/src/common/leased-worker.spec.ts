@@ -11,6 +11,7 @@ class Work implements LeasedWork<string> {
   private readonly ends = new Map<string, PromiseWithResolversLike>();
   private readonly waiting: { ready: () => boolean; go: () => void }[] = [];
   claimError: Error | undefined;
+  rest = (): number | null => null;
 
   claim(limit: number): Promise<string[]> {
     this.limits.push(limit);
@@ -164,6 +165,31 @@ describe('by itself', () => {
     await worker.stop();
     expect(logged.mock.calls.map(([message]) => message).join('\n')).toMatch(/the database is away[^]*a broke/);
     expect(logged.mock.calls.at(-1)?.[1]).toEqual({ deliveryId: 'a', error: 'Error' });
+  });
+
+  test('looks again before the next poll where the work knows that there may be more', async () => {
+    const { work, worker } = setUp(1);
+    work.rest = () => 1;
+    worker.start();
+    await work.until(() => work.limits.length >= 3);
+    await worker.stop();
+  });
+
+  test('while most places are taken it fills those that become free together, and one alone a moment later', async () => {
+    const { work, worker } = setUp(4);
+    work.queue.push('a', 'b', 'c', 'd', 'e', 'f', 'g');
+    worker.start();
+    await work.until(() => work.started.includes('d'));
+    work.end('a');
+    work.end('b');
+    await work.until(() => work.started.includes('f'));
+    expect(work.limits).toEqual([4, 2]);
+    work.end('c');
+    await work.until(() => work.started.includes('g'));
+    expect(work.limits).toEqual([4, 2, 1]);
+    const stopped = worker.stop();
+    for (const item of ['d', 'e', 'f', 'g']) work.end(item);
+    await stopped;
   });
 
   test('says whether it runs, hangs in a claim, or has been stopped', async () => {

@@ -8,6 +8,11 @@ export interface LeasedWork<T> {
   claim(limit: number): Promise<T[]>;
   /** Does one item. Records its own failures; what it throws is unexpected. */
   process(item: T, stopping: AbortSignal): Promise<void>;
+  /**
+   * After a claim that found less than it asked for: in how many milliseconds there may be more, if that is known. An
+   * upper bound is `pollMs`, since others make work, too.
+   */
+  rest?(): number | null;
   /** What a log line about the item says it is about. */
   fieldsOf(item: T): LogFields;
 }
@@ -22,6 +27,12 @@ export interface LeasedWorkerOptions {
   pollMs: number;
 }
 
+/** Whatever the work says: between two looks without a signal the database has a moment. */
+const LEAST_REST_MS = 10;
+
+/** While most places are taken, one that becomes free waits so long for others, so that one claim fills them all. */
+const GATHER_MS = 5;
+
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
   private readonly inFlight = new Set<Promise<unknown>>();
@@ -29,6 +40,7 @@ export class LeasedWorker<T> {
   private loop: Promise<void> | undefined;
   private lastLookAt = 0;
   private signalled = false;
+  private gathering: NodeJS.Timeout | undefined;
   private signal: (() => void) | undefined;
 
   constructor(
@@ -59,6 +71,8 @@ export class LeasedWorker<T> {
 
   /** Looks for work now instead of at the next poll. */
   wake(): void {
+    clearTimeout(this.gathering);
+    this.gathering = undefined;
     this.signalled = true;
     this.signal?.();
   }
@@ -107,7 +121,8 @@ export class LeasedWorker<T> {
       this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`, fields);
     });
     void this.track(running).then(() => {
-      this.wake();
+      if (2 * this.inFlight.size <= this.options.concurrency) this.wake();
+      else this.gathering ??= setTimeout(() => this.wake(), GATHER_MS);
     });
   }
 
@@ -122,8 +137,9 @@ export class LeasedWorker<T> {
 
   private async pause(): Promise<void> {
     if (this.signalled) return;
+    const restMs = Math.max(LEAST_REST_MS, this.work.rest?.() ?? Infinity);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.options.pollMs);
+      const timer = setTimeout(resolve, Math.min(restMs, this.options.pollMs));
       this.signal = () => {
         clearTimeout(timer);
         resolve();

@@ -1,4 +1,5 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
+import { shownText } from './text.js';
 
 /** What a log line is about, for machines: the line itself says the same to people. Ids and kinds only, never a secret. */
 export interface LogFields {
@@ -28,7 +29,10 @@ export interface LogFields {
  */
 const TAKES_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
-/** Nest's `Logger` with a line's fields beside its message, in the form that the host's logger shows best. */
+/**
+ * Nest's `Logger` with a line's fields beside its message, in the form that the host's logger shows best. Neither holds what
+ * a terminal would obey, whoever chose an order's id.
+ */
 export class PaymentLogger {
   private readonly logger: Logger;
 
@@ -37,23 +41,25 @@ export class PaymentLogger {
   }
 
   debug(message: string, fields: LogFields = {}): void {
-    this.logger.debug(message, ...parameters(fields));
+    this.logger.debug(shownText(message), ...parameters(fields));
   }
 
   log(message: string, fields: LogFields = {}): void {
-    this.logger.log(message, ...parameters(fields));
+    this.logger.log(shownText(message), ...parameters(fields));
   }
 
   warn(message: string, fields: LogFields = {}): void {
-    this.logger.warn(message, ...parameters(fields));
+    this.logger.warn(shownText(message), ...parameters(fields));
   }
 
   error(message: string, fields: LogFields = {}): void {
-    this.logger.error(message, ...parameters(fields));
+    this.logger.error(shownText(message), ...parameters(fields));
   }
 }
 
 function parameters(fields: LogFields): object[] {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  const given = Object.entries(fields as Readonly<Record<string, unknown>>)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => [name, typeof value === 'string' ? shownText(value) : value] as const);
   return TAKES_FIELDS && given.length > 0 ? [Object.fromEntries(given)] : [];
 }

@@ -52,6 +52,17 @@ describe('maskCards', () => {
   });
 });
 
+test.each(['12345678-', '1----', '0-', '1%20%20%20', '4111 ', '2026-01-'])(
+  'maskCards takes time in proportion to the text, also of %s again and again',
+  (part) => {
+    const text = part.repeat(Math.ceil(100_000 / part.length));
+    const began = performance.now();
+    maskCards(text);
+    // A pattern that looks ahead to the end from every place takes many seconds.
+    expect(performance.now() - began).toBeLessThan(3_500);
+  },
+);
+
 describe('redactFields', () => {
   test('keeps everything but the digest, unknown fields included', () => {
     const fields = {

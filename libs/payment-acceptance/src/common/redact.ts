@@ -1,3 +1,5 @@
+import { databaseText } from './text.js';
+
 const MAX_DEPTH = 4;
 const MAX_FIELDS = 64;
 const MAX_TEXT = 4_000;
@@ -10,19 +12,46 @@ const MAX_JSON = 16_384;
  */
 export function redactFields(body: object): object {
   const kept = redact(body, 0) as object;
-  if (JSON.stringify(kept).length <= MAX_JSON) return kept;
+  if (isShort(kept) || JSON.stringify(kept).length <= MAX_JSON) return kept;
   const short = Object.entries(kept).filter(([, value]) => typeof value !== 'object' && String(value).length <= 255);
   return { ...Object.fromEntries(short), _truncated: true };
 }
 
+/** Whether it is so short that its JSON cannot be too long, however much of it is escaped. */
+function isShort(kept: object): boolean {
+  let length = 2;
+  for (const name of Object.keys(kept)) {
+    const value = (kept as Record<string, unknown>)[name];
+    if (typeof value === 'object' && value !== null) return false;
+    length += 6 * (name.length + String(value).length) + 6;
+  }
+  return length <= MAX_JSON;
+}
+
+/** Senders use the same few names again and again; of others only the first ones are remembered. */
+const NAMES = new Map<string, string | undefined>();
+const MOST_NAMES = 256;
+
+function keptName(name: string): string | undefined {
+  if (NAMES.has(name)) return NAMES.get(name);
+  const kept = /signature/i.test(name) ? undefined : maskCards(cleanText(name, MAX_NAME));
+  if (NAMES.size < MOST_NAMES && name.length <= MAX_NAME) NAMES.set(name, kept);
+  return kept;
+}
+
 function redact(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return maskCards(cleanText(value));
+  if (typeof value === 'string') return isPlain(value) ? value : maskCards(cleanText(value));
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return maskNumber(value);
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1) ?? null);
-  const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const [name, item] of Object.entries(value).slice(0, MAX_FIELDS)) {
-    if (!/signature/i.test(name)) fields[maskCards(cleanText(name, MAX_NAME))] = redact(item, depth + 1);
+  const fields: Record<string, unknown> = {};
+  for (const name of Object.keys(value).slice(0, MAX_FIELDS)) {
+    const kept = keptName(name);
+    if (kept === undefined) continue;
+    const item = redact((value as Record<string, unknown>)[name], depth + 1);
+    // A name like any other, but assigned to it would be the prototype.
+    if (kept === '__proto__') Object.defineProperty(fields, kept, { value: item, enumerable: true });
+    else fields[kept] = item;
   }
   return fields;
 }
@@ -34,12 +63,12 @@ function maskNumber(value: number | boolean | null): unknown {
 }
 
 function cleanText(text: string, limit = MAX_TEXT): string {
-  return text.slice(0, limit).replaceAll('\0', '').toWellFormed();
+  return databaseText(text.slice(0, limit));
 }
 
 /** A date, with or without its time, and a UUID (with a letter): digits and separators, too. */
 const NO_CARD =
-  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]*[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
+  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 const SEPARATOR = /((?:%20|[^\p{L}\p{N}]){1,3})/u;
 const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
 
@@ -48,9 +77,32 @@ const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
  * are neither letters nor digits. Other digits may stand beside it (`7 4111 1111 1111 1111`). Dates and UUIDs stay.
  */
 export function maskCards(text: string): string {
+  if (!hasDigitsOfCard(text)) return text;
   // What the pattern captured stands at odd places.
   const parts = text.split(NO_CARD);
   return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
+}
+
+/** Whether nothing in it can need a change: a short text of printable ASCII with too few digits for a card. */
+function isPlain(text: string): boolean {
+  if (text.length > MAX_NAME) return false;
+  let digits = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 32 || code > 126) return false;
+    if (code >= 48 && code <= 57) digits += 1;
+  }
+  return digits < 12;
+}
+
+/** Most texts have too few digits to be looked at closely. */
+function hasDigitsOfCard(text: string): boolean {
+  let digits = 0;
+  for (let at = 0; at < text.length && digits < 12; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= 48 && code <= 57) digits += 1;
+  }
+  return digits >= 12;
 }
 
 function maskRun(run: string): string {

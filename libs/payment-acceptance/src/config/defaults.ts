@@ -10,7 +10,7 @@ export const DEFAULTS: Pick<
   ResolvedOptions,
   'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'
 > & { readonly retention: Exclude<ResolvedOptions['retention'], false> } = {
-  shopLookup: { cacheMs: 30 * SECOND, refreshGapMs: 5 * SECOND, timeoutMs: 5 * SECOND },
+  shopLookup: { cacheMs: 30 * SECOND, refreshGapMs: 5 * SECOND, absentMs: 5 * SECOND, timeoutMs: 5 * SECOND },
   http: {
     connectTimeoutMs: 5 * SECOND,
     totalTimeoutMs: 15 * SECOND,
@@ -33,10 +33,10 @@ export const DEFAULTS: Pick<
     retryBaseMs: 5 * SECOND,
     retryCapMs: 10 * MINUTE,
   },
-  confirmer: { concurrency: 8, pollMs: SECOND, leaseMs: MINUTE },
+  confirmer: { concurrency: 8, pollMs: 5 * SECOND, leaseMs: MINUTE },
   deliveries: {
     concurrency: 4,
-    pollMs: SECOND,
+    pollMs: 5 * SECOND,
     timeLimitMs: 30 * SECOND,
     shutdownMs: 10 * SECOND,
     maxAttempts: 12,
@@ -53,7 +53,9 @@ export const DEFAULTS: Pick<
     maxWaitingResults: 200,
     forwardUnknown: undefined,
     forwardTimeoutMs: 10 * SECOND,
+    maxForwards: 20,
     storeTimeoutMs: 10 * SECOND,
+    maxQueued: 5_000,
     resultTicketMs: HOUR,
   },
   creation: { waitMs: 5 * SECOND, leaseMs: 2 * MINUTE },

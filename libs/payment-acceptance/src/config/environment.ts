@@ -4,7 +4,7 @@ import { PaymentConfigurationError } from './configuration.error.js';
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
 
 /** Options with shops in them. */
-type EnvironmentOptions = PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>>;
+export type EnvironmentOptions = PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>>;
 
 const PREFIX = 'PAYMENT_ACCEPTANCE_';
 const REMEDIES = {

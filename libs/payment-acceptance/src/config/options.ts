@@ -1,4 +1,3 @@
-import type { ModuleMetadata } from '@nestjs/common';
 import type { Judge } from '../common/payment.js';
 import type { ForwardPostback } from './forward.types.js';
 import type { ServiceHttpHooks } from './http-hooks.types.js';
@@ -55,6 +54,12 @@ export interface ShopLookupOptions {
   cacheMs?: number;
   /** Least pause between two such early looks at one shop, in milliseconds. Default 5000. */
   refreshGapMs?: number;
+  /**
+   * How long a name that stands in the address of a callback, and is no shop's, is not asked about again, in milliseconds:
+   * only after that does a new shop of this name get its callbacks. Of such names each instance asks about 20 a second;
+   * others are answered 503. Default 5000.
+   */
+  absentMs?: number;
   /** How long one call of the resolver may take, in milliseconds. Default 5000. */
   timeoutMs?: number;
 }
@@ -107,7 +112,10 @@ export interface CheckScheduleOptions {
 export interface ConfirmerOptions {
   /** Requests to the service at once. Default 8. */
   concurrency?: number;
-  /** How often to look for due bills, in milliseconds. Default 1000. */
+  /**
+   * How often to look for due bills where nothing tells of any, in milliseconds. What is known to be due earlier is looked
+   * for then. Default 5000.
+   */
   pollMs?: number;
   /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 60000, or twice that. */
   leaseMs?: number;
@@ -117,7 +125,10 @@ export interface ConfirmerOptions {
 export interface DeliveryOptions {
   /** Handlers that run at once; must be fewer than the pool's connections. Default 4. */
   concurrency?: number;
-  /** How often to look for due deliveries, in milliseconds. Default 1000. */
+  /**
+   * How often to look for due deliveries where nothing tells of any, in milliseconds. What is known to be due earlier is
+   * looked for then. Default 5000.
+   */
   pollMs?: number;
   /** Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. Default 30000. */
   timeLimitMs?: number;
@@ -138,7 +149,7 @@ export interface CallbackOptions {
   replyContentType?: string;
   /**
    * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for a
-   * day. Default 10000.
+   * day. So do those that `forwardUnknown` has accepted, as many beside them; further ones leave no record. Default 10000.
    */
   maxUnmatched?: number;
   /**
@@ -161,13 +172,24 @@ export interface CallbackOptions {
   /**
    * Takes postbacks whose `TrsId` is no bill of ours, for an older integration that still has open bills (assumed). Only
    * after it has resolved is the postback answered: 200 where it accepted or declined, 503 where it failed. One that it
-   * accepted is kept as a record and waits for no bill. Default: none.
+   * accepted is kept, too, and asks for a check should its bill turn out to be ours. Default: none.
    */
   forwardUnknown?: ForwardPostback;
   /** How long that may take before the answer is 503, in milliseconds. Default 10000. */
   forwardTimeoutMs?: number;
+  /**
+   * Postbacks of this instance that are forwarded at once; a further one is answered 503 and comes again. One whose time
+   * is over no longer counts. Default 20.
+   */
+  maxForwards?: number;
   /** How long storing a callback may take before the answer is 503, in milliseconds. Default 10000. */
   storeTimeoutMs?: number;
+  /**
+   * Callbacks of this instance that wait to be stored at once; a further one is answered 503 with `Retry-After`. Half of
+   * them at most may be other than the common case: of no bill that we know, or of one that has `maxPerBill`. Each takes a
+   * few kilobytes, at most 20. Default 5000.
+   */
+  maxQueued?: number;
   /** How long the link to the result page works, in milliseconds. Default 1 hour. */
   resultTicketMs?: number;
 }
@@ -235,6 +257,13 @@ export interface PaymentAcceptanceOptions {
    */
   migrations?: 'run' | 'verify';
   /**
+   * How instances on one database learn at once of work that another one has made: `listen` keeps one connection beside
+   * the pool for PostgreSQL's LISTEN and NOTIFY; with `poll` they find it at their next look (`confirmer.pollMs`,
+   * `deliveries.pollMs`). A PgBouncer that pools transactions cannot listen: that is noticed, and polling remains.
+   * Within one instance work is always seen at once. Default `listen`.
+   */
+  wakeUps?: 'listen' | 'poll';
+  /**
    * Whether the workers run by themselves from the start of the application on. With `false` they do only what
    * `Confirmer.runOnce()` and `DeliveryWorker.runOnce()` are called for: in tests, or driven by a scheduler of the host.
    * Default `true`.
@@ -282,15 +311,4 @@ export interface PaymentRoutesOptions extends RouteDecorators {
    * document, or `false` to leave them out of it. Default: they appear in it without a description.
    */
   openApi?: OpenApiDecorators | false;
-}
-
-/** What shapes controllers and tokens stands beside the factory: these exist before any factory runs. */
-export interface PaymentAcceptanceExtras {
-  routes?: PaymentRoutesOptions;
-  /** Receive callbacks, run the workers, or both. Default `all`. */
-  role?: 'all' | 'callbacks' | 'workers';
-  /** Name of the TypeORM data source that holds the orders. Default: the default one. */
-  dataSource?: string;
-  /** Modules whose providers the decorators of the routes need (guards, interceptors). Default: none. */
-  routeImports?: ModuleMetadata['imports'];
 }

@@ -181,6 +181,7 @@ describe('the groups of options', () => {
     [{ judge: 'strict' }, 'judge: must be a function.'],
     [{ resultPage: {} }, 'resultPage: must be a function.'],
     [{ migrations: 'auto' }, 'migrations: must be "run" or "verify".'],
+    [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll".'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false.'],
     [
       { confirmer: { leaseMs: 15_000 } },

@@ -78,6 +78,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     problems.push('callbacks.replyContentType: must be a media type such as application/json.');
   }
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
+  const wakeUps = given.wakeUps ?? 'listen';
+  if (!['listen', 'poll'].includes(wakeUps)) problems.push('wakeUps: must be "listen" or "poll".');
   const autoStart = given.autoStart ?? true;
   if (typeof autoStart !== 'boolean') problems.push('autoStart: must be true or false.');
   if (!['run', 'verify'].includes(migrations)) problems.push('migrations: must be "run" or "verify".');
@@ -102,6 +104,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     judge,
     resultPage,
     migrations,
+    wakeUps,
     autoStart,
     production,
     warnings,

@@ -13,18 +13,22 @@ import type {
 } from './options.js';
 import type { PaymentResultRenderer } from './result-page.types.js';
 
-/** A shop, checked, with every default filled in and its tokens wrapped. */
-export interface Shop {
+/** What of a shop's settings is no secret, with every default filled in. */
+export interface PaymentShopSettings {
   readonly name: string;
   readonly shopId: string;
-  readonly token: Secret;
-  readonly previousTokens: readonly Secret[];
   /** Without a trailing slash. */
   readonly apiBaseUrl: string;
   readonly currency: string;
   readonly payerPaysCommission: boolean;
   readonly timeZone: string;
   readonly requestsPerSecond: number;
+}
+
+/** A shop, checked, and its tokens wrapped. */
+export interface Shop extends PaymentShopSettings {
+  readonly token: Secret;
+  readonly previousTokens: readonly Secret[];
 }
 
 /** The module's options, checked, with every default filled in. */
@@ -49,6 +53,7 @@ export interface ResolvedOptions {
   readonly judge: Judge | undefined;
   readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
+  readonly wakeUps: 'listen' | 'poll';
   readonly autoStart: boolean;
   /** Whether what is unsafe in production is refused. */
   readonly production: boolean;

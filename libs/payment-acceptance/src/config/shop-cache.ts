@@ -1,11 +1,15 @@
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { within } from '../common/time-limit.js';
-import type { PaymentShopResolver } from './options.js';
+import { ClaimedNames } from './claimed-names.js';
+import type { PaymentShopOptions, PaymentShopResolver } from './options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import { InvalidShopError, ShopResolverError } from './shop.errors.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
+
+/** How long a list of the shops serves to tell those that there are from inventions. */
+const LIST_MS = 60_000;
 
 interface Entry {
   readonly shop: Shop;
@@ -13,8 +17,9 @@ interface Entry {
 }
 
 /**
- * The shops of the host's resolver, checked, and kept for `shopLookup.cacheMs`. Only shops that are there are kept, so
- * that names which somebody makes up take no memory, and a new shop is seen at once.
+ * The shops of the host's resolver, checked, and kept for `shopLookup.cacheMs`. Names that a callback's address claims are
+ * asked about only so often, and for `shopLookup.absentMs` not again where they are nobody's. The host's own calls see a
+ * new shop at once.
  */
 export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
@@ -24,6 +29,11 @@ export class ShopCache {
   private readonly hurriedAt = new Map<string, number>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
+  private readonly claimed: ClaimedNames;
+  private listed: ReadonlySet<string> = new Set();
+  /** When the list was last asked for, whatever came of it. */
+  private listedAt = -Infinity;
+  private listing: Promise<unknown> | undefined;
   /** Whether a shop was seen for the first time since `list()` was last called. */
   discovered = false;
 
@@ -33,6 +43,7 @@ export class ShopCache {
     private readonly clock: PaymentClock,
   ) {
     for (const shop of options.shops.values()) this.owners.claim(shop);
+    this.claimed = new ClaimedNames(options.shopLookup.absentMs);
   }
 
   /**
@@ -41,12 +52,18 @@ export class ShopCache {
    */
   async list(): Promise<string[]> {
     this.discovered = false;
+    return [...(await this.readList())];
+  }
+
+  private async readList(): Promise<ReadonlySet<string>> {
+    this.listedAt = this.now();
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
     if (!Array.isArray(names)) throw new ShopResolverError(undefined, new TypeError('list() must give an array.'));
     const [good, bad] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
     if (bad.length > 0)
       this.warnOnce(`list() of the shop resolver gave names that no shop can have: ${bad.join(', ')}.`);
-    return [...new Set(good)];
+    this.listed = new Set(good);
+    return this.listed;
   }
 
   /**
@@ -57,6 +74,22 @@ export class ShopCache {
     const entry = this.entries.get(name);
     const age = this.now() - (entry?.readAt ?? 0);
     return entry && age >= 0 && age < this.options.shopLookup.cacheMs ? entry.shop : this.read(name);
+  }
+
+  /**
+   * The same for a name that anybody can have made up; `busy` where too many of those are asked about.
+   * @throws ShopResolverError, InvalidShopError
+   */
+  async findClaimed(name: string): Promise<Shop | undefined | 'busy'> {
+    if (this.entries.has(name)) return this.find(name);
+    const now = this.now();
+    if (this.claimed.isAbsent(name, now)) return undefined;
+    const mayAsk = this.reading.has(name) || this.claimed.mayAsk(now) || (await this.isListed(name));
+    if (!mayAsk) return 'busy';
+    const shop = await this.read(name);
+    if (shop) this.claimed.found(name);
+    else this.claimed.absent(name, now);
+    return shop;
   }
 
   /** What was read last, however long ago. */
@@ -79,6 +112,17 @@ export class ShopCache {
     return this.read(shop.name);
   }
 
+  /** Where strangers use up the questions, the shops that there are stay known by their list, of a minute ago at most. */
+  private async isListed(name: string): Promise<boolean> {
+    const age = this.now() - this.listedAt;
+    if (age < 0 || age >= LIST_MS) {
+      // Where the list cannot be had either, that of before is all there is; the callback comes again.
+      this.listing = this.readList().catch(() => undefined);
+    }
+    await this.listing;
+    return this.listed.has(name);
+  }
+
   /** Callers at the same moment share one question. */
   private read(name: string): Promise<Shop | undefined> {
     const running = this.reading.get(name);
@@ -90,7 +134,7 @@ export class ShopCache {
 
   private async readNow(name: string): Promise<Shop | undefined> {
     const readAt = this.now();
-    const settings = (await this.ask(name, () => this.resolver.find(name))) ?? undefined;
+    const settings = settingsOf(await this.ask(name, () => this.resolver.find(name)));
     const before = this.entries.get(name)?.shop;
     if (settings === undefined) {
       if (before) this.owners.release(before);
@@ -128,4 +172,12 @@ export class ShopCache {
   private now(): number {
     return this.clock.now().getTime();
   }
+}
+
+/**
+ * A function is what a resolver finds that looks a name up in a plain object, where somebody has called a shop
+ * `constructor`: there is no such shop.
+ */
+function settingsOf(found: PaymentShopOptions | null | undefined): PaymentShopOptions | undefined {
+  return found === null || typeof found === 'function' ? undefined : found;
 }

@@ -73,6 +73,16 @@ export class ShopRegistry {
     return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.find(name) : undefined);
   }
 
+  /**
+   * The same for a name that anybody can have made up, as it stands in the address of a callback; `busy` where too many of
+   * those are asked about.
+   * @throws ShopResolverError, InvalidShopError
+   */
+  async findClaimed(name: string): Promise<Shop | undefined | 'busy'> {
+    if (name === this.defaultName) return this.find(name);
+    return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.findClaimed(name) : undefined);
+  }
+
   /** @throws UnknownShopError, ShopResolverError, InvalidShopError */
   async get(name: string): Promise<Shop> {
     const shop = await this.find(name);

@@ -1,4 +1,5 @@
-import { PaymentAcceptanceError, cleanLine, describeError } from '../common/errors.js';
+import { PaymentAcceptanceError, describeError } from '../common/errors.js';
+import { cleanLine } from '../common/text.js';
 
 /** Base of the errors about shops that come from the option `shopResolver`. None of them says that there is no such shop. */
 export abstract class DynamicShopError extends PaymentAcceptanceError {}

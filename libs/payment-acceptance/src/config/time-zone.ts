@@ -21,7 +21,19 @@ export function instantOfWall(timeZone: string, wall: number): Date {
 export function zoneOffsetMs(timeZone: string, at: Date): number {
   const fixed = OFFSET.exec(timeZone);
   if (fixed) return (fixed[1] === '-' ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60_000;
-  const parts = new Intl.DateTimeFormat('en', {
+  const parts = formatOf(timeZone).formatToParts(at);
+  const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value);
+  const wall = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
+  return wall - Math.floor(at.getTime() / 1000) * 1000;
+}
+
+/** Making one takes longer than all that is done with it; there is one for each zone that a shop's settings name. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const kept = formats.get(timeZone);
+  if (kept) return kept;
+  const made = new Intl.DateTimeFormat('en', {
     timeZone,
     hourCycle: 'h23',
     year: 'numeric',
@@ -30,8 +42,7 @@ export function zoneOffsetMs(timeZone: string, at: Date): number {
     hour: 'numeric',
     minute: 'numeric',
     second: 'numeric',
-  }).formatToParts(at);
-  const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value);
-  const wall = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return wall - Math.floor(at.getTime() / 1000) * 1000;
+  });
+  formats.set(timeZone, made);
+  return made;
 }

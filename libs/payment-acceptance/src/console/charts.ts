@@ -30,7 +30,7 @@ export function columnChart(title: string, columns: readonly Column[], legend: L
         ${columns.map((column, index) => drawn(column, index, { top, slot: SIZE / columns.length, legend }))}
       </svg>
     </div>
-    <ol class="ticks" aria-hidden="true">
+    <ol class="ticks${columns.length > 2 * MOST_LABELS && ' many'}" aria-hidden="true">
       ${columns.map(({ label }, index) => html`<li>${index % every === 0 && html`<span>${label}</span>`}</li>`)}
     </ol>
     ${

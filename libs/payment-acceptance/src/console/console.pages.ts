@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { databaseText } from '../common/text.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
@@ -38,10 +39,11 @@ export class ConsolePages {
 
   async bills(visit: Visit): Promise<Page> {
     const { query, scope } = visit;
-    const sought = query.get('q')?.trim() || undefined;
+    const given = (name: string): string | undefined => databaseText(query.get(name) ?? '').trim() || undefined;
+    const sought = given('q');
     const state = BILL_STATES.find((each) => each === query.get('state'));
-    const shop = query.get('shop') || undefined;
-    const before = query.get('before') || undefined;
+    const shop = given('shop');
+    const before = given('before');
     const [shops, bills] = await Promise.all([
       scope === null ? this.lists.shops() : [],
       sought === undefined
@@ -50,7 +52,7 @@ export class ConsolePages {
             states: state === undefined ? BILL_STATES : [state],
             ...(before !== undefined && { before }),
           })
-        : this.lists.search(scope, databaseText(sought)).then((rows) => ({ rows, more: false })),
+        : this.lists.search(scope, sought).then((rows) => ({ rows, more: false })),
     ]);
     return billsPage(visit, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
   }
@@ -91,9 +93,4 @@ export class ConsolePages {
     if (visit.scope !== null) throw notHere('page');
     return logPage(visit, await this.lists.actions(visit.query.get('before') ?? undefined));
   }
-}
-
-/** A database text holds neither NUL nor half a surrogate pair; nothing that is kept has either. */
-function databaseText(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }

@@ -1,3 +1,4 @@
+import { databaseText } from '../common/text.js';
 import type { DeadLetterFilter } from '../storage/operator.store.js';
 
 /** Which dead letters an address is about. Not by their id: one has an address of its own. */
@@ -6,11 +7,6 @@ export type Filter = Pick<DeadLetterFilter, 'consumer' | 'event' | 'shop' | 'ord
 const FIELDS = ['consumer', 'event', 'shop', 'orderId'] as const;
 
 export function filterOf(query: URLSearchParams): Filter {
-  const given = FIELDS.map((name) => [name, cleaned(query.get(name))] as const);
+  const given = FIELDS.map((name) => [name, databaseText(query.get(name) ?? '').trim()] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
-}
-
-/** As a database takes it. */
-function cleaned(text: string | null): string {
-  return (text ?? '').replaceAll('\0', '').toWellFormed().trim();
 }

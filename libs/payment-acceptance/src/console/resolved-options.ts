@@ -1,4 +1,4 @@
-import { cleanLine } from '../common/errors.js';
+import { cleanLine } from '../common/text.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './options.js';
 

@@ -26,5 +26,11 @@ export type EventConsumer = {
   readonly shops: readonly string[] | null;
 } & (
   | { readonly kind: 'transaction'; handle(event: AnyPaymentEvent, context: PaymentEventContext): Promise<void> }
-  | { readonly kind: 'lease'; handle(event: AnyPaymentEvent, signal: AbortSignal): Promise<void> }
+  | {
+      readonly kind: 'lease';
+      /** Resolves when the event is in other hands; `traceparent` is where the trace of its settlement goes on. */
+      handle(event: AnyPaymentEvent, signal: AbortSignal, traceparent?: string | null): Promise<void>;
+      /** Whether it could take an event now. While it says no, its deliveries wait and no attempt is counted. */
+      ready?(): Promise<boolean>;
+    }
 );

@@ -3,6 +3,7 @@ import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { NowAndThen } from '../common/now-and-then.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
@@ -21,6 +22,9 @@ type DeliveryOutcome = 'done' | 'retried' | 'dead' | 'taken-over';
 /** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
 const LEASE_MARGIN_MS = 15_000;
 
+/** How often attempts are looked for that were the last and never ended. */
+const HOUSEKEEPING_MS = 30_000;
+
 /** How often an instance says that it still hosts its consumers, and after which silence nobody waits for one. */
 const HEARTBEAT_MS = 60_000;
 const ABSENT_MS = 3_600_000;
@@ -33,6 +37,8 @@ const ABSENT_MS = 3_600_000;
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
+  private readonly house: NowAndThen;
+  private restMs: number | null = null;
   private consumers: readonly EventConsumer[] = [];
   private announcedAt = 0;
 
@@ -47,9 +53,10 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
+    this.house = new NowAndThen(clock, HOUSEKEEPING_MS);
   }
 
-  /** Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
+  /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
     await this.announce();
@@ -85,21 +92,45 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return this.worker.stop();
   }
 
+  /** @internal */
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     if (this.consumers.length === 0) return [];
     if (this.clock.now().getTime() - this.announcedAt >= HEARTBEAT_MS) await this.announce();
     const { timeLimitMs, maxAttempts } = this.options.deliveries;
+    if (this.house.isDue()) await this.bury(maxAttempts);
+    const ready = await this.readyConsumers();
+    this.restMs = null;
+    if (ready.length === 0) return [];
+    const leaseMs = timeLimitMs + LEASE_MARGIN_MS;
+    const claimed = await this.store.claim(ready, limit, leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
+    if (claimed.length === 0) this.restMs = await this.store.nextDueMs(ready);
+    return claimed;
+  }
+
+  /** @internal */
+  rest(): number | null {
+    return this.restMs;
+  }
+
+  /** @internal */
+  fieldsOf({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields {
+    return { consumer, event, deliveryId, attempt };
+  }
+
+  private async readyConsumers(): Promise<readonly EventConsumer[]> {
+    const answers = await Promise.all(
+      this.consumers.map(async (each) => each.kind === 'transaction' || (await each.ready?.()) !== false),
+    );
+    return this.consumers.filter((_each, index) => answers[index]);
+  }
+
+  private async bury(maxAttempts: number): Promise<void> {
     for (const { id, consumer } of await this.store.buryExhausted(maxAttempts)) {
       this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`, {
         consumer,
         deliveryId: id,
       });
     }
-    return this.store.claim(this.consumers, limit, timeLimitMs + LEASE_MARGIN_MS, this.random.uuid(), ABSENT_MS);
-  }
-
-  fieldsOf({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields {
-    return { consumer, event, deliveryId, attempt };
   }
 
   private async announce(): Promise<void> {
@@ -107,6 +138,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     await this.store.register(this.consumers);
   }
 
+  /** @internal */
   async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
     if (stopping.aborted) return this.store.release(delivery);
     const consumer = this.consumers.find(
@@ -126,8 +158,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       span.set({ 'payment.outcome': outcome });
       this.metrics.delivery(delivery.consumer, delivery.eventName, outcome);
     });
-    // A later event of the same bill may have waited for this one.
-    this.worker.wake();
   }
 
   private async deliver(
@@ -166,19 +196,18 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (consumer.kind === 'lease') {
       const event = revive(delivery);
       this.probe.reached('before listeners');
-      await untilAborted(consumer.handle(event, signal), signal);
+      await untilAborted(consumer.handle(event, signal, delivery.traceparent), signal);
       this.probe.reached('after listeners');
       return (await this.store.complete(delivery)) ? event : undefined;
     }
     let event: AnyPaymentEvent | undefined;
     await this.transactions.run(async (manager) => {
-      const locked = await this.store.relock(manager, delivery);
-      if (!locked) return;
-      event = revive({ ...delivery, late: locked.late });
+      const own = await this.store.completeWith(manager, delivery);
+      if (!own) return;
+      event = revive({ ...delivery, late: own.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
       this.probe.reached('after handler');
-      if (!(await this.store.complete(delivery, manager))) throw new Error('The delivery was taken over meanwhile.');
     }, signal);
     this.probe.reached('after COMMIT of a handler');
     return event;

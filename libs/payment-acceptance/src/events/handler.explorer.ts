@@ -18,7 +18,8 @@ export interface HostMethod {
 /** Event name of the host's own `EventEmitter2` consumer; handlers cannot take it. */
 export const EVENT_EMITTER_CONSUMER = 'event-emitter';
 
-const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** What a consumer may be called. */
+export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Finds the host's durable handlers. */
 @Injectable()

@@ -1,7 +1,9 @@
 import type { EntityManager } from 'typeorm';
+import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
 import type { DroppedCounts, Overload } from '../common/overload.js';
 import { isUuid, type PaymentRandom } from '../common/random.js';
+import { statedPageAddress } from '../common/web-address.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError } from '../config/shop.errors.js';
 import { isUniqueViolation } from '../storage/database.js';
@@ -31,6 +33,7 @@ export interface OperationsTools {
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
   readonly overload: Overload;
+  readonly production: boolean;
 }
 
 /**
@@ -40,6 +43,7 @@ export interface OperationsTools {
  */
 export class OperationsView {
   constructor(
+    /** @internal */
     protected readonly tools: OperationsTools,
     private readonly scope: ShopScope,
   ) {}
@@ -81,7 +85,8 @@ export class OperationsView {
    * Ties an unknown outcome to the bill that the service turned out to have. Asks the service for it first; it is checked
    * at once, and settles like any other.
    * @param intentId id of our intent: it went out as `custom` where the shop gave none
-   * @param linkPageUrl where the payer can pay it, http or https; without it `createBill` cannot return the bill
+   * @param linkPageUrl where the payer can pay it, http or https, in production https; without it `createBill` cannot return
+   *   the bill
    * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
    */
   async attachBill(
@@ -91,21 +96,27 @@ export class OperationsView {
     linkPageUrl?: string,
     note = '',
   ): Promise<void> {
-    if (linkPageUrl !== undefined && !(URL.canParse(linkPageUrl) && /^https?:/.test(linkPageUrl))) {
-      throw new OperatorActionError('The address of the payment page must be http or https.');
+    const { bills, client, shops, store, production } = this.tools;
+    const page = linkPageUrl === undefined ? null : statedPageAddress(linkPageUrl, production);
+    if (linkPageUrl !== undefined && page === null) {
+      throw new OperatorActionError(
+        `The address of the payment page must be ${production ? 'https' : 'http or https'}.`,
+      );
     }
-    const { bills, client, shops, store } = this.tools;
+    if (!/^[\x21-\x7e]{1,128}$/.test(serviceBillId)) {
+      throw new OperatorActionError('A bill id has 1 to 128 visible characters and no space.');
+    }
     const bill = await this.unknownBill(intentId);
     await client.listPayments(await shops.get(bill.shop), serviceBillId);
     try {
       await this.act(operator, 'attach-bill', intentId, { serviceBillId, note }, async (manager) => {
-        if (!(await store.attach(manager, intentId, serviceBillId, linkPageUrl ?? null))) throw notUnknown(intentId);
+        if (!(await store.attach(manager, intentId, serviceBillId, page))) throw notUnknown(intentId);
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       throw new OperatorActionError(`Bill ${serviceBillId} is that of another order already.`);
     }
-    await bills.linkWaitingCallbacks({ ...bill, billId: serviceBillId });
+    await linkLateCallbacks(bills, { ...bill, billId: serviceBillId });
   }
 
   /**

@@ -27,6 +27,12 @@ export interface BillCheck {
   readonly events: readonly string[];
 }
 
+/** The checks of one shop's bills. */
+export interface ShopChecks {
+  /** As {@link PaymentChecks.check}; a bill of another shop is as if it were not there. */
+  check(bill: string): Promise<BillCheck>;
+}
+
 /** Checks of single bills, at once and for a person who waits for the answer. */
 @Injectable()
 export class PaymentChecks {
@@ -39,6 +45,15 @@ export class PaymentChecks {
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
+
+  /**
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
+   */
+  forShop(name: string): ShopChecks {
+    const shop = this.shops.named(name);
+    return { check: (bill) => this.check(bill, shop) };
+  }
 
   /**
    * Asks the service about a bill now and settles the answer, as a check on the schedule does. Where the service gives

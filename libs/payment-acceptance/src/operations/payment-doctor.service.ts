@@ -11,6 +11,12 @@ import { listProbes } from './doctor/list-probes.js';
 
 export type { DoctorFinding, DoctorVerdict } from './doctor/findings.js';
 
+/** The examination of one shop. */
+export interface ShopDoctor {
+  /** As {@link PaymentDoctor.examine}, of that shop. */
+  examine(): Promise<DoctorFinding[]>;
+}
+
 /** How many bills with payments are asked about, and how many kept postbacks and payments are looked at. */
 const SAMPLE_BILLS = 5;
 const SAMPLE_ROWS = 1_000;
@@ -29,6 +35,15 @@ export class PaymentDoctor {
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
+
+  /**
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
+   */
+  forShop(name: string): ShopDoctor {
+    const shop = this.shops.named(name);
+    return { examine: () => this.examine(shop) };
+  }
 
   /**
    * Every expectation with what was seen of it, shop by shop.

@@ -5,6 +5,7 @@ import { TimeLimitError, within } from '../common/time-limit.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
+import type { PaymentStats } from '../storage/operator.store.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** From which values on the module counts as degraded. Ages and pauses in milliseconds. */
@@ -51,11 +52,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
   readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
   /** Of all instances together; absent while the database cannot be reached. */
-  readonly backlog?: Pick<
-    Snapshot,
-    'oldestCheckMs' | 'oldestDeliveryMs' | 'pendingDeliveries' | 'waitingCallbacks' | 'refusedShops'
-  > &
-    Pick<Snapshot, 'deadLetters' | 'openReviews' | 'unknownBills'>;
+  readonly backlog?: PaymentStats & { readonly refusedShops: readonly string[] };
 }
 
 const MINUTE = 60_000;

@@ -1,14 +1,17 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { InvalidBillRequestError } from '../bills/bill.errors.js';
 import { prepareBill } from '../bills/bill-request.js';
+import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import { PaymentClock } from '../common/clock.js';
 import type { DecimalAmount } from '../common/money.js';
 import { PaymentRandom } from '../common/random.js';
-import type { Shop } from '../config/resolved-options.js';
+import { statedPageAddress } from '../common/web-address.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/database.js';
 import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
+import type { ShopScope } from '../storage/scope.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { OperatorActionError } from './operator.errors.js';
 
@@ -26,7 +29,7 @@ export interface BillToImport {
   readonly currency?: string;
   /** When it was made: ISO 8601 with its zone, such as `2026-11-21T12:00:00Z`. From then on its lifetime counts. */
   readonly createdAt: string | Date;
-  /** Its payment page; without it `createBill` cannot return the bill for the same order. */
+  /** Its payment page, http or https, in production https; without it `createBill` cannot return the bill for the same order. */
   readonly linkPageUrl?: string;
   readonly linkUrl?: string;
   /** What went out as `custom`, where anything did. */
@@ -64,6 +67,15 @@ export interface ImportReport {
 const BILL_ID = /^[\x21-\x7e]{1,128}$/;
 const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
+/** The import of one shop's bills. */
+export interface ShopImport {
+  /** As {@link PaymentImport.importBills}; bills that name no shop are that shop's, and those of another are refused. */
+  importBills(
+    bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
+    options: ImportOptions,
+  ): Promise<ImportReport>;
+}
+
 /** Takes over open bills of an older integration, so that they are checked and settle here. */
 @Injectable()
 export class PaymentImport {
@@ -74,7 +86,17 @@ export class PaymentImport {
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
+
+  /**
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
+   */
+  forShop(name: string): ShopImport {
+    const shop = this.shops.named(name);
+    return { importBills: (bills, options) => this.importInto(shop, bills, options) };
+  }
 
   /**
    * Stores each bill as `OPEN` and due: it is checked at once, like any other, and what the service lists makes events. So
@@ -84,7 +106,15 @@ export class PaymentImport {
    * @throws OperatorActionError where `operator` is empty
    * @throws ShopResolverError, InvalidShopError where a shop cannot be found out; what was stored before stays
    */
-  async importBills(
+  importBills(
+    bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
+    options: ImportOptions,
+  ): Promise<ImportReport> {
+    return this.importInto(null, bills, options);
+  }
+
+  private async importInto(
+    scope: ShopScope,
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
     { operator, dryRun = false }: ImportOptions,
   ): Promise<ImportReport> {
@@ -95,7 +125,7 @@ export class PaymentImport {
     let index = -1;
     for await (const given of bills) {
       index += 1;
-      const outcome = await this.take(given, operator, dryRun ? planned : undefined);
+      const outcome = await this.take(scope, given, operator, dryRun ? planned : undefined);
       if (typeof outcome === 'string') report[outcome] += 1;
       else {
         const { orderId, billId } = (given as Partial<Record<keyof BillToImport, unknown>> | null) ?? {};
@@ -107,11 +137,12 @@ export class PaymentImport {
 
   /** Gives the problems of a bill that is refused. */
   private async take(
+    scope: ShopScope,
     given: BillToImport,
     operator: string,
     planned: Map<string, KnownBill> | undefined,
   ): Promise<'imported' | 'present' | string[]> {
-    const bill = await this.read(given);
+    const bill = await this.read(scope, given);
     if (Array.isArray(bill)) return bill;
     const known = planned?.get(keyOf(bill)) ?? (await this.store.known(bill.shop, bill.billId));
     if (known) return compare(known, bill);
@@ -127,7 +158,7 @@ export class PaymentImport {
       if (!rival) throw error;
       return compare(rival, bill);
     }
-    await this.bills.linkWaitingCallbacks(bill);
+    await linkLateCallbacks(this.bills, bill);
     return 'imported';
   }
 
@@ -142,9 +173,9 @@ export class PaymentImport {
   }
 
   /** The bill with its defaults, or its problems. */
-  private async read(given: BillToImport): Promise<ForeignBill | string[]> {
+  private async read(scope: ShopScope, given: BillToImport): Promise<ForeignBill | string[]> {
     if (typeof given !== 'object' || (given as object | null) === null) return ['It is no object.'];
-    const shop = await this.shopOf(given.shop);
+    const shop = await this.shopOf(scope, given.shop);
     if (!shop) return [`There is no shop "${shown(given.shop)}".`];
     const id = this.random.uuid();
     const problems: string[] = [];
@@ -154,9 +185,15 @@ export class PaymentImport {
     if (typeof given.billId !== 'string' || !BILL_ID.test(given.billId)) {
       problems.push('billId must be 1 to 128 visible characters without a space.');
     }
-    for (const name of ['linkPageUrl', 'linkUrl'] as const) {
-      if (!isAddress(given[name])) problems.push(`${name} must be an http or https address.`);
-    }
+    const address = (name: 'linkPageUrl' | 'linkUrl'): string | null => {
+      const { production } = this.options;
+      const href = given[name] === undefined ? null : statedPageAddress(given[name], production);
+      if (href === null && given[name] !== undefined) {
+        problems.push(`${name} must be an ${production ? 'https' : 'http or https'} address.`);
+      }
+      return href;
+    };
+    const [linkUrl, linkPageUrl] = [address('linkUrl'), address('linkPageUrl')];
     try {
       const fields = prepareBill(shop, given, id);
       if (problems.length > 0 || !createdAt) return problems;
@@ -168,8 +205,8 @@ export class PaymentImport {
         name: null,
         description: fields.description ?? null,
         customGiven: given.custom !== undefined,
-        linkUrl: given.linkUrl ?? null,
-        linkPageUrl: given.linkPageUrl ?? null,
+        linkUrl,
+        linkPageUrl,
         createdAt,
       };
     } catch (error) {
@@ -178,8 +215,9 @@ export class PaymentImport {
     }
   }
 
-  private async shopOf(name: unknown = this.shops.defaultName): Promise<Shop | undefined> {
-    return typeof name === 'string' ? this.shops.find(name) : undefined;
+  private async shopOf(scope: ShopScope, name: unknown = scope ?? this.shops.defaultName): Promise<Shop | undefined> {
+    const mayUse = typeof name === 'string' && (scope === null || name === scope);
+    return mayUse ? this.shops.find(name) : undefined;
   }
 }
 
@@ -198,16 +236,6 @@ function instantOf(value: unknown): Date | undefined {
   const instant =
     value instanceof Date ? value : typeof value === 'string' && ZONED.test(value) ? new Date(value) : undefined;
   return instant && !Number.isNaN(instant.getTime()) ? instant : undefined;
-}
-
-function isAddress(value: unknown): boolean {
-  if (value === undefined) return true;
-  return (
-    typeof value === 'string' &&
-    value.length <= 2048 &&
-    URL.canParse(value) &&
-    /^https?:$/.test(new URL(value).protocol)
-  );
 }
 
 function shown(value: unknown): string {

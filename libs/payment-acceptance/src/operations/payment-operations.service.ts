@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { Overload } from '../common/overload.js';
 import { PaymentRandom } from '../common/random.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
@@ -19,8 +20,9 @@ export class PaymentOperations extends OperationsView {
     shops: ShopRegistry,
     random: PaymentRandom,
     overload: Overload,
+    @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
-    super({ ledger, store, bills, client, shops, random, overload }, null);
+    super({ ledger, store, bills, client, shops, random, overload, production }, null);
   }
 
   /**

@@ -29,6 +29,12 @@ export interface ReconciliationOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The reconciliation of one shop's payments. */
+export interface ShopReconciliation {
+  /** As {@link PaymentReconciliation.reconcile}, of that shop. */
+  reconcile(options: Omit<ReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
+}
+
 /** Clocks of the service and of the database may disagree by this much. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
@@ -48,6 +54,15 @@ export class PaymentReconciliation {
     private readonly shops: ShopRegistry,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
+
+  /**
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
+   */
+  forShop(name: string): ShopReconciliation {
+    const shop = this.shops.named(name);
+    return { reconcile: (options) => this.reconcile({ ...options, shop }) };
+  }
 
   /**
    * Asks the service about each bill that was active that day, at no more than half of the shop's rate, and gives a row for

@@ -33,6 +33,7 @@ export interface ReviewsTools {
  */
 export class ReviewsView {
   constructor(
+    /** @internal */
     protected readonly tools: ReviewsTools,
     private readonly scope: ShopScope,
   ) {}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { TimeLimitError, within } from '../common/time-limit.js';
 import { OperatorStore, type PaymentStats } from '../storage/operator.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
@@ -13,30 +14,55 @@ const MOST_SHOPS = 100;
 /** How long one reading serves everybody who asks. */
 const KEPT_MS = 1_000;
 
+/** After that a reading is given up, and the next caller makes a new one: its connection may be dead, and others not. */
+const LIMIT_MS = 10_000;
+
+/** Readings that were given up may still hold their connections; beyond so many no further one takes another. */
+const MOST_UNFINISHED = 3;
+
+interface Reading {
+  readonly result: Promise<Snapshot>;
+  /** While it is going on there is none. */
+  endedAt?: number;
+}
+
 /** Reads how things stand, once for all who ask at the same time or within a second: probes and scrapes come in numbers. */
 @Injectable()
 export class Snapshots {
-  private current: Promise<Snapshot> | undefined;
-  private readAt = 0;
+  private latest: Reading | undefined;
+  private unfinished = 0;
 
   constructor(
     private readonly operator: OperatorStore,
     private readonly refusals: RefusalStore,
   ) {}
 
-  /** A reading that is still going on is joined, however long it takes: whoever waits limits that. */
+  /**
+   * A reading that is still going on is joined.
+   * @throws TimeLimitError where it takes too long
+   */
   read(): Promise<Snapshot> {
-    if (!this.current || (this.readAt > 0 && performance.now() - this.readAt >= KEPT_MS)) {
-      this.readAt = 0;
-      this.current = this.load().finally(() => {
-        this.readAt = performance.now();
-      });
-    }
-    return this.current;
+    const { latest } = this;
+    const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < KEPT_MS);
+    if (isFresh) return latest.result;
+    const reading: Reading = { result: within(LIMIT_MS, this.load()) };
+    const end = (): void => {
+      reading.endedAt = performance.now();
+    };
+    reading.result.then(end, end);
+    this.latest = reading;
+    return reading.result;
   }
 
+  /** One statement after the other, so that it holds one connection. */
   private async load(): Promise<Snapshot> {
-    const [stats, refusedShops] = await Promise.all([this.operator.stats(null), this.refusals.refused(MOST_SHOPS)]);
-    return { ...stats, refusedShops };
+    if (this.unfinished >= MOST_UNFINISHED) throw new TimeLimitError('The database still owes earlier answers.');
+    this.unfinished += 1;
+    try {
+      const stats = await this.operator.stats(null);
+      return { ...stats, refusedShops: await this.refusals.refused(MOST_SHOPS) };
+    } finally {
+      this.unfinished -= 1;
+    }
   }
 }

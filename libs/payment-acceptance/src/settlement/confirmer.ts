@@ -14,6 +14,7 @@ import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { ReportedPayment } from '../common/payment.js';
+import { NowAndThen } from '../common/now-and-then.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentRandom } from '../common/random.js';
@@ -28,8 +29,14 @@ import { afterFailure } from './schedule.js';
 import { recordLags } from './lags.js';
 import { SettlementService, type Settled } from './settlement.service.js';
 
-/** How long a postback waits for a bill that it names and we do not know. */
-const UNMATCHED_MS = 24 * 3_600_000;
+/** How long a callback waits for a bill that cannot be checked: one that we do not know, or that the service does not. */
+const WAITING_MS = 24 * 3_600_000;
+
+/** How often what was given up is looked for: creations that never ended, callbacks that waited for too long. */
+const HOUSEKEEPING_MS = 30_000;
+
+/** When to look again where more is due than could be claimed: the shop's rate, or another instance, was in the way. */
+const AGAIN_MS = 100;
 
 /** How often a shop that the service refuses is tried. */
 const PROBE_MS = 60_000;
@@ -42,7 +49,9 @@ const PROBE_MS = 60_000;
 export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
-  /** Called after a settlement that made events, so that they need not wait for a poll. */
+  private readonly house: NowAndThen;
+  private restMs: number | null = null;
+  /** @internal Called after a settlement that made events, so that they need not wait for a poll. */
   onEvents: (() => void) | undefined;
 
   constructor(
@@ -60,9 +69,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
+    this.house = new NowAndThen(clock, HOUSEKEEPING_MS);
   }
 
-  /** Makes the shops known to all instances, at start. */
+  /** @internal Makes the shops known to all instances, at start. */
   prepare(): Promise<void> {
     return this.followed.prepare();
   }
@@ -90,11 +100,16 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return this.worker.stop();
   }
 
+  /** @internal */
   async claim(limit: number): Promise<ClaimedBill[]> {
-    await this.bills.closeAbandoned();
-    await this.callbacks.retireUnmatched(UNMATCHED_MS);
+    if (this.house.isDue()) {
+      await this.bills.closeAbandoned();
+      await this.callbacks.retireWaiting(WAITING_MS);
+    }
+    const { shops, nextMs } = await this.followed.look(PROBE_MS);
+    this.restMs = shops.length > 0 ? AGAIN_MS : nextMs;
     const claimed: ClaimedBill[] = [];
-    for await (const { name, requestsPerSecond } of this.followed.due()) {
+    for await (const { name, requestsPerSecond } of this.followed.inTurns(shops)) {
       const limits = {
         limit: limit - claimed.length,
         leaseMs: this.options.confirmer.leaseMs,
@@ -107,6 +122,12 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return claimed;
   }
 
+  /** @internal */
+  rest(): number | null {
+    return this.restMs;
+  }
+
+  /** @internal */
   process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
     const attributes = {
       'payment.shop': claim.shop,
@@ -121,6 +142,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     });
   }
 
+  /** @internal */
   fieldsOf({ shop, orderId, billId, id: intentId, token: check }: ClaimedBill): LogFields {
     return { shop, orderId, billId, intentId, check };
   }

@@ -2,7 +2,8 @@ import { uuidFromName } from '../common/random.js';
 import type { Judge, ReportedPayment, ReviewReason, Verdict } from '../common/payment.js';
 import { paymentEvent, type EventData, type PaymentEventName } from '../events/payment-events.js';
 import type { BillState } from '../storage/bill.store.js';
-import type { LedgerPayment, LockedBill, NewEvent, NewReview } from '../storage/settlement.store.js';
+import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
+import type { NewEvent, NewReview } from '../storage/settlement.writer.js';
 
 /** What a list of payments changes, all of it written in one transaction. */
 export interface Decision {

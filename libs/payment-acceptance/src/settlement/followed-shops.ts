@@ -5,16 +5,13 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError, ShopResolverError } from '../config/shop.errors.js';
-import { CheckStore } from '../storage/check.store.js';
+import { DueStore, type Due } from '../storage/due.store.js';
 
 /** How often the shops are listed and made known again. */
 const PREPARE_MS = 60_000;
 
 /** How long a shop resolver that has failed is not asked about checks: these can wait, and shops of the options need not. */
 const REST_MS = 5_000;
-
-/** From how many shops on it is worth asking first which of them have something to do. */
-const MANY = 8;
 
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
@@ -33,7 +30,7 @@ export class FollowedShops {
   private readonly invalid = new Set<string>();
 
   constructor(
-    private readonly checks: CheckStore,
+    private readonly store: DueStore,
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
   ) {}
@@ -43,16 +40,20 @@ export class FollowedShops {
     this.preparedAt = this.now();
     const listed = await this.list();
     this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
-    await this.checks.registerShops(this.names);
+    await this.store.registerShops(this.names);
     if (listed) await this.reportRemoved();
   }
 
-  /** The shops that may have bills to be checked now, in turns. */
-  async *due(): AsyncGenerator<Shop> {
+  /** Which of the shops have bills to be checked now, and when the next one may be due. */
+  async look(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;
     // A shop that has just made its first bill shall not wait until the next minute.
     if (age >= PREPARE_MS || age < 0 || this.shops.discovered) await this.prepare();
-    const names = this.names.length > MANY ? await this.checks.shopsWithDueBills(this.names) : this.names;
+    return this.store.look(this.names, probeMs);
+  }
+
+  /** The settings of these shops, in turns. */
+  async *inTurns(names: readonly string[]): AsyncGenerator<Shop> {
     this.first += 1;
     for (let turn = 0; turn < names.length; turn += 1) {
       const name = names[(this.first + turn) % names.length];
@@ -95,7 +96,7 @@ export class FollowedShops {
 
   /** The bills of a shop that is gone are kept: they are checked when it is there again. */
   private async reportRemoved(): Promise<void> {
-    const removed = await this.checks.unfollowed(this.names);
+    const removed = await this.store.unfollowed(this.names);
     for (const shop of this.removed) if (!removed.some((gone) => gone.shop === shop)) this.removed.delete(shop);
     for (const { shop, bills } of removed) {
       if (this.removed.has(shop)) continue;

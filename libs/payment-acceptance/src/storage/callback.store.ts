@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DecimalAmount } from '../common/money.js';
 import { Database, NOW } from './database.js';
 
@@ -27,19 +27,19 @@ export interface NewCallback {
   readonly custom: string | null;
   /** Everything that came, redacted. */
   readonly fields: object;
-  /** Another integration has accepted it: unless its bill turns out to be ours, it waits for none. */
+  /** Another integration has accepted it. It waits for a bill all the same: its creation may not have been answered yet. */
   readonly forwarded?: boolean;
 }
 
 /**
- * What became of a callback: tied to a bill, kept without one, or turned away since too many wait already. `repeated`: its
+ * What became of a callback: tied to a bill, kept without one, or not kept since too many of its kind wait already. `repeated`: its
  * bill has enough callbacks, and one that is still to be checked asks for the same, so there is no row of its own.
  */
 export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
 
 /** How many callbacks are kept. */
 export interface RecordLimits {
-  /** Of a shop, while they wait for a bill that is not known. */
+  /** Of a shop, while they wait for a bill that is not known; and as many of those that another integration has accepted. */
   readonly maxUnmatched: number;
   /** Of a bill, beside those that wait for their answer. */
   readonly maxPerBill: number;
@@ -52,8 +52,13 @@ export interface RecordLimits {
 const AGREES = (own: string, told: string): string =>
   `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = sha256(convert_to(${own}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 
-function fingerprint(text: string | null): Buffer | null {
-  return text === null ? null : createHash('sha256').update(text, 'utf8').digest();
+/** Whether another integration has accepted a callback. */
+export const ACCEPTED_ELSEWHERE = (of = 'callback'): string =>
+  `(${of}.corroboration ->> 'forwarded' IS NOT DISTINCT FROM 'accepted')`;
+
+/** As PostgreSQL reads bytes. */
+function fingerprint(text: string | null): string | null {
+  return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
 
 /** What a postback claims to have happened; a redirect, and an unknown status, claim nothing. */
@@ -96,20 +101,20 @@ export class CallbackStore {
        ), stored AS (
          INSERT INTO payment_acceptance.callback
            (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields, received_at, pending,
-           consumed_at, due_at)
+           due_at)
          SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
            CASE WHEN b.id IS NULL AND $16::boolean THEN '{"forwarded":"accepted"}'::jsonb
              WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
              'order', ${AGREES('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
              'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
-           $13::jsonb, ${NOW}, b.id IS NOT NULL OR NOT $16::boolean,
-           CASE WHEN b.id IS NULL AND $16::boolean THEN ${NOW} END, ${NOW}
+           $13::jsonb, ${NOW}, true, ${NOW}
          FROM (SELECT $7::bytea AS order_id, $10::numeric AS amount, $11::bytea AS currency, $12::bytea AS custom) v
          LEFT JOIN bill b ON true
          WHERE CASE WHEN b.id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
-           ELSE $16::boolean OR $14::int > (SELECT count(*) FROM (
-             SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL AND shop = $4
+           ELSE $14::int > (SELECT count(*) FROM (
+             SELECT 1 FROM payment_acceptance.callback
+             WHERE pending AND bill_id IS NULL AND shop = $4 AND ${ACCEPTED_ELSEWHERE()} = $16::boolean
              LIMIT $14::int) waiting) END
          RETURNING bill_id
        )
@@ -160,14 +165,24 @@ export class CallbackStore {
     return row?.traceparent ?? null;
   }
 
-  /** Gives up waiting for the bills of postbacks that came long ago: they make room, and stay recorded. */
-  async retireUnmatched(afterMs: number): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW}
-       WHERE id IN (SELECT id FROM payment_acceptance.callback WHERE pending AND bill_id IS NULL
-         AND received_at < ${NOW} - $2::double precision * interval '1 millisecond' LIMIT 1000 FOR UPDATE SKIP LOCKED)`,
-      [this.database.offsetMs, afterMs],
-    );
+  /**
+   * Gives up waiting for the bills of callbacks that came long ago: of postbacks whose bill is not known, and of redirects
+   * whose bill never got an id at the service. They make room, and stay recorded. A bill that is attached or imported
+   * after that is checked at once anyway.
+   */
+  async retireWaiting(afterMs: number): Promise<void> {
+    const long = `c.received_at < ${NOW} - $2::double precision * interval '1 millisecond'`;
+    for (const waiting of [
+      `payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL`,
+      `payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+       WHERE c.pending AND c.bill_id IS NOT NULL AND b.service_bill_id IS NULL`,
+    ]) {
+      await this.database.query(
+        `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW}
+         WHERE id IN (SELECT c.id FROM ${waiting} AND ${long} LIMIT 1000 FOR UPDATE OF c SKIP LOCKED)`,
+        [this.database.offsetMs, afterMs],
+      );
+    }
   }
 
   /**

@@ -4,7 +4,7 @@ import type { PaymentStatus } from '../common/payment.js';
 import { isUuid } from '../common/random.js';
 import type { BillState } from './bill.store.js';
 import { CLAIM } from './callback.store.js';
-import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
+import { Database, NOW, ROW_BY_ROW, epochMs, inMs, instant, type Texts } from './database.js';
 
 /** What a postback claims to have happened (section 2.5, documented). */
 export type Claim = 'SUCCESS' | 'FAIL';
@@ -72,9 +72,13 @@ export interface ClaimLimits {
   readonly probeMs: number;
 }
 
-type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
+/** A claimed bill as a statement gives it. */
+export type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
 
-const HINTS_PER_BILL = 5_000;
+export const HINTS_PER_BILL = 5_000;
+
+/** How many hints are looked at for each bill that can be claimed: a payment has a postback and a redirect as a rule. */
+const HINTS_OF_A_CLAIM = 4;
 
 /** What a claim gives of a bill `b`. */
 const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
@@ -82,46 +86,13 @@ const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "bi
   ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent`;
 
 /** A bill that the service knows, that nobody is asking about, and that was not asked about a moment ago. */
-const FREE = `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
+export const FREE = `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
   AND b.check_after <= ${NOW}`;
 
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
 export class CheckStore {
   constructor(private readonly database: Database) {}
-
-  /** Makes the shops known, so that their limits can be kept. */
-  async registerShops(shops: readonly string[]): Promise<void> {
-    await this.database.query(
-      `INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
-       SELECT shop, '-infinity' FROM unnest($1::text[]) AS shop ON CONFLICT DO NOTHING`,
-      [shops],
-    );
-  }
-
-  /** Those of the shops that have a bill to be checked now, by name. */
-  async shopsWithDueBills(shops: readonly string[]): Promise<string[]> {
-    const rows = await this.database.query<{ shop: string }>(
-      `SELECT DISTINCT shop FROM (
-         SELECT b.shop FROM payment_acceptance.bill b WHERE b.next_check_at <= ${NOW} AND ${FREE}
-         UNION ALL
-         SELECT b.shop FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         WHERE c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${NOW} AND ${FREE}) due
-       WHERE shop = ANY($2::text[]) ORDER BY shop`,
-      [this.database.offsetMs, shops],
-    );
-    return rows.map(({ shop }) => shop);
-  }
-
-  /** Shops that are not among these, with the number of their bills that were to be checked some time. */
-  unfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {
-    return this.database.query(
-      `SELECT b.shop, count(*)::int AS bills FROM payment_acceptance.shop_state s
-       JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.next_check_at IS NOT NULL
-       WHERE s.shop <> ALL($1::text[]) GROUP BY b.shop ORDER BY b.shop`,
-      [shops],
-    );
-  }
 
   /**
    * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones in turns, by lot where only one can
@@ -144,10 +115,14 @@ export class CheckStore {
          WHERE b.next_check_at <= ${NOW} AND ${free} ORDER BY b.next_check_at LIMIT $3::int
        ), hinted AS (
          SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
-           SELECT b.id, min(c.due_at) AS first FROM payment_acceptance.callback c
-           JOIN payment_acceptance.bill b ON b.id = c.bill_id
-           WHERE c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${NOW} AND ${free}
-           GROUP BY b.id ORDER BY first LIMIT $3::int) h
+           SELECT id, min(due_at) AS first FROM (
+             SELECT b.id, c.due_at FROM (
+               SELECT bill_id, due_at FROM payment_acceptance.callback
+               WHERE shop = $5 AND pending AND bill_id IS NOT NULL AND due_at <= ${NOW} ORDER BY due_at ${ROW_BY_ROW}) c
+             CROSS JOIN LATERAL (
+               SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${free} ${ROW_BY_ROW}) b
+             ORDER BY c.due_at LIMIT ${HINTS_OF_A_CLAIM} * $3::int) earliest
+           GROUP BY id ORDER BY first LIMIT $3::int) h
        ), due AS (
          SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
        ), taken AS (
@@ -198,7 +173,7 @@ export class CheckStore {
     return found.length > 0 ? 'busy' : 'unknown';
   }
 
-  private async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
+  protected async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ id }) => id));
     return bills.map((bill) => ({
@@ -208,24 +183,6 @@ export class CheckStore {
       endedAt: instant(bill.endedAt),
       now: instant(bill.now),
       hints: hints.filter(({ billId }) => billId === bill.id),
-    }));
-  }
-
-  /** The payments of a bill, as the ledger has them now. */
-  async claimable(billId: string, manager: EntityManager): Promise<ClaimablePayment[]> {
-    const rows = await this.database.query<{ status: PaymentStatus; knownAt: string } & Record<Claim, number>>(
-      `SELECT p.status, ${epochMs('p.changed_at')} AS "knownAt",
-         count(*) FILTER (WHERE c.status = 'SUCCESS')::int AS "SUCCESS", count(*) FILTER (WHERE c.status = 'FAIL')::int AS "FAIL"
-       FROM payment_acceptance.payment p LEFT JOIN payment_acceptance.callback c
-         ON c.bill_id = p.bill_id AND c.outcome = 'confirmed' AND c.consumed_at >= p.changed_at
-       WHERE p.bill_id = $1 GROUP BY p.shop, p.payment_id`,
-      [billId],
-      manager,
-    );
-    return rows.map(({ status, knownAt, ...confirmedSince }) => ({
-      status,
-      knownAt: instant(knownAt),
-      confirmedSince,
     }));
   }
 
@@ -309,7 +266,7 @@ export class CheckStore {
    * Those that came before the claim; a later one causes another check, which recording relies on. Those of each bill whose
    * turn it is come first, so that none waits behind what is only answered along the way.
    */
-  private async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
+  protected async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
     const hints = await this.database.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
       `SELECT hint.id, hint.bill_id AS "billId", ${CLAIM('hint.kind', 'hint.status')} AS claims,
          ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due

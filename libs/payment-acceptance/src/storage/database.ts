@@ -1,10 +1,15 @@
 import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
-import { UnsupportedDataSourceError } from './storage.errors.js';
 
 /** SQL for the present moment on the database's clock; `$1` of the statement is `Database.offsetMs`. */
 export const NOW = `(now() + $1::double precision * interval '1 millisecond')`;
+
+/**
+ * SQL at the end of a subquery that is to be looked up for each row that needs it. PostgreSQL joins whole tables instead
+ * where it believes them small, as it does of tables that have grown since it last looked.
+ */
+export const ROW_BY_ROW = 'OFFSET 0';
 
 /** SQL that adds whole milliseconds, given as an expression, to the present moment. */
 export function inMs(expression: string): string {
@@ -52,9 +57,27 @@ function guardNewConnections(dataSource: DataSource): void {
 /** How often a transaction is tried that conflicts with others. */
 const TRANSACTION_ATTEMPTS = 4;
 
-function isConflict(error: unknown): boolean {
-  const code = error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code;
-  return code === '40001' || code === '40P01';
+/** What PostgreSQL and MariaDB say of a statement that fails; MariaDB has numbers beside. */
+function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
+  return error instanceof QueryFailedError ? (error.driverError as object) : {};
+}
+
+/** Deadlock, serialization failure; on MariaDB also a lock that did not come and a row that changed meanwhile. */
+const CONFLICTS = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
+
+/** Whether the work was given up for another's sake. */
+export function isConflict(error: unknown): boolean {
+  const { code, errno } = trouble(error);
+  return CONFLICTS.has(errno ?? code);
+}
+
+/** SQLSTATE classes of what is wrong with the database or the connection, not with what was written. */
+const TROUBLE_OF_ALL = new Set(['08', '40', '53', '57', '58', '70', 'HY']);
+
+/** Whether one of the rows that a statement wrote may be to blame, so that the others would pass without it. */
+export function mayConcernOneRow(error: unknown): boolean {
+  const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
+  return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
 }
 
 /** Verb and table of a statement, for the probe. */
@@ -66,11 +89,12 @@ function statementName(sql: string): string {
 
 /** Whether the error says that a row with the same unique key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof QueryFailedError && (error.driverError as { code?: unknown }).code === '23505';
+  const { code, errno } = trouble(error);
+  return code === '23505' || errno === 1062;
 }
 
 /**
- * The host's data source, as our statements use it. Every value that matters is selected as text, so that type parsers
+ * The host's data source, as our statements use it; `openDatabase` makes one. Every value that matters is selected as text, so that type parsers
  * of the host (numeric as a float, say) never touch it.
  */
 export class Database {
@@ -80,9 +104,8 @@ export class Database {
   constructor(
     readonly dataSource: DataSource,
     private readonly clock: PaymentClock,
-    private readonly probe: PaymentProbe = new PaymentProbe(),
+    readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
-    if (dataSource.options.type !== 'postgres') throw new UnsupportedDataSourceError(dataSource.options.type);
     guardNewConnections(dataSource);
   }
 
@@ -99,8 +122,13 @@ export class Database {
   ): Promise<Row[]> {
     const name = this.nameOf(sql);
     this.probe.reached(`before ${name}`);
-    const result: unknown = await manager.query(sql, parameters);
+    const rows = await this.send<Row>(sql, parameters, manager);
     this.probe.reached(`after ${name}`);
+    return rows;
+  }
+
+  protected async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+    const result: unknown = await manager.query(sql, parameters);
     if (!Array.isArray(result)) return [];
     const rows: unknown[] = result.length === 2 && Array.isArray(result[0]) ? result[0] : result;
     return rows as Row[];
@@ -111,8 +139,7 @@ export class Database {
    * just taken, where a stricter level would fail.
    */
   async claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    this.readCommitted ??= await this.isReadCommitted();
-    if (this.readCommitted) return this.query<Row>(sql, parameters);
+    if (await this.isReadCommitted()) return this.query<Row>(sql, parameters);
     return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
   }
 
@@ -121,9 +148,11 @@ export class Database {
    * gave up for another's sake (deadlock, serialization failure) was rolled back whole, and is done again.
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const level = await this.isolationLevel();
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.dataSource.transaction('READ COMMITTED', work);
+        const { dataSource } = this;
+        const result = await (level ? dataSource.transaction(level, work) : dataSource.transaction(work));
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
@@ -139,11 +168,20 @@ export class Database {
     return name;
   }
 
+  /** READ COMMITTED where it has to be asked for, with a statement more; `undefined` where transactions are so anyway. */
+  async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
+    const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
+    return isolationLevel === undefined && (await this.isReadCommitted()) ? undefined : 'READ COMMITTED';
+  }
+
+  /** The database's own default, which is asked for once. */
   private async isReadCommitted(): Promise<boolean> {
+    if (this.readCommitted !== undefined) return this.readCommitted;
     const [row] = await this.query<{ level: string }>(
       `SELECT current_setting('default_transaction_isolation') AS level`,
       [],
     );
-    return row?.level === 'read committed';
+    this.readCommitted = row?.level === 'read committed';
+    return this.readCommitted;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillState } from './bill.store.js';
-import { Database, NOW, inMs } from './database.js';
+import { Database, NOW, ROW_BY_ROW, epochMs, inMs } from './database.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -22,11 +22,16 @@ export interface ClaimedDelivery {
   readonly payload: string;
   /** Whether a later event of the same bill has reached the consumer before. */
   readonly late: boolean;
+  /** Whether the consumer has no other delivery of the bill. */
+  readonly alone: boolean;
   /** State of the bill now. */
   readonly billState: BillState;
   /** Where the trace of the settlement goes on. */
   readonly traceparent: string | null;
 }
+
+/** How many of a consumer's next deliveries are read to tell when one of them is due. */
+const IN_SIGHT = 20;
 
 /** Consumers and their deliveries. */
 @Injectable()
@@ -38,20 +43,26 @@ export class DeliveryStore {
    * again and again while they are hosted: what nobody hosts any more holds nothing back.
    */
   async register(consumers: readonly HostedConsumer[]): Promise<void> {
-    for (const consumer of consumers) {
-      await this.database.query(
-        `INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
-         VALUES ($2, $3, $4::text[], ${NOW}, ${NOW})
-         ON CONFLICT (name, event_name) DO UPDATE SET shops = excluded.shops, last_seen_at = excluded.last_seen_at`,
-        [this.database.offsetMs, consumer.name, consumer.event, consumer.shops],
-      );
-    }
+    await this.database.query(
+      `INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+       SELECT name, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(shops::json)) END,
+         ${NOW}, ${NOW} FROM unnest($2::text[], $3::text[], $4::text[]) AS hosted (name, event_name, shops) ORDER BY 1, 2
+       ON CONFLICT (name, event_name) DO UPDATE SET shops = excluded.shops, last_seen_at = excluded.last_seen_at`,
+      [
+        this.database.offsetMs,
+        consumers.map(({ name }) => name),
+        consumers.map(({ event }) => event),
+        // An array of arrays would have to be rectangular.
+        consumers.map(({ shops }) => shops && JSON.stringify(shops)),
+      ],
+    );
   }
 
   /**
    * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
-   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Earlier ones that nobody has hosted for `absentMs`
-   * hold nothing back: they may wait for ever.
+   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Earlier
+   * ones that nobody has hosted for `absentMs` hold nothing back: they may wait for ever. One whose last attempt never
+   * ended is left to `buryExhausted`.
    */
   async claim(
     hosted: readonly HostedConsumer[],
@@ -59,20 +70,24 @@ export class DeliveryStore {
     leaseMs: number,
     token: string,
     absentMs: number,
+    maxAttempts: number,
   ): Promise<ClaimedDelivery[]> {
     return this.database.claim<ClaimedDelivery>(
       `WITH due AS (
-         SELECT d.id FROM unnest($4::text[], $5::text[]) AS hosted (consumer, event_name)
-         JOIN payment_acceptance.delivery d USING (consumer, event_name)
-         WHERE d.state = 'PENDING' AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW})
-           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
-             JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
-             WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
-               AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $7::double precision * interval '1 millisecond')
-           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
-             AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
-             AND running.lease_until >= ${NOW})
-         ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED
+         SELECT d.id FROM unnest($4::text[], $5::text[]) AS hosted (consumer, event_name) CROSS JOIN LATERAL (
+           SELECT d.id, d.due_at, d.seq FROM payment_acceptance.delivery d
+           WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
+             AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $8::int)
+             AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
+               JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
+               WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
+                 AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $7::double precision * interval '1 millisecond'
+               ${ROW_BY_ROW})
+             AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
+               AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
+               AND running.lease_until >= ${NOW} ${ROW_BY_ROW})
+           ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED) d
+         ORDER BY d.due_at, d.seq LIMIT $3
        )
        UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
        FROM due, payment_acceptance.event e, payment_acceptance.bill b
@@ -80,7 +95,9 @@ export class DeliveryStore {
        RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
          d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
          EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
-           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`,
+           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
+         NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
+           AND other.consumer = d.consumer AND other.id <> d.id) AS alone`,
       [
         this.database.offsetMs,
         leaseMs,
@@ -89,8 +106,22 @@ export class DeliveryStore {
         hosted.map(({ event }) => event),
         token,
         absentMs,
+        maxAttempts,
       ],
     );
+  }
+
+  /** In how many milliseconds the next delivery to one of these consumers may be due; `null` where none is in sight. */
+  async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+    const [row] = await this.database.query<{ next: string | null; now: string }>(
+      `SELECT ${epochMs('min(soon.at)')} AS next, ${epochMs(NOW)} AS now
+       FROM unnest($2::text[], $3::text[]) AS hosted (consumer, event_name) CROSS JOIN LATERAL (
+         SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
+         WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
+         ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${NOW}`,
+      [this.database.offsetMs, hosted.map(({ name }) => name), hosted.map(({ event }) => event)],
+    );
+    return typeof row?.next === 'string' ? Number(row.next) - Number(row.now) : null;
   }
 
   /** Deliveries whose every attempt was begun and none ended (a handler that kills its process) become dead letters. */
@@ -106,17 +137,23 @@ export class DeliveryStore {
   }
 
   /**
-   * Locks the delivery if the attempt's token still holds, and no other one of the bill was claimed at the same moment
-   * and a little earlier; says whether a later event has reached the consumer meanwhile.
+   * Marks the delivery done, at the start of the transaction that its handler then runs in: all of it commits, or nothing.
+   * Only if the attempt's token still holds, and no other delivery of the bill was claimed at the same moment and a little
+   * earlier; says whether a later event has reached the consumer meanwhile. One that was `alone` when it was claimed has
+   * had neither: what was settled since comes after it, and is not claimed before its end.
    */
-  async relock(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined> {
+  async completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined> {
+    if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
     const [row] = await this.database.query<{ late: boolean; rivalled: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      `UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
+         last_error = NULL
+       FROM payment_acceptance.delivery claimed
+       WHERE claimed.id = d.id AND d.id = $2 AND d.lease_token = $3 AND d.state = 'PENDING'
+       RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
            AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
          EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
            AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${NOW}
-           AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
-       FROM payment_acceptance.delivery d WHERE d.id = $2 AND d.lease_token = $3 AND d.state = 'PENDING' FOR UPDATE`,
+           AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`,
       [this.database.offsetMs, delivery.id, delivery.token],
       manager,
     );
@@ -133,7 +170,7 @@ export class DeliveryStore {
     );
   }
 
-  /** Marks the delivery done, in the handler's own transaction where there is one; `false` if the token was replaced. */
+  /** Marks the delivery done; `false` if the token was replaced. */
   async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,

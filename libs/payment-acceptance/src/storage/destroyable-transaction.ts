@@ -3,11 +3,20 @@ import type { EntityManager, QueryRunner } from 'typeorm';
 import { Database } from './database.js';
 import { UndestroyableConnectionError } from './storage.errors.js';
 
-/** The parts of `pg`'s client that are needed to end its connection at once. */
+/** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
 interface PgClient {
   readonly processID: number;
-  readonly connection: { readonly stream: Stream };
+  readonly connection: PgConnection;
 }
+
+interface PgConnection {
+  readonly stream: Stream;
+  on(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+  off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+}
+
+/** Told after each statement; status `E` is a transaction that a statement's failure has ended. An error comes before it. */
+type OnAnswer = (message: { readonly status?: string }) => void;
 
 interface Stream {
   readonly closed: boolean;
@@ -39,13 +48,26 @@ export class DestroyableTransaction {
   /**
    * Runs the work and commits, unless the signal aborts first: then the connection and its server process are ended,
    * everything the transaction did is undone, and the work's manager is of no use any more.
+   * @throws also where the work swallowed the failure of a statement: PostgreSQL answers such a COMMIT with a rollback
    */
   async run(work: (manager: EntityManager) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const level = await this.database.isolationLevel();
     const runner = this.database.dataSource.createQueryRunner();
     let destroyed: Promise<void> | undefined;
     let onAbort = (): void => undefined;
+    let connection: PgConnection | undefined;
+    let status = '';
+    const onReady: OnAnswer = (message) => (status = message.status ?? '');
+    const onError: OnAnswer = () => (status = 'E');
     try {
       const client = clientOf(await runner.connect());
+      connection = client.connection;
+      connection.on('readyForQuery', onReady);
+      connection.on('errorMessage', onError);
+      const checked = async (manager: EntityManager): Promise<void> => {
+        await work(manager);
+        if (status === 'E') throw new Error('A statement of the transaction has failed, so nothing of it can be kept.');
+      };
       const aborted = new Promise<never>((_resolve, reject) => {
         onAbort = () => {
           destroyed = this.destroy(client);
@@ -55,10 +77,12 @@ export class DestroyableTransaction {
         else signal.addEventListener('abort', onAbort, { once: true });
       });
       // The race is lost only together with the connection, so what goes on running can change nothing.
-      await Promise.race([commitAfter(runner, work), aborted]);
+      await Promise.race([commitAfter(runner, level, checked), aborted]);
     } finally {
       // Once released, the connection belongs to somebody else.
       signal.removeEventListener('abort', onAbort);
+      connection?.off('readyForQuery', onReady);
+      connection?.off('errorMessage', onError);
       await destroyed;
       await runner.release();
     }
@@ -86,8 +110,12 @@ function clientOf(connection: unknown): PgClient {
   return client as PgClient;
 }
 
-async function commitAfter(runner: QueryRunner, work: (manager: EntityManager) => Promise<void>): Promise<void> {
-  await runner.startTransaction('READ COMMITTED');
+async function commitAfter(
+  runner: QueryRunner,
+  level: 'READ COMMITTED' | undefined,
+  work: (manager: EntityManager) => Promise<void>,
+): Promise<void> {
+  await runner.startTransaction(level);
   try {
     await work(runner.manager);
     await runner.commitTransaction();

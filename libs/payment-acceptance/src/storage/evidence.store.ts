@@ -39,7 +39,7 @@ export class EvidenceStore {
       `SELECT b.service_bill_id AS "billId", b.currency, ${epochMs('b.opened_at')} AS "openedAt"
        FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
        WHERE p.shop = $1 AND p.service_status IS NOT NULL AND b.service_bill_id IS NOT NULL
-       GROUP BY b.id ORDER BY max(p.first_seen_at) DESC LIMIT $2`,
+       GROUP BY b.id, b.service_bill_id, b.currency, b.opened_at ORDER BY max(p.first_seen_at) DESC LIMIT $2`,
       [shop, limit],
     );
     return rows.map((row) => ({ ...row, openedAt: instant(row.openedAt) }));

@@ -1,26 +1,35 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { PaymentClock } from '../common/clock.js';
-import { Database } from './database.js';
+import type { Database } from './database.js';
+import { MariaDatabase } from './mariadb/maria.database.js';
+import { MARIA_MIGRATIONS, migrateMaria } from './mariadb/migrate.js';
 import type { Migration } from './migration.js';
 import { initial } from './migrations/0001-initial.js';
 import { retention } from './migrations/0002-retention.js';
 import { traceContext } from './migrations/0003-trace-context.js';
 import { consoleIndexes } from './migrations/0004-console.js';
+import { dueOfShop } from './migrations/0005-due-of-shop.js';
+import { openDatabase } from './open-database.js';
 import { SchemaBehindError } from './storage.errors.js';
 
-const MIGRATIONS: readonly Migration[] = [initial, retention, traceContext, consoleIndexes];
+const MIGRATIONS: readonly Migration[] = [initial, retention, traceContext, consoleIndexes, dueOfShop];
 const NEEDED = Math.max(...MIGRATIONS.map(({ version }) => version));
 /** Any constant of ours: instances that start together take turns on it. */
 const ADVISORY_LOCK = 7_320_114_905;
 
 /**
- * Brings the module's tables (schema `payment_acceptance`) up to date, in one transaction under an advisory lock.
+ * Brings the module's tables (schema `payment_acceptance`; on MariaDB a prefix) up to date, under an advisory lock, on
+ * PostgreSQL in one transaction.
  * Touches nothing of the host's and runs none of its migrations. Safe to call from several processes at once.
  * @throws UnsupportedDataSourceError
  */
 export async function migratePaymentAcceptance(dataSource: DataSource): Promise<void> {
-  const database = new Database(dataSource, new PaymentClock());
+  const database = await openDatabase(dataSource, new PaymentClock());
   if ((await missing(database)).length === 0) return;
+  if (database instanceof MariaDatabase) {
+    await migrateMaria(database, (manager) => missing(database, manager));
+    return;
+  }
   await database.transaction(async (manager) => {
     await database.query(`SELECT pg_advisory_xact_lock($1)`, [ADVISORY_LOCK], manager);
     await createSchema(database, manager);
@@ -54,22 +63,27 @@ async function createSchema(database: Database, manager: EntityManager): Promise
 /** @throws SchemaBehindError where the tables are older than this release. */
 export async function verifySchema(database: Database): Promise<void> {
   const [first] = await missing(database);
-  if (first) throw new SchemaBehindError(first.version - 1, NEEDED);
+  if (first) throw new SchemaBehindError(first === MARIA_MIGRATIONS[0] ? 0 : first.version - 1, NEEDED);
 }
 
 /** What the tables lack, in order. Tables of a later release lack nothing. */
 async function missing(database: Database, manager?: EntityManager): Promise<readonly Migration[]> {
+  const maria = database instanceof MariaDatabase;
+  const all = maria ? MARIA_MIGRATIONS : MIGRATIONS;
   const [table] = await database.query<{ exists: boolean }>(
-    `SELECT to_regclass('payment_acceptance.migration') IS NOT NULL AS "exists"`,
+    maria
+      ? `SELECT EXISTS (SELECT 1 FROM information_schema.tables
+           WHERE table_schema = DATABASE() AND table_name = 'payment_acceptance_migration') AS "exists"`
+      : `SELECT to_regclass('payment_acceptance.migration') IS NOT NULL AS "exists"`,
     [],
     manager,
   );
-  if (!table?.exists) return MIGRATIONS;
+  if (!table?.exists) return all;
   const rows = await database.query<{ version: number }>(
     `SELECT version::int AS version FROM payment_acceptance.migration`,
     [],
     manager,
   );
   const present = new Set(rows.map(({ version }) => version));
-  return MIGRATIONS.filter(({ version }) => !present.has(version));
+  return all.filter(({ version }) => !present.has(version));
 }

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { databaseText } from '../common/text.js';
+import { ACCEPTED_ELSEWHERE } from './callback.store.js';
 import { Database, NOW, inMs, iso } from './database.js';
 import { inScope, type ShopScope } from './scope.js';
 
@@ -71,7 +73,16 @@ export class OperatorStore {
     await this.database.query(
       `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
        VALUES ($2, ${NOW}, $3, $4, $5, $6::jsonb)`,
-      [this.database.offsetMs, action.id, action.operator, action.action, action.target, JSON.stringify(action.detail)],
+      [
+        this.database.offsetMs,
+        action.id,
+        databaseText(action.operator),
+        action.action,
+        action.target,
+        JSON.stringify(action.detail, (_name, value: unknown) =>
+          typeof value === 'string' ? databaseText(value) : value,
+        ),
+      ],
       manager,
     );
   }
@@ -160,7 +171,7 @@ export class OperatorStore {
          (SELECT ${ageMs('min(next_check_at)')} FROM payment_acceptance.bill
           WHERE next_check_at <= ${NOW} AND ${inScope('shop', '$2')}) AS "oldestCheckMs",
          (SELECT count(*)::int FROM payment_acceptance.callback
-          WHERE pending AND bill_id IS NULL AND ${inScope('shop', '$2')}) AS "waitingCallbacks"`,
+          WHERE pending AND bill_id IS NULL AND NOT ${ACCEPTED_ELSEWHERE()} AND ${inScope('shop', '$2')}) AS "waitingCallbacks"`,
       [this.database.offsetMs, scope],
     );
     if (!stats) throw new Error('The counts of the payment tables could not be read.');
@@ -204,5 +215,6 @@ export function matchingParameters(
   { deliveryId, consumer, event, shop, orderId }: DeadLetterFilter,
   scope: ShopScope,
 ): unknown[] {
-  return [deliveryId ?? null, consumer ?? null, event ?? null, shop ?? null, orderId ?? null, scope];
+  const names = [consumer, event, shop, orderId].map((name) => (name === undefined ? null : databaseText(name)));
+  return [deliveryId ?? null, ...names, scope];
 }

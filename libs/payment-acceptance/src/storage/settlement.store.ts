@@ -3,7 +3,8 @@ import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, Verdict } from '../common/payment.js';
 import type { BillState } from './bill.store.js';
-import { Database, NOW, epochMs, inMs, instant, type Texts } from './database.js';
+import type { Claim } from './check.store.js';
+import { Database, NOW, epochMs, instant, type Texts } from './database.js';
 
 /** The locked bill, as settlement needs it. */
 export interface LockedBill {
@@ -44,31 +45,42 @@ export interface LedgerPayment {
   readonly verdict: Verdict['kind'];
 }
 
-export interface NewReview {
-  readonly id: string;
-  readonly key: string;
-  readonly paymentId: string | null;
-  readonly reason: string;
-  readonly detail: object;
+/** A payment that was there before, with what the claims of callbacks are counted against. */
+export interface KnownPayment extends LedgerPayment {
+  readonly shop: string;
+  /** When the ledger came to know its status. */
+  readonly knownAt: Date;
+  /** How many claims of its bill have been confirmed since, of whatever payment. */
+  readonly confirmedSince: Readonly<Record<Claim, number>>;
 }
 
-export interface NewEvent {
-  readonly id: string;
-  readonly key: string;
-  readonly name: string;
-  readonly payload: object;
+/** A bill that a check has claimed, and the token that it claimed it with. */
+export type Claimed = Pick<LockedBill, 'id' | 'shop' | 'orderId'> & { readonly token: string };
+
+/** A locked bill, and the payment that paid its order before, if any. */
+export interface LockedClaim {
+  readonly bill: LockedBill;
+  readonly firstPaymentId: string | null;
 }
 
-export interface BillChange {
-  readonly state: BillState;
-  readonly nextCheckAt: Date | null;
-  readonly scheduled: boolean;
-  readonly minGapMs: number;
-}
+export type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
 
-type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
+export const BILL = `b.id, b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  b.amount::text AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
+  b.custom_given AS "customGiven", b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
+  ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(NOW)} AS now`;
 
-/** The statements of settling: everything that writes payments, events and reviews is in here. */
+/** Confirmed claims of a status since a payment `p` has had its own. */
+export const CONFIRMED = (status: Claim): string =>
+  `(SELECT count(*)::int FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'
+    AND c.consumed_at >= p.changed_at AND c.status = '${status}') AS "${status}"`;
+
+export const PAYMENT = `p.shop, p.payment_id AS "paymentId", p.bill_id AS "billId", p.status, p.amount::text AS amount,
+  p.amount_received::text AS "amountReceived", p.commission::text AS commission, p.currency, p.from_card AS "fromCard",
+  p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
+  ${epochMs('p.changed_at')} AS "knownAt"`;
+
+/** What a settlement locks and reads. */
 @Injectable()
 export class SettlementStore {
   constructor(private readonly database: Database) {}
@@ -78,152 +90,73 @@ export class SettlementStore {
   }
 
   /**
-   * Locks the bill if the claim still holds; `undefined` makes the answer stale. Without a token (for an operator) it is
-   * locked whatever claim there is. The order must be locked before.
+   * Locks those of the bills whose claims still hold, with their orders: orders first, each kind in the order of its key,
+   * as every instance does. Without `wait`, what somebody else has locked is left out, too.
    */
-  async lockBill(manager: EntityManager, id: string, token?: string): Promise<LockedBill | undefined> {
+  async lockClaimed(manager: EntityManager, claims: readonly Claimed[], wait: boolean): Promise<LockedClaim[]> {
+    const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
+    const rows = await this.database.query<Locked & { firstPaymentId: string | null }>(
+      `WITH claimed AS (
+         SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS claimed (id, token, shop, order_id)
+       ), held AS (
+         SELECT o.shop, o.order_id, o.first_payment_id FROM payment_acceptance.shop_order o
+         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${lock}
+       )
+       SELECT ${BILL}, held.first_payment_id AS "firstPaymentId" FROM claimed JOIN held USING (shop, order_id)
+       JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
+       ORDER BY b.id ${lock.replace('UPDATE', 'UPDATE OF b')}`,
+      [
+        this.database.offsetMs,
+        claims.map(({ id }) => id),
+        claims.map(({ token }) => token),
+        claims.map(({ shop }) => shop),
+        claims.map(({ orderId }) => orderId),
+      ],
+      manager,
+    );
+    return rows.map(({ firstPaymentId, ...bill }) => ({ bill: lockedBill(bill), firstPaymentId }));
+  }
+
+  /** Locks a bill whatever claim there is, for an operator. The order must be locked before. */
+  async lockBill(manager: EntityManager, id: string): Promise<LockedBill | undefined> {
     const [row] = await this.database.query<Locked>(
-      `SELECT id, shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state, amount::text AS amount,
-         currency, payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven", checks,
-         ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt", ${epochMs('ended_at')} AS "endedAt",
-         ${epochMs('next_check_at')} AS "nextCheckAt", ${epochMs(NOW)} AS now
-       FROM payment_acceptance.bill WHERE id = $2 AND ($3::uuid IS NULL OR lease_token = $3) FOR UPDATE`,
-      [this.database.offsetMs, id, token ?? null],
+      `SELECT ${BILL} FROM payment_acceptance.bill b WHERE b.id = $2 FOR UPDATE`,
+      [this.database.offsetMs, id],
       manager,
     );
-    return (
-      row && {
-        ...row,
-        openedAt: instant(row.openedAt),
-        paidAt: instant(row.paidAt),
-        endedAt: instant(row.endedAt),
-        nextCheckAt: instant(row.nextCheckAt),
-        now: instant(row.now),
-      }
-    );
+    return row && lockedBill(row);
   }
 
-  /** What the ledger has of this bill, and of these payments under whatever bill. */
-  async payments(manager: EntityManager, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
-    return this.database.query<LedgerPayment>(
-      `SELECT payment_id AS "paymentId", bill_id AS "billId", status, amount::text AS amount,
-         amount_received::text AS "amountReceived", commission::text AS commission, currency, from_card AS "fromCard",
-         service_created_at AS "createdAtText", service_status AS "statusText", verdict
-       FROM payment_acceptance.payment WHERE bill_id = $1 OR (shop = $2 AND payment_id = ANY($3))`,
-      [bill.id, bill.shop, paymentIds],
-      manager,
-    );
-  }
-
-  async writePayment(manager: EntityManager, shop: string, payment: LedgerPayment): Promise<void> {
-    await this.database.query(
-      `INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
-       VALUES ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ${NOW}, ${NOW})
-       ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
-         amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
-         from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
-         changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END`,
-      [
-        this.database.offsetMs,
-        shop,
-        payment.paymentId,
-        payment.billId,
-        payment.status,
-        payment.amount,
-        payment.amountReceived,
-        payment.commission,
-        payment.currency,
-        payment.fromCard,
-        payment.createdAtText,
-        payment.statusText,
-        payment.verdict,
-      ],
-      manager,
-    );
-  }
-
-  async markOrderPaid(manager: EntityManager, bill: LockedBill, paymentId: string): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.shop_order SET first_payment_id = $4, first_paid_at = ${NOW}
-       WHERE shop = $2 AND order_id = $3 AND first_payment_id IS NULL`,
-      [this.database.offsetMs, bill.shop, bill.orderId, paymentId],
-      manager,
-    );
-  }
-
-  /** Stores an event with one delivery for each consumer; gives their number, or `undefined` if it existed already. */
-  async addEvent(
+  /** What the ledger has of these bills, and of these payments under whatever bill. The bills must be locked before. */
+  async payments(
     manager: EntityManager,
-    bill: LockedBill,
-    event: NewEvent,
-    traceparent: string | null,
-  ): Promise<number | undefined> {
-    const [added] = await this.database.query<{ seq: string }>(
-      `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
-       VALUES ($2, $3, $4, $5, $6, $7::jsonb, $8, ${NOW}) ON CONFLICT (key) DO NOTHING RETURNING seq::text AS seq`,
-      [
-        this.database.offsetMs,
-        event.id,
-        event.key,
-        event.name,
-        bill.shop,
-        bill.id,
-        JSON.stringify(event.payload),
-        traceparent,
-      ],
+    billIds: readonly string[],
+    listed: readonly { readonly shop: string; readonly paymentId: string }[],
+  ): Promise<KnownPayment[]> {
+    const rows = await this.database.query<Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Claim, number>>(
+      `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
+       FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1::uuid[])
+       UNION ALL
+       SELECT ${PAYMENT}, 0, 0 FROM unnest($2::text[], $3::text[]) AS listed (shop, payment_id)
+       JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL($1::uuid[])`,
+      [billIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)],
       manager,
     );
-    if (!added) return undefined;
-    const deliveries = await this.database.query(
-      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-       SELECT $2, $3, $4, $5, c.name, 'PENDING', ${NOW} FROM payment_acceptance.consumer c
-       WHERE c.event_name = $3 AND (c.shops IS NULL OR $6 = ANY(c.shops)) RETURNING id`,
-      [this.database.offsetMs, event.id, event.name, added.seq, bill.id, bill.shop],
-      manager,
-    );
-    return deliveries.length;
+    return rows.map(({ knownAt, SUCCESS, FAIL, ...row }) => ({
+      ...row,
+      knownAt: instant(knownAt),
+      confirmedSince: { SUCCESS, FAIL },
+    }));
   }
+}
 
-  /** Opens a review once; a review that a person has closed stays closed. */
-  async addReview(manager: EntityManager, bill: LockedBill, review: NewReview): Promise<void> {
-    await this.database.query(
-      `INSERT INTO payment_acceptance.review
-         (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
-       VALUES ($2, $3, $4, $5, $6, $7, $8, $9::jsonb, 'OPEN', ${NOW}) ON CONFLICT (key) DO NOTHING`,
-      [
-        this.database.offsetMs,
-        review.id,
-        review.key,
-        bill.shop,
-        bill.orderId,
-        bill.id,
-        review.paymentId,
-        review.reason,
-        JSON.stringify(review.detail),
-      ],
-      manager,
-    );
-  }
-
-  /** Ends a check that was answered: new state, next check, lease given back. */
-  async finishCheck(manager: EntityManager, bill: LockedBill, change: BillChange): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = $4, next_check_at = to_timestamp($5::double precision / 1000),
-         check_after = ${inMs('$2')}, checks = checks + $6::int, failed_checks = 0, checked_at = ${NOW},
-         last_check_error = NULL, lease_token = NULL, lease_until = NULL,
-         paid_at = CASE WHEN $4 = 'PAID' THEN coalesce(paid_at, ${NOW}) ELSE paid_at END,
-         ended_at = CASE WHEN $4 = state THEN ended_at ELSE ${NOW} END
-       WHERE id = $3`,
-      [
-        this.database.offsetMs,
-        change.minGapMs,
-        bill.id,
-        change.state,
-        change.nextCheckAt?.getTime() ?? null,
-        change.scheduled ? 1 : 0,
-      ],
-      manager,
-    );
-  }
+export function lockedBill(row: Locked): LockedBill {
+  return {
+    ...row,
+    openedAt: instant(row.openedAt),
+    paidAt: instant(row.paidAt),
+    endedAt: instant(row.endedAt),
+    nextCheckAt: instant(row.nextCheckAt),
+    now: instant(row.now),
+  };
 }

@@ -4,10 +4,12 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 export class UnsupportedDataSourceError extends PaymentAcceptanceError {
   readonly code = 'unsupported-data-source';
 
-  constructor(type: string) {
+  /** @param reason what of its server or settings does not fit, where it is not the type itself */
+  constructor(type: string, reason?: string) {
     const sqlite = /sqlite|sqljs|expo|capacitor|cordova|react-native|nativescript/.test(type);
     super(
       `PaymentAcceptanceModule cannot use a data source of type "${type}". ` +
+        (reason !== undefined ? `${reason} ` : '') +
         (sqlite
           ? 'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back. '
           : '') +
@@ -22,7 +24,7 @@ export class UndestroyableConnectionError extends PaymentAcceptanceError {
 
   constructor() {
     super(
-      'PaymentAcceptanceModule needs the JavaScript client of "pg", whose connections it can end at once. TypeORM takes ' +
+      'PaymentAcceptanceModule needs the JavaScript client of "pg", or "mysql2", whose connections it can end at once. TypeORM takes ' +
         'pg-native wherever it is installed: uninstall it, or run this instance with role: "callbacks".',
     );
   }

@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { AddressInfo } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
-import type { PaymentAcceptanceExtras } from '../config/options.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { DeliveryWorker } from '../events/delivery.worker.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
 import { PAYMENT_ROLE } from '../payment-acceptance.runtime.js';

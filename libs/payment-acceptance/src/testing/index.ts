@@ -1,4 +1,9 @@
-export { PaymentTesting, startPaymentTesting, type PaymentTestingOptions } from './payment-testing.js';
+export {
+  PaymentTesting,
+  startPaymentTesting,
+  type ModuleBuilder,
+  type PaymentTestingOptions,
+} from './payment-testing.js';
 export type { AttachOptions, CallbackUrls } from './attached-host.js';
 export type { PaidPage, PayOptions, PayOutcome } from './payer.js';
 export { PaymentTestingError } from './testing.errors.js';

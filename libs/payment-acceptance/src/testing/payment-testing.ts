@@ -23,7 +23,7 @@ export interface PaymentTestingOptions {
 }
 
 /** `Test.createTestingModule(…)`, as far as it is needed here. */
-interface ModuleBuilder {
+export interface ModuleBuilder {
   overrideProvider(token: unknown): { useValue(value: unknown): unknown };
 }
 

@@ -99,7 +99,7 @@ const CONSOLE = `
 .checks { display: grid; gap: .9rem; padding: 0; list-style: none; } .checks ul { padding-left: 1.2rem; font-size: .92rem; }
 .findings { padding-left: 1.2rem; font-size: .92rem; }
 .checks .title, .card > .title { justify-content: space-between; }
-.stack { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); } .console .stack > * { margin: 0; }
+.stack { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); } .console .stack > * { margin: 0; } .stack.tight { gap: .6rem; }
 .steps > form { flex: 0 0 auto; }
 .split, .halves { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 60rem) { .halves { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); align-items: start; } }
@@ -110,6 +110,13 @@ table { width: 100%; border-collapse: collapse; font-size: .92rem; }
 th { color: var(--soft); font-size: .82rem; font-weight: 600; white-space: nowrap; }
 th, td { padding: .55rem .75rem .55rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
+@media (max-width: 46rem) {
+  .flows thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .flows table, .flows tbody { display: block; }
+  .flows tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .75rem; padding: .75rem 0; border-bottom: 1px solid var(--line); }
+  .flows tbody tr:last-child { border-bottom: 0; }
+  .flows td { padding: 0; border: 0; } .flows td:first-child { flex: 1 0 100%; }
+}
 .row { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end; }
 .row > * { flex: 1 1 8rem; } .row > button { flex: 0 0 auto; } .fields > button { justify-self: start; }
 .fields.wide { grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr)); align-items: start; } label .note { font-weight: 400; }

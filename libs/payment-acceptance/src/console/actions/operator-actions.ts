@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceError } from '../../client/service.errors.js';
-import { cleanLine } from '../../common/errors.js';
+import { cleanLine } from '../../common/text.js';
 import { OperatorActionError } from '../../operations/operator.errors.js';
 import { ConsoleHistoryStore } from '../../storage/console/console-history.store.js';
 import { ConsoleListsStore, isDeliveryId } from '../../storage/console/console-lists.store.js';

@@ -1,13 +1,21 @@
 import type { ConsoleHistory } from '../../storage/console/console-history.store.js';
 import { html, type Html } from '../html.js';
 import type { Page, Visit } from '../visit.js';
-import { money } from '../words/text.js';
+import { count, money } from '../words/text.js';
 import { actionLink, billTable, facts, stateTag, time } from './parts.js';
 import { reviewCard } from './reviews.page.js';
 import { timeline } from './timeline.js';
 
+/** Of very many callbacks, as of a flood: how it began, and how it stands. More would be a heavy page. */
+const FIRST = 2;
+const NEWEST = 10;
+
 export function billPage(visit: Visit, history: ConsoleHistory, message: Page['message']): Page {
   const { bill, attempts, reviews, cut } = history;
+  const all = history.callbacks.length <= FIRST + NEWEST || visit.query.get('callbacks') === 'all';
+  const callbacks = all
+    ? history.callbacks
+    : [...history.callbacks.slice(0, NEWEST), ...history.callbacks.slice(-FIRST)];
   const open = reviews.filter(({ state }) => state === 'OPEN');
   return {
     title: `Order ${bill.orderId}`,
@@ -17,20 +25,29 @@ export function billPage(visit: Visit, history: ConsoleHistory, message: Page['m
     message,
     content: html`${open.map((review) => reviewCard(visit, review))}
       ${bill.state === 'UNKNOWN' && unknownCard(visit, bill)}
-      <section class="card" aria-labelledby="history">
-        <h2 id="history">What happened</h2>
-        ${cut && html`<p class="soft">There is more than one page shows: of each kind some are left out.</p>`}
-        ${timeline(visit, history)}
-      </section>
-      <section class="card" aria-labelledby="record">
-        <h2 id="record">The bill</h2>
-        ${recordOf(history)}
-      </section>
+      <div class="split">
+        <section class="card" aria-labelledby="history">
+          <h2 id="history">What happened</h2>
+          ${cut && html`<p class="soft">There is more than one page shows: of each kind some are left out.</p>`}
+          ${
+            !all &&
+            html`<p class="soft">
+              ${count(history.callbacks.length - callbacks.length, 'callback')} between the first and the newest are
+              left out. <a href="${visit.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
+            </p>`
+          }
+          ${timeline(visit, { ...history, callbacks })}
+        </section>
+        <section class="card" aria-labelledby="record">
+          <h2 id="record">The bill</h2>
+          ${recordOf(history)}
+        </section>
+      </div>
       ${
         attempts.length > 1 &&
         html`<section class="card" aria-labelledby="attempts">
           <h2 id="attempts">All bills of the order</h2>
-          ${billTable(visit, 'All bills of the order', attempts)}
+          ${billTable(visit, 'Bills of the order, newest first', attempts)}
         </section>`
       }`,
   };

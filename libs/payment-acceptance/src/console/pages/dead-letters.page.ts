@@ -25,13 +25,13 @@ export function deadLettersPage(
     ${
       rows.length === 0
         ? empty(filtered ? 'No dead letter fits.' : 'There are no dead letters.')
-        : html`<section class="card" aria-label="Dead letters">
+        : html`<div class="card">
             <div class="title">
               <p role="status">${count(total, 'dead letter')}, in the order of their settlement</p>
               ${actionLink(visit, 'replay', 'all', all, 'dead letters', query)}
             </div>
             ${letters(visit, rows)}
-          </section>`
+          </div>`
     }
     ${next(more, visit.link('dead-letters', { ...query, after: rows.at(-1)?.deliveryId }), 'More')}`,
   };
@@ -40,10 +40,11 @@ export function deadLettersPage(
 export function letters(visit: Visit, rows: readonly ConsoleDeadLetter[]): Html {
   return table({
     caption: 'Dead letters',
-    columns: ['Order', 'Event', 'Consumer', 'Last error', 'Given up', ''],
+    flows: true,
+    columns: ['Order', 'Event', 'Consumer', 'Last error', 'Given up', 'What to do'],
     rows: rows.map((letter) => [
       html`${billLink(visit, letter)}${visit.scope === null && html` <span class="soft">${letter.shop}</span>`}`,
-      html`<code>${letter.event}</code>`,
+      html`<code class="keep">${letter.event}</code>`,
       html`<code>${letter.consumer}</code>`,
       html`<code class="bad">${letter.lastError}</code>
         <span class="soft"

@@ -1,5 +1,5 @@
 import { html } from '../html.js';
-import { STYLE } from '../style.js';
+import { ICON, STYLE } from '../style.js';
 import type { Page, Visit } from '../visit.js';
 
 const PLACES: readonly (readonly [string, string])[] = [
@@ -20,12 +20,16 @@ export function layout({ link, scope, operator }: Visit, { title, place, tag, le
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}: payment console</title>
         <link rel="stylesheet" href="${link(`assets/${STYLE.name}`)}" />
+        <link rel="icon" href="${ICON}" />
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header>
           <div class="bar">
-            <a class="brand" href="${link('')}">Payment console</a>
+            <a class="brand" href="${link('')}"
+              ><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 10h18M3 6h18v12H3zM15 14l2 1.6 3.4-4" /></svg
+              >Payment console</a
+            >
             <span class="soft">${scope && html`Shop ${scope} · `}${operator ?? 'looking only'}</span>
           </div>
           <nav aria-label="Console">

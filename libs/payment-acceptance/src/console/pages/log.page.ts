@@ -16,6 +16,7 @@ export function logPage(visit: Visit, { rows, more }: Paged<LoggedAction>): Page
         : html`<section class="card" aria-label="Actions">
             ${table({
               caption: 'What operators did, newest first',
+              flows: true,
               columns: ['When', 'Who', 'What', 'Order', 'Note'],
               rows: rows.map((action) => [
                 time(action.at),

@@ -14,7 +14,7 @@ export function overviewPage(visit: Visit, overview: Overview): Page {
   return {
     title: 'Overview',
     place: '',
-    content: html`<section aria-labelledby="now">
+    content: html`<section class="stack" aria-labelledby="now">
         <h2 id="now" class="unseen">What needs a person now</h2>
         ${verdict(stats, refused)}
         <ul class="tiles">

@@ -26,9 +26,13 @@ export function stateTag(state: BillState): Html {
   return tag(...STATES[state]);
 }
 
-/** `21 Nov 2026, 12:00:00 UTC`, readable for machines too. */
-export function time(iso: string): Html {
+/**
+ * `21 Nov 2026, 12:00:00 UTC`, readable for machines too.
+ * @param after what stands above it: on the same day, the clock is enough
+ */
+export function time(iso: string, after?: string): Html {
   const [, year = '', month, day, clock = ''] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(iso) ?? [];
+  if (after?.slice(0, 10) === iso.slice(0, 10)) return html`<time datetime="${iso}">${clock} UTC</time>`;
   const name = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[Number(month) - 1] ?? '';
   return html`<time datetime="${iso}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
 }
@@ -55,11 +59,13 @@ export interface Table {
   readonly columns: readonly string[];
   /** The first cell names its row. */
   readonly rows: readonly (readonly Part[])[];
+  /** The cells say by themselves what they are: where there is little room, they follow one another without columns. */
+  readonly flows?: boolean;
 }
 
 /** A table that can be scrolled sideways by keyboard where it is too wide. */
-export function table({ caption, columns, rows }: Table): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
+export function table({ caption, columns, rows, flows = false }: Table): Html {
+  return html`<div class="scroll${flows && ' flows'}" tabindex="0" role="region" aria-label="${caption}">
     <table>
       <thead>
         <tr>
@@ -82,11 +88,12 @@ export function table({ caption, columns, rows }: Table): Html {
 export function billTable(visit: Visit, caption: string, bills: readonly ConsoleBill[]): Html {
   return table({
     caption,
+    flows: true,
     columns: ['Order', 'State', 'Amount', ...(visit.scope === null ? ['Shop'] : []), 'Bill at the service', 'Made'],
     rows: bills.map((bill) => [
       html`${billLink(visit, bill)}${bill.attempt > 1 && html` <span class="soft">attempt ${bill.attempt}</span>`}`,
       stateTag(bill.state),
-      html`<span class="number">${money(bill.amount, bill.currency)}</span>`,
+      html`<span class="keep">${money(bill.amount, bill.currency)}</span>`,
       ...(visit.scope === null ? [bill.shop] : []),
       bill.billId === null ? html`<span class="soft">none known</span>` : html`<code>${bill.billId}</code>`,
       time(bill.createdAt),

@@ -34,9 +34,9 @@ export function timeline(visit: Visit, history: ConsoleHistory): Html {
   const inOrder = [...entries].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return html`<ol class="timeline">
     ${inOrder.map(
-      ({ at, tone, title, content }) =>
+      ({ at, tone, title, content }, index) =>
         html`<li class="${tone ?? ''}">
-          ${time(at)}
+          ${time(at, inOrder[index - 1]?.at)}
           <p><strong>${title}</strong></p>
           ${content}
         </li>`,
@@ -90,7 +90,7 @@ function ofCallback(callback: ConsoleCallback, { bill }: ConsoleHistory): Entry 
     tone: callback.outcome === 'unconfirmed' ? 'warn' : undefined,
     title: `${callbackTitle(callback)} received`,
     content: html`<ul class="reasons">
-        ${callbackReasons(callback).map((sentence) => html`<li>${sentence}</li>`)}
+        ${callbackReasons(callback, bill).map((sentence) => html`<li>${sentence}</li>`)}
       </ul>
       ${
         compared.length + Number(raw) > 0 &&
@@ -102,7 +102,7 @@ function ofCallback(callback: ConsoleCallback, { bill }: ConsoleHistory): Entry 
               caption: 'Fields of the callback beside our bill',
               columns: ['Field', 'It said', 'Our bill', 'Result'],
               rows: compared.map(({ name, said, ours, result }) => [
-                html`<code>${name}</code>`,
+                html`<code class="keep">${name}</code>`,
                 said === undefined ? html`<span class="soft">not kept</span>` : html`<code>${said}</code>`,
                 html`<code>${ours}</code>`,
                 result === 'mismatch' ? tag('differs', 'warn') : result === 'match' ? 'agrees' : 'absent',
@@ -161,7 +161,7 @@ function ofEvent(visit: Visit, { name, occurredAt, payload, deliveries }: Consol
         deliveries.length === 0
           ? html`<p class="soft">No delivery of it is kept: no consumer takes it, or they were removed with age.</p>`
           : html`<ul class="deliveries">
-              ${deliveries.map((delivery) => html`<li>${deliveryOf(visit, delivery)}</li>`)}
+              ${deliveries.map((delivery) => html`<li>${deliveryOf(visit, delivery, occurredAt)}</li>`)}
             </ul>`
       }
       <details>
@@ -171,17 +171,18 @@ function ofEvent(visit: Visit, { name, occurredAt, payload, deliveries }: Consol
   };
 }
 
-function deliveryOf(visit: Visit, delivery: ConsoleDelivery): Html {
+/** @param after when the event was written: above it stands the day */
+function deliveryOf(visit: Visit, delivery: ConsoleDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
   const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
   switch (state) {
     case 'DONE':
-      return html`${tag('taken', 'good')} by <code>${consumer}</code>, ${endedAt && time(endedAt)}, ${tried}`;
+      return html`${tag('taken', 'good')} by <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}`;
     case 'PENDING':
-      return html`${tag('waits')} for <code>${consumer}</code>, due ${time(dueAt)},
+      return html`${tag('waits')} for <code>${consumer}</code>, due ${time(dueAt, after)},
         ${tried}${lastError !== null && html`<br /><code class="bad">${lastError}</code>`}`;
     case 'DEAD':
-      return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt)}, ${tried}
+      return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}
         <br /><code class="bad">${lastError}</code>
         ${actionLink(visit, 'replay', deliveryId, 'Replay', `to ${consumer}`)}`;
   }

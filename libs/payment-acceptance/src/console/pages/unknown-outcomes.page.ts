@@ -16,11 +16,17 @@ export function unknownOutcomesPage(
     place: 'unknown-outcomes',
     lead: 'Bills that were asked for, and nobody knows whether the service has made them. They are never asked for again by themselves.',
     message,
-    content: html`${rows.length === 0 ? empty('Every outcome is known.') : rows.map((bill) => card(visit, bill))}
+    content: html`${rows.length === 0 ? empty('Every outcome is known.') : WHAT_TO_DO}
+    ${rows.map((bill) => card(visit, bill))}
     ${next(more, visit.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
     ${postbacks.length > 0 && waiting(visit, postbacks)}`,
   };
 }
+
+const WHAT_TO_DO = html`<p>
+  <strong>What to do:</strong> look at the service for a bill of the order. If it is there, attach it: it is then
+  checked at once. If there is none, void the attempt.
+</p>`;
 
 function card(visit: Visit, bill: ConsoleBill): Html {
   const { intentId, orderId, attempt } = bill;
@@ -33,10 +39,6 @@ function card(visit: Visit, bill: ConsoleBill): Html {
       ['Asked for', time(bill.createdAt)],
       ['Why it is unknown', bill.failure],
     ])}
-    <p>
-      <strong>What to do:</strong> look at the service for a bill of order <code>${orderId}</code>. If it is there,
-      attach it: it is then checked at once. If there is none, void the attempt.
-    </p>
     <p class="actions">
       ${actionLink(visit, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
       ${actionLink(visit, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
@@ -52,7 +54,7 @@ function waiting({ scope }: Visit, postbacks: readonly WaitingPostback[]): Html 
       service before you attach a bill that only a postback names. The newest are shown.
     </p>
     ${table({
-      caption: 'Postbacks that name no bill of ours',
+      caption: 'Postbacks, newest first',
       columns: [
         'Bill that it names',
         'Order that it names',

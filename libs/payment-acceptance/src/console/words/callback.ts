@@ -20,8 +20,8 @@ export function callbackTitle({ kind, status }: ConsoleCallback): string {
 }
 
 /** Why it was taken as it was, sentence by sentence. */
-export function callbackReasons(callback: ConsoleCallback): string[] {
-  return [digestOf(callback), corroborationOf(callback), outcomeOf(callback)];
+export function callbackReasons(callback: ConsoleCallback, bill: Pick<ConsoleBillDetail, 'billId'>): string[] {
+  return [digestOf(callback), corroborationOf(callback), bill.billId === null ? NAMELESS : outcomeOf(callback)];
 }
 
 function digestOf({ kind, digest }: ConsoleCallback): string {
@@ -55,6 +55,8 @@ function corroborationOf({ corroboration }: ConsoleCallback): string {
   ];
   return sentences.filter(Boolean).join(' ');
 }
+
+const NAMELESS = 'The bill has no id at the service, so that nobody could be asked about it.';
 
 function outcomeOf({ kind, status, pending, asks, outcome }: ConsoleCallback): string {
   const claims = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');

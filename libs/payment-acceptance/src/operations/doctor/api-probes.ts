@@ -1,5 +1,6 @@
 import { isSuccess, parseAnswer, readMessage } from '../../client/answers.js';
-import { cleanLine, errorType } from '../../common/errors.js';
+import { errorType } from '../../common/errors.js';
+import { cleanLine } from '../../common/text.js';
 import type { Shop } from '../../config/resolved-options.js';
 import { judge, type Expectation, type Finding } from './findings.js';
 import { rawGet, type RawAnswer } from './raw-request.js';

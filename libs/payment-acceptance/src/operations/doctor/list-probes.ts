@@ -1,5 +1,5 @@
 import { parseAnswer } from '../../client/answers.js';
-import { cleanLine } from '../../common/errors.js';
+import { cleanLine } from '../../common/text.js';
 import { parseAmount } from '../../common/money.js';
 import type { Shop } from '../../config/resolved-options.js';
 import { instantOfWall } from '../../config/time-zone.js';

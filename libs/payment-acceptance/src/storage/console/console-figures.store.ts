@@ -49,7 +49,7 @@ export interface ConsoleFigures {
 }
 
 /** Most rows that one figure reads, so that a busy day costs no more. */
-const NEWEST = 20_000;
+export const NEWEST = 20_000;
 const NEWEST_SETTLED = 5_000;
 const KINDS = 8;
 
@@ -75,7 +75,7 @@ export class ConsoleFiguresStore {
     return { ...events, settled, waiting, errors, states };
   }
 
-  private async hours(scope: ShopScope): Promise<Pick<ConsoleFigures, 'hours' | 'cut'>> {
+  protected async hours(scope: ShopScope): Promise<Pick<ConsoleFigures, 'hours' | 'cut'>> {
     const rows = await this.database.query<HourOfPayments & { all: number }>(
       `WITH newest AS (${newestEvents('name', NEWEST)})
        SELECT ${iso('h.hour')} AS hour, (SELECT count(*)::int FROM newest) AS all,
@@ -89,7 +89,7 @@ export class ConsoleFiguresStore {
     return { hours: rows, cut: rows[0]?.all === NEWEST };
   }
 
-  private async settled(scope: ShopScope): Promise<SettledPayment[]> {
+  protected async settled(scope: ShopScope): Promise<SettledPayment[]> {
     const rows = await this.database.query<Texts<SettledPayment, 'settledAt'>>(
       `SELECT e.shop, p.service_created_at AS "createdAtText", ${epochMs('e.occurred_at')} AS "settledAt"
        FROM (${newestEvents('name, payload', NEWEST_SETTLED)}) e
@@ -100,7 +100,7 @@ export class ConsoleFiguresStore {
     return rows.map((row) => ({ ...row, settledAt: instant(row.settledAt) }));
   }
 
-  private waiting(scope: ShopScope, ages: readonly number[]): Promise<Waiting[]> {
+  protected waiting(scope: ShopScope, ages: readonly number[]): Promise<Waiting[]> {
     return this.database.query(
       `SELECT kind, width_bucket(extract(epoch FROM ${NOW} - since)::double precision * 1000, $3::double precision[]) - 1 AS age,
          count(*)::int AS count
@@ -116,9 +116,9 @@ export class ConsoleFiguresStore {
   }
 
   /** By the name of the error, which stands before the first colon: its sentence differs from time to time. */
-  private errors(scope: ShopScope): Promise<ErrorCount[]> {
+  protected errors(scope: ShopScope): Promise<ErrorCount[]> {
     return this.database.query(
-      `SELECT place AS where, left(split_part(error, ':', 1), 60) AS kind, count(*)::int AS count FROM (
+      `SELECT place AS "where", left(split_part(error, ':', 1), 60) AS kind, count(*)::int AS count FROM (
          (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
           FROM payment_acceptance.bill WHERE ${MADE_IN_SCOPE}
             AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${NEWEST})
@@ -132,7 +132,7 @@ export class ConsoleFiguresStore {
     );
   }
 
-  private states(scope: ShopScope): Promise<{ state: BillState; count: number }[]> {
+  protected states(scope: ShopScope): Promise<{ state: BillState; count: number }[]> {
     return this.database.query(
       `SELECT state, count(*)::int AS count FROM (
          SELECT state FROM payment_acceptance.bill WHERE ${MADE_IN_SCOPE} LIMIT ${10 * NEWEST}) made
@@ -148,7 +148,7 @@ function hour(instant: string): string {
 }
 
 /** Events of the last day, found from the newest back. */
-function newestEvents(columns: string, limit: number): string {
+export function newestEvents(columns: string, limit: number): string {
   return `SELECT * FROM (SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
     WHERE newest.occurred_at > ${DAY}`;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUuid } from '../../common/random.js';
 import type { BillState } from '../bill.store.js';
+import { ACCEPTED_ELSEWHERE } from '../callback.store.js';
 import { Database, iso } from '../database.js';
 import { MATCHING, matchingParameters, type DeadLetter, type DeadLetterFilter } from '../operator.store.js';
 import { inScope, type ShopScope } from '../scope.js';
@@ -56,7 +57,7 @@ export class ConsoleListsStore {
   /** Newest first. Each state has its own stretch of the index, so rare ones are found as fast as all others. */
   async bills({ scope, states, before }: BillQuery): Promise<Paged<ConsoleBill>> {
     const rows = await this.database.query<ConsoleBill>(
-      `WITH last AS (SELECT created_at, id FROM payment_acceptance.bill WHERE id = $3::uuid)
+      `WITH last AS (SELECT created_at, id FROM payment_acceptance.bill WHERE id = $3::uuid AND ${inScope('shop', '$1')})
        SELECT ${BILL} FROM unnest($2::text[]) of_state CROSS JOIN LATERAL (
          SELECT * FROM payment_acceptance.bill every WHERE every.state = of_state AND ${inScope('every.shop', '$1')}
            AND ($3::uuid IS NULL OR (every.created_at, every.id) < (SELECT created_at, id FROM last))
@@ -95,7 +96,8 @@ export class ConsoleListsStore {
     const rows = await this.database.query<ConsoleReview>(
       `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
        WHERE r.state = 'OPEN' AND ${inScope('r.shop', '$1')}
-         AND ($2::uuid IS NULL OR (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review WHERE id = $2))
+         AND ($2::uuid IS NULL OR (r.opened_at, r.id) > (
+           SELECT opened_at, id FROM payment_acceptance.review WHERE id = $2 AND ${inScope('shop', '$1')}))
        ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
       [scope, uuidOrNull(after)],
     );
@@ -119,7 +121,8 @@ export class ConsoleListsStore {
          b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
          ${iso('d.ended_at')} AS "endedAt"
        ${MATCHING} AND ($7::bigint IS NULL OR (d.seq, d.id) > (
-         SELECT seq, id FROM payment_acceptance.delivery WHERE id = $7::bigint))
+         SELECT last.seq, last.id FROM payment_acceptance.delivery last JOIN payment_acceptance.event e ON e.id = last.event_id
+         WHERE last.id = $7::bigint AND ${inScope('e.shop', '$6')}))
        ORDER BY d.seq, d.id LIMIT ${PAGE + 1}`,
       [...matchingParameters(filter, scope), after !== undefined && isDeliveryId(after) ? after : null],
     );
@@ -139,7 +142,8 @@ export class ConsoleListsStore {
     return this.database.query(
       `SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "serviceBillId", c.status, c.digest,
          ${iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL AND ${inScope('c.shop', '$1')}
+       FROM payment_acceptance.callback c
+       WHERE c.pending AND c.bill_id IS NULL AND NOT ${ACCEPTED_ELSEWHERE('c')} AND ${inScope('c.shop', '$1')}
        ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
       [scope],
     );

@@ -82,8 +82,8 @@ export interface ConsoleAction {
 /** SQL for a {@link ConsoleAction} of the action `a`. */
 export const ACTION = `a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, a.detail::text AS detail`;
 
-/** Rows of one page. */
-export const PAGE = 50;
+/** Rows of one page: a full one weighs less than 50 KB, whatever it lists. */
+export const PAGE = 20;
 
 export interface Paged<Row> {
   readonly rows: readonly Row[];

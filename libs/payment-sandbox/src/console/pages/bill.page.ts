@@ -93,7 +93,7 @@ function completion(payment: Payment): Html | false {
 }
 
 function forgery(billId: string): Html {
-  return html`<div>
+  return html`<div class="stack tight">
     <p class="note">A SUCCESS that the service never sent, signed as a payer could. The shop must not believe it.</p>
     ${button(`/sandbox/console/bills/${billId}/forge`, 'Forge a postback')}
   </div>`;

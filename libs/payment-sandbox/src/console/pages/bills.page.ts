@@ -33,7 +33,7 @@ export interface BillsView {
 export function billsPage(view: BillsView): Page {
   const { rows, search, older, comparisons, faults, now } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
-  const table = html`<div class="scroll" role="region" aria-label="Bills" tabindex="0">
+  const table = html`<div class="scroll flows" role="region" aria-label="Bills" tabindex="0">
     <table>
       <thead>
         <tr>

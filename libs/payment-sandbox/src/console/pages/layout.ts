@@ -64,10 +64,14 @@ export function tag(text: string, tone: Tone = ''): Html {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** `21 Nov 2026, 12:00:00 UTC`, readable for machines too; `exact` with its milliseconds. */
-export function time(instant: Instant, exact = false): Html {
+/**
+ * `21 Nov 2026, 12:00:00 UTC`, readable for machines too; `exact` with its milliseconds. On the same day as `after`, which
+ * stands above it, the clock is enough.
+ */
+export function time(instant: Instant, exact = false, after?: Instant): Html {
   const [, year, month, day, seconds, ms] = /^(\d+)-(\d+)-(\d+)T([\d:]+)(\.\d+)/.exec(instant) ?? [];
   const clock = `${seconds ?? ''}${exact ? (ms ?? '') : ''}`;
+  if (after?.slice(0, 10) === instant.slice(0, 10)) return html`<time datetime="${instant}">${clock} UTC</time>`;
   const name = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[Number(month) - 1];
   return html`<time datetime="${instant}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
 }

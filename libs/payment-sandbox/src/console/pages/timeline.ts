@@ -50,7 +50,10 @@ export function timeline(history: History): Html {
   // What happened at one instant stays in this order: sorting is stable.
   entries.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   return html`<ol class="timeline" id="timeline">
-    ${withoutRuns(entries).map(({ at, id, tone, content }) => html`<li id="${id}" class="${tone}">${time(at, true)} ${content}</li> `)}
+    ${withoutRuns(entries).map(
+      ({ at, id, tone, content }, index, all) =>
+        html`<li id="${id}" class="${tone}">${time(at, true, all[index - 1]?.at)} ${content}</li> `,
+    )}
   </ol>`;
 }
 

@@ -1,0 +1,54 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { PaymentLogger } from '../common/payment-logger.js';
+import type { PaymentRandom } from '../common/random.js';
+import type { AddedConsumers } from '../events/added-consumers.js';
+import { cloudEvent } from '../events/cloud-event.js';
+import type { DeliveryWorker } from '../events/delivery.worker.js';
+import { BrokerLink, type BrokerConnection } from './broker-link.js';
+import type { ResolvedBrokerOptions } from './resolved-options.js';
+
+/** A kind of broker with the options of its module, checked. */
+export interface Broker {
+  /** The module, for messages. */
+  readonly origin: string;
+  readonly options: ResolvedBrokerOptions;
+  /** `resumed` is called when a connection that was not ready is ready again. */
+  readonly connect: (resumed: () => void) => Promise<BrokerConnection>;
+}
+
+/** What a broker's consumer needs of the module. */
+export interface BrokerHost {
+  readonly added: AddedConsumers;
+  readonly worker: DeliveryWorker;
+  readonly random: PaymentRandom;
+}
+
+/** Sends events to one broker as one more consumer: under a lease, outside of any transaction, at least once. */
+export class BrokerConsumer implements OnApplicationShutdown {
+  // Private also to `util.inspect`: what it connects with holds passwords.
+  readonly #link: BrokerLink;
+
+  constructor(broker: Broker, { added, worker, random }: BrokerHost) {
+    const { consumer: name, events, shops, source, ...limits } = broker.options;
+    const onReady = (): void => worker.wake();
+    const logger = new PaymentLogger('PaymentBrokers');
+    const link = new BrokerLink({ ...limits, consumer: name, connect: broker.connect, random, onReady }, logger);
+    this.#link = link;
+    added.add(
+      broker.origin,
+      events.map((event) => ({
+        kind: 'lease',
+        name,
+        event,
+        shops,
+        handle: (payload, signal, traceparent) => link.publish(cloudEvent(payload, source, traceparent), signal),
+        ready: () => link.ready(),
+      })),
+    );
+  }
+
+  /** After the deliveries have ended. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#link.close();
+  }
+}

@@ -1,0 +1,165 @@
+import { backoff } from '../common/backoff.js';
+import { describeError, errorType } from '../common/errors.js';
+import type { PaymentLogger } from '../common/payment-logger.js';
+import type { PaymentRandom } from '../common/random.js';
+import { within } from '../common/time-limit.js';
+import type { PaymentCloudEvent } from '../events/cloud-event.js';
+import { unavailable } from './broker.errors.js';
+
+/** One connection to a broker. */
+export interface BrokerConnection {
+  /** Resolves only with the acknowledgement that the transport gives. */
+  publish(event: PaymentCloudEvent): Promise<void>;
+  /** Whether it takes events now: a broker may hold its publishers up. */
+  readonly ready: boolean;
+  /** Resolves, with the reason, when the connection is of no use any more. */
+  readonly lost: Promise<string>;
+  /** Ends it; whatever becomes of that. */
+  close(): Promise<void>;
+}
+
+export interface BrokerLinkOptions {
+  /** Name of the consumer, for messages. */
+  readonly consumer: string;
+  readonly connectTimeoutMs: number;
+  readonly acknowledgeTimeoutMs: number;
+  /** `resumed` is called when a connection that was not ready is ready again. */
+  connect(resumed: () => void): Promise<BrokerConnection>;
+  readonly random: PaymentRandom;
+  /** Called when events can go out, for the first time or again. */
+  onReady(): void;
+}
+
+const RETRY_BASE_MS = 200;
+const RETRY_CAP_MS = 5_000;
+const CLOSE_MS = 2_000;
+
+/** Keeps one connection to a broker: made when it is first asked for, and made again whenever it is lost. */
+export class BrokerLink {
+  private connection: BrokerConnection | undefined;
+  private keeper: Promise<void> | undefined;
+  private firstAttempt: Promise<void> | undefined;
+  /** Ends the present connection, or the present pause. */
+  private drop: (reason: string) => void = () => undefined;
+  private closing = false;
+  /**
+   * Ends the wait of each event that is on its way through the present connection. Not by a reaction of its own to the
+   * connection's loss: that would be kept as long as the connection, for every event that went through it.
+   */
+  private readonly onTheWay = new Set<(reason: string) => void>();
+
+  constructor(
+    private readonly options: BrokerLinkOptions,
+    private readonly logger: PaymentLogger,
+  ) {}
+
+  /** Whether an event could go out now. Waits for nothing but the very first attempt to connect. */
+  async ready(): Promise<boolean> {
+    if (!this.closing && !this.keeper) {
+      this.firstAttempt = new Promise((tried) => {
+        this.keeper = this.keep(tried);
+      });
+    }
+    await this.firstAttempt;
+    return this.connection?.ready ?? false;
+  }
+
+  /**
+   * Hands one event to the broker, and waits for its acknowledgement. An acknowledgement that does not come may have been
+   * lost with its connection: the event is then sent again through another one.
+   */
+  async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
+    const { connection } = this;
+    if (!connection) throw unavailable('There is no connection to the broker.');
+    let timer: NodeJS.Timeout | undefined;
+    let onAbort = (): void => undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      onAbort = () => {
+        const reason = 'The broker has not acknowledged an event in time.';
+        if (connection === this.connection) this.drop(reason);
+        reject(unavailable(reason));
+      };
+      // No AbortSignal.timeout: while only an AbortSignal.any waits for it, Node 20 may collect it before it fires.
+      timer = setTimeout(onAbort, this.options.acknowledgeTimeoutMs);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+    });
+    let onLoss = (_reason: string): void => undefined;
+    const lost = new Promise<never>((_resolve, reject) => {
+      onLoss = (reason) => reject(unavailable(`The connection was lost before the acknowledgement: ${reason}`));
+    });
+    this.onTheWay.add(onLoss);
+    try {
+      await Promise.race([connection.publish(event), lost, late]);
+    } finally {
+      this.onTheWay.delete(onLoss);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Ends the connection, in bounded time, and makes no other one. */
+  async close(): Promise<void> {
+    this.closing = true;
+    this.drop('The application shuts down.');
+    await this.keeper;
+  }
+
+  private async keep(tried: () => void): Promise<void> {
+    const { consumer } = this.options;
+    for (let failures = 0; !this.closing; failures += 1) {
+      const dropped = this.untilDropped();
+      const connection = await this.open(failures, dropped);
+      if (connection) {
+        failures = 0;
+        this.connection = connection;
+        this.logger.log(`Connected: events go out to "${consumer}".`, { consumer });
+        this.options.onReady();
+      }
+      tried();
+      if (connection) {
+        const reason = await Promise.race([connection.lost, dropped]);
+        this.connection = undefined;
+        for (const lose of this.onTheWay) lose(reason);
+        this.logger.warn(`The connection of "${consumer}" has ended: ${reason}`, { consumer });
+        await this.end(connection);
+      }
+      if (this.isClosing()) return;
+      let timer: NodeJS.Timeout | undefined;
+      const pauseMs = backoff(failures, RETRY_BASE_MS, RETRY_CAP_MS, this.options.random.fraction());
+      const pause = new Promise((resolve) => (timer = setTimeout(resolve, pauseMs)));
+      await Promise.race([pause, this.untilDropped()]).finally(() => clearTimeout(timer));
+    }
+  }
+
+  /** A connection, or nothing where none could be made. */
+  private async open(failures: number, dropped: Promise<string>): Promise<BrokerConnection | undefined> {
+    const { consumer, connectTimeoutMs } = this.options;
+    const opening = this.options.connect(() => this.options.onReady());
+    try {
+      const limited = within(connectTimeoutMs, opening, 'The broker');
+      const connection = await Promise.race([limited, dropped.then(() => undefined)]);
+      if (!connection) limited.catch(() => undefined);
+      else return connection;
+    } catch (error) {
+      const what = `"${consumer}" cannot be connected; its events wait. ${describeError(error)}`;
+      // Once is enough to be seen: further attempts change nothing, and a lost connection has been told of.
+      this.logger[failures === 0 ? 'error' : 'debug'](what, { consumer, error: errorType(error) });
+    }
+    // One that comes too late is nobody's.
+    void opening.then((late) => this.end(late)).catch(() => undefined);
+    return undefined;
+  }
+
+  private async end(connection: BrokerConnection): Promise<void> {
+    await within(CLOSE_MS, connection.close(), 'The broker').catch(() => undefined);
+  }
+
+  private isClosing(): boolean {
+    return this.closing;
+  }
+
+  private untilDropped(): Promise<string> {
+    return new Promise((resolve) => (this.drop = resolve));
+  }
+}

@@ -1,0 +1,18 @@
+import { PaymentAcceptanceError } from '../common/errors.js';
+
+/** A broker has not taken an event. It is kept, and sent again. */
+export class PaymentBrokerError extends PaymentAcceptanceError {
+  readonly code: 'broker-unavailable' | 'broker-refused';
+
+  constructor(code: PaymentBrokerError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The broker cannot be reached, or does not answer: nothing is wrong with the event. */
+export const unavailable = (message: string): PaymentBrokerError =>
+  new PaymentBrokerError('broker-unavailable', message);
+
+/** The broker has answered, and does not take this event. */
+export const refused = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);

@@ -1,0 +1,26 @@
+import type { DynamicModule, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import { PaymentRandom } from '../common/random.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import { BrokerConsumer, type Broker } from './broker-consumer.js';
+
+/** Options that are made by a factory, out of what it asks to have injected. */
+export interface PaymentBrokerAsyncOptions<Options> extends Pick<ModuleMetadata, 'imports'> {
+  inject?: FactoryProvider['inject'];
+  useFactory: FactoryProvider<Options>['useFactory'];
+}
+
+/** The options pass through the factory: as a provider's value Nest would keep them, passwords and all. */
+export function brokerModule<Options>(
+  module: Type,
+  { imports = [], inject = [], useFactory }: PaymentBrokerAsyncOptions<Options>,
+  brokerOf: (options: Options) => Broker,
+): DynamicModule {
+  const provider: FactoryProvider<BrokerConsumer> = {
+    provide: BrokerConsumer,
+    inject: [AddedConsumers, DeliveryWorker, PaymentRandom, ...inject],
+    useFactory: async (added: AddedConsumers, worker: DeliveryWorker, random: PaymentRandom, ...given: unknown[]) =>
+      new BrokerConsumer(brokerOf(await useFactory(...given)), { added, worker, random }),
+  };
+  return { module, imports, providers: [provider] };
+}

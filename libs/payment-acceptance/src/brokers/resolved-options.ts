@@ -1,0 +1,64 @@
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import { DEFAULT_SOURCE } from '../events/cloud-event.js';
+import { isPaymentEventName } from '../events/handler.decorators.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../events/payment-events.js';
+import type { PaymentBrokerOptions } from './options.js';
+
+/** What all brokers share, checked, with every default filled in. */
+export interface ResolvedBrokerOptions {
+  readonly consumer: string;
+  readonly events: readonly PaymentEventName[];
+  readonly shops: readonly string[] | null;
+  readonly source: string;
+  readonly connectTimeoutMs: number;
+  readonly acknowledgeTimeoutMs: number;
+}
+
+const LONGEST_MS = 600_000;
+
+/**
+ * @param further what else is wrong with the options, by the module that knows
+ * @throws PaymentConfigurationError
+ */
+export function resolveBrokerOptions(
+  given: PaymentBrokerOptions,
+  module: string,
+  consumer: string,
+  further: readonly (string | false)[],
+): ResolvedBrokerOptions {
+  const resolved = {
+    consumer: given.consumer ?? consumer,
+    events: given.events ?? PAYMENT_EVENT_NAMES,
+    shops: given.shops ?? null,
+    source: (given.source ?? DEFAULT_SOURCE).replace(/\/+$/, ''),
+    connectTimeoutMs: given.connectTimeoutMs ?? 5_000,
+    acknowledgeTimeoutMs: given.acknowledgeTimeoutMs ?? 10_000,
+  };
+  const problems = further.filter((problem) => problem !== false);
+  if (resolved.events.length === 0 || !resolved.events.every(isPaymentEventName)) {
+    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or leave it out for all.`);
+  }
+  if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: names one twice.');
+  if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {
+    problems.push('source: must be a URI reference, as in https://shop.example/payments.');
+  }
+  for (const name of ['connectTimeoutMs', 'acknowledgeTimeoutMs'] as const) {
+    if (!Number.isInteger(resolved[name]) || resolved[name] < 1 || resolved[name] > LONGEST_MS) {
+      problems.push(`${name}: must be a whole number of milliseconds from 1 to ${LONGEST_MS}.`);
+    }
+  }
+  if (problems.length > 0) throw new PaymentConfigurationError(problems, module);
+  return resolved;
+}
+
+/** Whether each is an address of one of these protocols. Says nothing of the address itself, which may hold a password. */
+export function areAddresses(given: unknown, protocols: readonly string[]): boolean {
+  const all: unknown[] = Array.isArray(given) ? given : [given];
+  const fits = (each: unknown): boolean =>
+    typeof each === 'string' && URL.canParse(each) && protocols.includes(new URL(each).protocol);
+  return all.length > 0 && all.every(fits);
+}
+
+/** Event and shop, as in `payment.succeeded.main`: a routing key, a subject. */
+export const topicOf = (event: { readonly type: string; readonly data: { readonly shop: string } }): string =>
+  `${event.type}.${event.data.shop}`;

@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { Batches, type Ended } from './batches.js';
+
+/** Notes each batch; an item is done as its text says. */
+function setUp(most = 3) {
+  const log: string[] = [];
+  let gate = Promise.resolve();
+  const alone = (item: string): Promise<string> => {
+    log.push(`alone ${item}`);
+    return item === 'poison' ? Promise.reject(new Error('poison')) : Promise.resolve(`${item} alone`);
+  };
+  const run = async (items: readonly string[]): Promise<(Ended<string> | undefined)[]> => {
+    log.push(items.join(' '));
+    await gate;
+    if (items.includes('poison')) throw new TypeError('a batch with poison');
+    if (items.includes('outage')) throw new RangeError('an outage');
+    return items.map((item) =>
+      item === 'locked' ? undefined : item === 'wrong' ? { error: new Error('wrong') } : { value: item },
+    );
+  };
+  const batches = new Batches<string, string>(most, run, alone, (error) => error instanceof TypeError);
+  const all = (...items: string[]) => Promise.allSettled(items.map((item) => batches.add(item)));
+  return { log, batches, all, hold: (until: Promise<void>): void => void (gate = until) };
+}
+
+const ends = (results: readonly PromiseSettledResult<string>[]) =>
+  results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)));
+
+describe('batches', () => {
+  test('what comes in one turn is done together, in order, no more than so many at once', async () => {
+    const { log, all } = setUp();
+    expect(ends(await all('a', 'b', 'c', 'd'))).toEqual(['a', 'b', 'c', 'd']);
+    expect(log).toEqual(['a b c', 'd']);
+  });
+
+  test('what comes while a batch is under way makes the next one', async () => {
+    const { log, batches, hold } = setUp();
+    let open = (): void => undefined;
+    hold(new Promise((resolve) => (open = resolve)));
+    const first = batches.add('a');
+    while (log.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const later = [batches.add('b'), batches.add('c')];
+    open();
+    expect(await Promise.all([first, ...later])).toEqual(['a', 'b', 'c']);
+    expect(log).toEqual(['a', 'b c']);
+  });
+
+  test('one that is left out is done alone, and one that fails fails alone', async () => {
+    const { log, all } = setUp();
+    expect(ends(await all('a', 'locked', 'wrong'))).toEqual(['a', 'locked alone', 'Error: wrong']);
+    expect(log).toEqual(['a locked wrong', 'alone locked']);
+  });
+
+  test('where one may be to blame each is done alone; where none can be, all have failed', async () => {
+    const { all } = setUp();
+    expect(ends(await all('a', 'poison', 'b'))).toEqual(['a alone', 'Error: poison', 'b alone']);
+    expect(ends(await all('a', 'outage'))).toEqual(['RangeError: an outage', 'RangeError: an outage']);
+    // An only one is to blame itself.
+    expect(ends(await all('poison'))).toEqual(['TypeError: a batch with poison']);
+    expect(ends(await all('c'))).toEqual(['c']);
+  });
+});

@@ -1,0 +1,50 @@
+/** Most names that are remembered as nobody's. Beyond it the earliest is forgotten. */
+const MOST_ABSENT = 1_000;
+
+/** Most questions a second, of one instance, about names that turn out to be nobody's. */
+const MOST_IN_VAIN = 20;
+
+const SECOND = 1_000;
+
+/**
+ * Keeps names that strangers make up from becoming questions to the host's database: the same one is not asked about
+ * again at once, and different ones only so often.
+ */
+export class ClaimedNames {
+  private readonly absentUntil = new Map<string, number>();
+  private since = -Infinity;
+  private asked = 0;
+
+  /** @param absentMs how long a name that is nobody's stays so, in milliseconds */
+  constructor(private readonly absentMs: number) {}
+
+  isAbsent(name: string, now: number): boolean {
+    const until = this.absentUntil.get(name);
+    // A clock that was set back must not make a name absent for longer.
+    return until !== undefined && now < until && until - now <= this.absentMs;
+  }
+
+  /** Whether one more may be asked about in this second. */
+  mayAsk(now: number): boolean {
+    if (now < this.since || now - this.since >= SECOND) {
+      this.since = now;
+      this.asked = 0;
+    }
+    if (this.asked >= MOST_IN_VAIN) return false;
+    this.asked += 1;
+    return true;
+  }
+
+  /** The one that was asked about is somebody's, and was no stranger's invention. */
+  found(name: string): void {
+    this.asked = Math.max(0, this.asked - 1);
+    this.absentUntil.delete(name);
+  }
+
+  absent(name: string, now: number): void {
+    this.absentUntil.delete(name);
+    this.absentUntil.set(name, now + this.absentMs);
+    const [earliest] = this.absentUntil.keys();
+    if (this.absentUntil.size > MOST_ABSENT && earliest !== undefined) this.absentUntil.delete(earliest);
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { PaymentHandlerError } from './consumer.errors.js';
+import type { EventConsumer } from './consumer.js';
+import { CONSUMER_NAME, EVENT_EMITTER_CONSUMER } from './handler.explorer.js';
+
+/** The consumers that other modules bring along: brokers. Hosted, as all others, when the application starts. */
+@Injectable()
+export class AddedConsumers {
+  private readonly added: EventConsumer[] = [];
+
+  constructor(private readonly shops: ShopRegistry) {}
+
+  /**
+   * @param origin who brings them, for messages
+   * @throws PaymentHandlerError for a name that is unusable or taken, and for an unknown shop
+   */
+  add(origin: string, consumers: readonly EventConsumer[]): void {
+    for (const { name, shops } of consumers) {
+      if (!CONSUMER_NAME.test(name)) {
+        const sentence = 'name its consumer with 1 to 100 letters, digits, ".", "_" or "-", as in { consumer: "bus" }.';
+        throw new PaymentHandlerError(origin, sentence);
+      }
+      if (name === EVENT_EMITTER_CONSUMER || this.added.some((other) => other.name === name)) {
+        throw new PaymentHandlerError(origin, `the consumer name "${name}" is taken. Give this one a name of its own.`);
+      }
+      const unknown = shops?.find((shop) => !this.shops.mayExist(shop));
+      if (unknown !== undefined) throw new PaymentHandlerError(origin, `there is no shop "${unknown}".`);
+    }
+    this.added.push(...consumers);
+  }
+
+  /** @throws PaymentHandlerError where a handler has the name of one of them: their deliveries would be each other's. */
+  beside(handlers: readonly EventConsumer[]): EventConsumer[] {
+    const taken = handlers.find(({ name }) => this.added.some((other) => other.name === name));
+    if (taken) {
+      const sentence = `a handler and a broker share this consumer name. Give one of them another.`;
+      throw new PaymentHandlerError(`"${taken.name}"`, sentence);
+    }
+    return [...handlers, ...this.added];
+  }
+}

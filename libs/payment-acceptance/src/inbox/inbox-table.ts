@@ -1,0 +1,40 @@
+import type { DataSource, EntityManager } from 'typeorm';
+
+/** Where it is remembered which events have been processed. */
+export const INBOX_TABLE = 'payment_inbox';
+
+const CREATE = {
+  postgres: `CREATE TABLE IF NOT EXISTS payment_inbox (
+  consumer varchar(100) NOT NULL, event_id varchar(255) NOT NULL,
+  processed_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (consumer, event_id))`,
+  // Compared byte by byte: an id is no text of a language.
+  mysql: `CREATE TABLE IF NOT EXISTS payment_inbox (
+  consumer varchar(100) NOT NULL, event_id varchar(255) NOT NULL,
+  processed_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (consumer, event_id)
+) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+};
+
+export type InboxDialect = keyof typeof CREATE;
+
+/**
+ * The dialect of a data source.
+ * @throws TypeError for one that `processOnce` does not work on
+ */
+export function inboxDialect(manager: EntityManager): InboxDialect {
+  // `connection` is its name in TypeORM 0.3.
+  const { dataSource, connection } = manager as { dataSource?: DataSource; connection?: DataSource };
+  const type = (dataSource ?? connection)?.options.type;
+  if (type === 'postgres') return 'postgres';
+  if (type === 'mysql' || type === 'mariadb') return 'mysql';
+  throw new TypeError(
+    `processOnce works on PostgreSQL, MySQL and MariaDB, not on a data source of type "${String(type)}".`,
+  );
+}
+
+/**
+ * Makes the table `payment_inbox` unless it is there: in a migration of yours, `await createPaymentInbox(runner.manager)`.
+ * For MySQL and MariaDB it is an InnoDB table.
+ */
+export async function createPaymentInbox(manager: EntityManager): Promise<void> {
+  await manager.query(CREATE[inboxDialect(manager)]);
+}

@@ -1,0 +1,60 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { lastValueFrom } from 'rxjs';
+import { refused } from '../brokers/broker.errors.js';
+import type { Broker } from '../brokers/broker-consumer.js';
+import type { BrokerConnection } from '../brokers/broker-link.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../brokers/broker.module.js';
+import type { PaymentMicroservicesOptions } from '../brokers/options.js';
+import { resolveBrokerOptions } from '../brokers/resolved-options.js';
+import { describeError } from '../common/errors.js';
+import type { PaymentCloudEvent } from '../events/cloud-event.js';
+
+/**
+ * Sends events out through a client of `@nestjs/microservices`, beside `PaymentAcceptanceModule`. An event counts as
+ * delivered when the client's `emit()` has ended well. What that proves depends on the transport: for some it says only
+ * that the event has left the process.
+ */
+@Module({})
+export class PaymentMicroservicesModule {
+  static register(options: PaymentMicroservicesOptions): DynamicModule {
+    return PaymentMicroservicesModule.registerAsync({ useFactory: () => options });
+  }
+
+  static registerAsync(options: PaymentBrokerAsyncOptions<PaymentMicroservicesOptions>): DynamicModule {
+    return brokerModule(PaymentMicroservicesModule, options, microservice);
+  }
+}
+
+function microservice(given: PaymentMicroservicesOptions): Broker {
+  const origin = PaymentMicroservicesModule.name;
+  const { client } = given as Partial<PaymentMicroservicesOptions>;
+  const usable = typeof client?.emit === 'function' && typeof client.connect === 'function';
+  const options = resolveBrokerOptions(given, origin, 'microservices', [
+    !usable && 'client: must be a ClientProxy, as ClientsModule provides it.',
+  ]);
+  return { origin, options, connect: () => connect(given) };
+}
+
+/** The client connects, and connects again, in its own way; asked to connect, it says whether it is connected. */
+async function connect({ client, pattern = nameOf, message = itself }: PaymentMicroservicesOptions) {
+  await client.connect();
+  let lose: (reason: string) => void = () => undefined;
+  const lost = new Promise<string>((resolve) => (lose = resolve));
+  const connection: BrokerConnection = {
+    ready: true,
+    lost,
+    async publish(event) {
+      try {
+        await lastValueFrom(client.emit(pattern(event), message(event)), { defaultValue: undefined });
+      } catch (error) {
+        await client.connect().catch((cause: unknown) => lose(describeError(cause)));
+        throw refused(`The client has not sent the event: ${describeError(error)}`);
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+  return connection;
+}
+
+const nameOf = ({ type }: PaymentCloudEvent): string => type;
+const itself = (event: PaymentCloudEvent): PaymentCloudEvent => event;

@@ -1,0 +1,86 @@
+import type { Ended } from '../common/batches.js';
+import type { CheckScheduleOptions } from '../config/options.js';
+import type { ClaimablePayment, ClaimedBill } from '../storage/check.store.js';
+import type { KnownPayment, LedgerPayment, LockedBill, LockedClaim } from '../storage/settlement.store.js';
+import type { Settlement } from '../storage/settlement.writer.js';
+import type { Decision } from './decide.js';
+import { answerHints } from './hints.js';
+import { nextCheck } from './schedule.js';
+
+/** A check that waits for its settlement. */
+export interface Answer {
+  readonly claim: ClaimedBill;
+  /** The payments that the service lists. */
+  readonly paymentIds: readonly string[];
+  /** Whether the check ends with it. */
+  readonly ends: boolean;
+  /** Where the trace of its events goes on. */
+  readonly traceparent: string | null;
+  decide(bill: LockedBill, firstPaymentId: string | null, known: readonly LedgerPayment[]): Decision;
+}
+
+/**
+ * Several bills that are settled in one transaction, one after the other: each sees what those before it have changed, as
+ * it would if they had been committed.
+ */
+export class SettlementBatch {
+  /** What is to be written. */
+  readonly settlements: Settlement[] = [];
+  private readonly payments: Map<string, KnownPayment>;
+  private readonly firstPaymentIds = new Map<string, string>();
+
+  constructor(
+    known: readonly KnownPayment[],
+    private readonly schedule: Readonly<Required<CheckScheduleOptions>>,
+    private readonly fraction: () => number,
+  ) {
+    this.payments = new Map(known.map((payment) => [keyOf(payment.shop, payment.paymentId), payment]));
+  }
+
+  /** Decides about a bill that is locked. What the decision throws is that bill's trouble alone. */
+  settle(answer: Answer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
+    const { claim } = answer;
+    const order = keyOf(bill.shop, bill.orderId);
+    const listed = new Set(answer.paymentIds);
+    const known = [...this.payments.values()].filter(
+      ({ shop, billId, paymentId }) => billId === bill.id || (shop === bill.shop && listed.has(paymentId)),
+    );
+    let decided: Decision;
+    try {
+      decided = answer.decide(bill, this.firstPaymentIds.get(order) ?? firstPaymentId, known);
+    } catch (error) {
+      return { error };
+    }
+    for (const payment of decided.payments) this.keep(bill, payment);
+    if (decided.firstPaymentId !== null) this.firstPaymentIds.set(order, decided.firstPaymentId);
+    const { state } = decided;
+    const { scheduled } = claim;
+    const nextCheckAt = nextCheck(bill, state, scheduled, this.schedule, this.fraction());
+    const hints = answerHints(claim.hints, this.claimable(bill), this.schedule.lagMs);
+    this.settlements.push({
+      ...decided,
+      bill,
+      traceparent: answer.traceparent,
+      change: answer.ends ? { state, nextCheckAt, scheduled } : undefined,
+      hints: answer.ends ? hints : { consumed: [], again: [] },
+    });
+    return { value: decided };
+  }
+
+  private keep({ shop, now }: LockedBill, payment: LedgerPayment): void {
+    const key = keyOf(shop, payment.paymentId);
+    const before = this.payments.get(key);
+    const advanced = before?.status !== payment.status;
+    const { knownAt, confirmedSince } =
+      before && !advanced ? before : { knownAt: now, confirmedSince: { SUCCESS: 0, FAIL: 0 } };
+    this.payments.set(key, { ...payment, shop, knownAt, confirmedSince });
+  }
+
+  private claimable(bill: LockedBill): ClaimablePayment[] {
+    return [...this.payments.values()].filter(({ billId }) => billId === bill.id);
+  }
+}
+
+function keyOf(shop: string, id: string): string {
+  return `${shop}\n${id}`;
+}

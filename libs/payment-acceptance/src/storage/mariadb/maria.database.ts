@@ -1,0 +1,137 @@
+import type { EntityManager } from 'typeorm';
+import { Database, isConflict } from '../database.js';
+import { UnsupportedDataSourceError } from '../storage.errors.js';
+import { spell, type Spelled } from './spelling.js';
+
+/** SQL in the place of a parameter. */
+export interface Raw {
+  toSqlString(): string;
+}
+
+/** Columns that are true or false; MariaDB gives 1 and 0. */
+const BOOLEANS = new Set(
+  (
+    'exists leaseEnded payerPaysCommission customGiven scheduled shopRefused due pending late rivalled succeeded refused ' +
+    'enough repeated'
+  ).split(' '),
+);
+/** Counts whose statement does not say so beside their name. */
+const COUNTS = new Set(
+  'SUCCESS FAIL unknownBills openReviews deadLetters pendingDeliveries waitingCallbacks bills waiting'.split(' '),
+);
+/** Statements whose spelling is kept: all but a few that are put together. */
+const KEPT = 500;
+const ATTEMPTS = 4;
+
+/**
+ * A data source on MariaDB, through the driver `mysql2`. Statements are spelled for it ({@link spell}); transactions
+ * are at READ COMMITTED, since at MariaDB's default a claim's gaps block every insert beside it. A statement on its own
+ * that loses a deadlock was rolled back whole, and is done again.
+ */
+export class MariaDatabase extends Database {
+  private readonly spelled = new Map<string, Spelled>();
+
+  protected override async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+    const { text, order, counts } = this.spellingOf(sql);
+    const values = order.map((index) => given(parameters[index]));
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result: unknown = await manager.query(text, values);
+        if (Array.isArray(result)) return (result as Record<string, unknown>[]).map((row) => typed(row, counts) as Row);
+        // As many rows as UPDATE … RETURNING would give; each of ours changes what it finds.
+        return Array.from({ length: (result as { affectedRows?: number }).affectedRows ?? 0 }, () => ({}) as Row);
+      } catch (error) {
+        if (manager !== this.dataSource.manager || attempt >= ATTEMPTS || !isConflict(error)) throw error;
+      }
+    }
+  }
+
+  override claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+    return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
+  }
+
+  /** Asked for each time: a session's default says nothing of those of the pool's other connections. */
+  override isolationLevel(): Promise<'READ COMMITTED'> {
+    return Promise.resolve('READ COMMITTED');
+  }
+
+  /** The present moment for rows given as one parameter, some microseconds later where they must keep an order. */
+  now(laterMicros = 0): Raw {
+    const micros = Math.round(this.offsetMs * 1000) + laterMicros;
+    return { toSqlString: () => `UTC_TIMESTAMP(6) + INTERVAL ${micros} MICROSECOND` };
+  }
+
+  /**
+   * Locks those of the rows that nobody else has locked and that still meet the condition; gives their keys in the order
+   * in which they were given.
+   */
+  async lockFree(
+    manager: EntityManager,
+    table: string,
+    ids: readonly string[],
+    condition: string,
+    parameters: readonly unknown[] = [],
+  ): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const list = `$${parameters.length + 2}`;
+    const rows = await this.query<{ id: string }>(
+      `SELECT t.id::text AS id FROM payment_acceptance.${table} t FORCE INDEX (PRIMARY)
+       WHERE t.id IN (${list}) AND ${condition} FOR UPDATE SKIP LOCKED`,
+      [this.offsetMs, ...parameters, ids],
+      manager,
+    );
+    const locked = new Set(rows.map(({ id }) => id));
+    return ids.filter((id) => locked.has(id));
+  }
+
+  /**
+   * Deletes rows that are locked; gives their number. In the order of their keys: on another way through a small table
+   * DELETE, unlike UPDATE, would wait for every locked row that it passes.
+   */
+  async remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
+    const statement = `DELETE FROM payment_acceptance.${table} WHERE id = ANY($1) ORDER BY id LIMIT $2`;
+    return (await this.query(statement, [ids, ids.length], manager)).length;
+  }
+
+  /** @throws UnsupportedDataSourceError where the server or its mode would do something else than our statements say. */
+  async verify(): Promise<void> {
+    const { type } = this.dataSource.options;
+    const [server] = await this.query<{ version: string; mode: string }>(
+      `SELECT VERSION() AS version, @@SESSION.sql_mode AS mode`,
+      [],
+    );
+    const { version = '', mode = '' } = server ?? {};
+    const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
+    if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
+      throw new UnsupportedDataSourceError(type, `Its server is "${version}", and MariaDB 10.6 or newer is needed.`);
+    }
+    if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE/.test(mode)) {
+      throw new UnsupportedDataSourceError(
+        type,
+        `Its sql_mode is "${mode}": it must have STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
+          'NO_BACKSLASH_ESCAPES and ORACLE.',
+      );
+    }
+  }
+
+  private spellingOf(sql: string): Spelled {
+    const spelled = this.spelled.get(sql) ?? spell(sql);
+    if (this.spelled.size < KEPT) this.spelled.set(sql, spelled);
+    return spelled;
+  }
+}
+
+/** An empty list has no spelling of its own. */
+function given(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length > 0) return value ?? null;
+  return { toSqlString: () => 'SELECT NULL FROM DUAL WHERE FALSE' } satisfies Raw;
+}
+
+function typed(row: Record<string, unknown>, counts: ReadonlySet<string>): unknown {
+  for (const [name, value] of Object.entries(row)) {
+    if (value === null) continue;
+    if (counts.has(name) || COUNTS.has(name)) row[name] = Number(value);
+    else if (BOOLEANS.has(name)) row[name] = Number(value) === 1;
+  }
+  return row;
+}

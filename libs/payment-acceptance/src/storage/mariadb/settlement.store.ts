@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { instant } from '../database.js';
+import {
+  BILL,
+  CONFIRMED,
+  PAYMENT,
+  SettlementStore,
+  lockedBill,
+  type Claimed,
+  type KnownPayment,
+  type Locked,
+  type LockedClaim,
+} from '../settlement.store.js';
+import type { MariaDatabase } from './maria.database.js';
+
+type Known = Omit<KnownPayment, 'knownAt' | 'confirmedSince'> & { knownAt: string; SUCCESS: number; FAIL: number };
+
+@Injectable()
+export class MariaSettlementStore extends SettlementStore {
+  constructor(private readonly maria: MariaDatabase) {
+    super(maria);
+  }
+
+  /** By primary key: another way through the table would lock what it passes. */
+  override async lockClaimed(
+    manager: EntityManager,
+    claims: readonly Claimed[],
+    wait: boolean,
+  ): Promise<LockedClaim[]> {
+    if (claims.length === 0) return [];
+    const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
+    const key = (shop: string, orderId: string): string => `${shop} ${orderId}`;
+    const orders = await this.maria.query<{ shop: string; orderId: string; firstPaymentId: string | null }>(
+      `SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
+       FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
+       WHERE (o.shop, o.order_id) IN ($1) ORDER BY o.shop, o.order_id ${lock}`,
+      [claims.map(({ shop, orderId }) => [shop, orderId])],
+      manager,
+    );
+    const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
+    const tokens = new Map(
+      claims.filter(({ shop, orderId }) => held.has(key(shop, orderId))).map(({ id, token }) => [id, token]),
+    );
+    const rows = await this.maria.query<Locked & { leaseToken: string | null }>(
+      `SELECT ${BILL}, b.lease_token AS "leaseToken" FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
+       WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
+      [this.maria.offsetMs, [...tokens.keys()]],
+      manager,
+    );
+    return rows
+      .filter(({ id, leaseToken }) => tokens.get(id) === leaseToken)
+      .map(({ leaseToken: _, ...bill }) => ({
+        bill: lockedBill(bill),
+        firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null,
+      }));
+  }
+
+  override async payments(
+    manager: EntityManager,
+    billIds: readonly string[],
+    listed: readonly { readonly shop: string; readonly paymentId: string }[],
+  ): Promise<KnownPayment[]> {
+    const known = await this.maria.query<Known>(
+      `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
+       FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1)`,
+      [billIds],
+      manager,
+    );
+    const elsewhere = await this.maria.query<Known>(
+      `SELECT ${PAYMENT}, 0::int AS "SUCCESS", 0::int AS "FAIL" FROM payment_acceptance.payment p
+       WHERE (p.shop, p.payment_id) IN ($2) AND p.bill_id <> ALL($1)`,
+      [billIds, listed.length > 0 ? listed.map(({ shop, paymentId }) => [shop, paymentId]) : [['', '']]],
+      manager,
+    );
+    return [...known, ...elsewhere].map(({ knownAt, SUCCESS, FAIL, ...row }) => ({
+      ...row,
+      knownAt: instant(knownAt),
+      confirmedSince: { SUCCESS, FAIL },
+    }));
+  }
+}

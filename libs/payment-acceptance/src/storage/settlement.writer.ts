@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { BillState } from './bill.store.js';
+import type { AnsweredHints } from './check.store.js';
+import { Database, NOW, inMs } from './database.js';
+import type { LedgerPayment, LockedBill } from './settlement.store.js';
+
+export interface NewReview {
+  readonly id: string;
+  readonly key: string;
+  readonly paymentId: string | null;
+  readonly reason: string;
+  readonly detail: object;
+}
+
+export interface NewEvent {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+  readonly payload: object;
+}
+
+/** The end of a check that was answered: new state, next check, lease given back. */
+export interface BillChange {
+  readonly state: BillState;
+  readonly nextCheckAt: Date | null;
+  readonly scheduled: boolean;
+}
+
+/** All that the settlement of one bill writes. */
+export interface Settlement {
+  readonly bill: LockedBill;
+  readonly payments: readonly LedgerPayment[];
+  readonly events: readonly NewEvent[];
+  readonly reviews: readonly NewReview[];
+  /** The payment that pays the order for the first time, if any. */
+  readonly firstPaymentId: string | null;
+  /** Where the trace goes on that its events come from. */
+  readonly traceparent: string | null;
+  /** `undefined` where the check goes on. */
+  readonly change: BillChange | undefined;
+  readonly hints: AnsweredHints;
+}
+
+/** The statements that write what a settlement has decided: everything that writes payments, events and reviews is in here. */
+@Injectable()
+export class SettlementWriter {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Writes what was decided, of any number of bills. Gives the events that are new, with the number of consumers that each
+   * has a delivery for.
+   */
+  async write(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+  ): Promise<{ id: string; deliveries: number }[]> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
+    if (reviews.length > 0) await this.addReviews(manager, reviews);
+    const payments = settlements.flatMap(({ bill, payments: of }) => of.map((payment) => ({ bill, ...payment })));
+    const paid = settlements.filter(({ firstPaymentId }) => firstPaymentId !== null);
+    const events = settlements.flatMap(({ bill, traceparent, events: of }) =>
+      of.map((event) => ({ bill, traceparent, ...event })),
+    );
+    const changes = settlements.flatMap(({ bill, change }) => (change ? { bill, ...change } : []));
+    const consumed = settlements.flatMap(({ hints }) => hints.consumed);
+    return this.database.query(
+      `WITH payments AS (
+         INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+           currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+         SELECT p.*, ${NOW}, ${NOW} FROM unnest($3::text[], $4::text[], $5::uuid[], $6::text[], $7::numeric[], $8::numeric[],
+           $9::numeric[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) AS p (shop, payment_id) ORDER BY 1, 2
+         ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
+           amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
+           from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
+           changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
+       ), orders AS (
+         UPDATE payment_acceptance.shop_order o SET first_payment_id = paid.payment_id, first_paid_at = ${NOW}
+         FROM unnest($15::text[], $16::text[], $17::text[]) AS paid (shop, order_id, payment_id)
+         WHERE o.shop = paid.shop AND o.order_id = paid.order_id AND o.first_payment_id IS NULL
+       ), bills AS (
+         UPDATE payment_acceptance.bill b SET state = ended.state,
+           next_check_at = to_timestamp(ended.next_check_ms / 1000), check_after = ${inMs('$2')},
+           checks = b.checks + ended.scheduled::int, failed_checks = 0, checked_at = ${NOW}, last_check_error = NULL,
+           lease_token = NULL, lease_until = NULL,
+           paid_at = CASE WHEN ended.state = 'PAID' THEN coalesce(b.paid_at, ${NOW}) ELSE b.paid_at END,
+           ended_at = CASE WHEN ended.state = b.state THEN b.ended_at ELSE ${NOW} END
+         FROM unnest($18::uuid[], $19::text[], $20::double precision[], $21::boolean[])
+           AS ended (id, state, next_check_ms, scheduled) WHERE b.id = ended.id
+       ), hints AS (
+         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${NOW}, outcome = answered.outcome
+         FROM unnest($22::uuid[], $23::text[]) AS answered (id, outcome) WHERE c.id = answered.id
+       ), added AS (
+         INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
+         SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload::jsonb, e.traceparent, ${NOW}
+         FROM unnest($24::uuid[], $25::text[], $26::text[], $27::text[], $28::uuid[], $29::text[], $30::text[])
+           WITH ORDINALITY AS e (id, key, name, shop, bill_id, payload, traceparent, turn) ORDER BY e.turn
+         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
+       ), deliveries AS (
+         INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
+         SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${NOW}
+         FROM added JOIN payment_acceptance.consumer c
+           ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
+         RETURNING event_id
+       )
+       SELECT added.id, (SELECT count(*)::int FROM deliveries WHERE event_id = added.id) AS deliveries FROM added`,
+      [
+        this.database.offsetMs,
+        minGapMs,
+        payments.map(({ bill }) => bill.shop),
+        payments.map(({ paymentId }) => paymentId),
+        payments.map(({ billId }) => billId),
+        payments.map(({ status }) => status),
+        payments.map(({ amount }) => amount),
+        payments.map(({ amountReceived }) => amountReceived),
+        payments.map(({ commission }) => commission),
+        payments.map(({ currency }) => currency),
+        payments.map(({ fromCard }) => fromCard),
+        payments.map(({ createdAtText }) => createdAtText),
+        payments.map(({ statusText }) => statusText),
+        payments.map(({ verdict }) => verdict),
+        paid.map(({ bill }) => bill.shop),
+        paid.map(({ bill }) => bill.orderId),
+        paid.map(({ firstPaymentId }) => firstPaymentId),
+        changes.map(({ bill }) => bill.id),
+        changes.map(({ state }) => state),
+        changes.map(({ nextCheckAt }) => nextCheckAt?.getTime() ?? null),
+        changes.map(({ scheduled }) => scheduled),
+        consumed.map(({ id }) => id),
+        consumed.map(({ outcome }) => outcome),
+        events.map(({ id }) => id),
+        events.map(({ key }) => key),
+        events.map(({ name }) => name),
+        events.map(({ bill }) => bill.shop),
+        events.map(({ bill }) => bill.id),
+        events.map(({ payload }) => JSON.stringify(payload)),
+        events.map(({ traceparent }) => traceparent),
+      ],
+      manager,
+    );
+  }
+
+  /** Opens each review once; one that a person has closed stays closed. */
+  private async addReviews(
+    manager: EntityManager,
+    reviews: readonly (NewReview & { readonly bill: LockedBill })[],
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO payment_acceptance.review
+         (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+       SELECT r.id, r.key, r.shop, r.order_id, r.bill_id, r.payment_id, r.reason, r.detail::jsonb, 'OPEN', ${NOW}
+       FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::text[], $9::text[])
+         AS r (id, key, shop, order_id, bill_id, payment_id, reason, detail) ON CONFLICT (key) DO NOTHING`,
+      [
+        this.database.offsetMs,
+        reviews.map(({ id }) => id),
+        reviews.map(({ key }) => key),
+        reviews.map(({ bill }) => bill.shop),
+        reviews.map(({ bill }) => bill.orderId),
+        reviews.map(({ bill }) => bill.id),
+        reviews.map(({ paymentId }) => paymentId),
+        reviews.map(({ reason }) => reason),
+        reviews.map(({ detail }) => JSON.stringify(detail)),
+      ],
+      manager,
+    );
+  }
+}

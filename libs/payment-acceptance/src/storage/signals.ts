@@ -1,0 +1,174 @@
+import { Injectable } from '@nestjs/common';
+import { backoff } from '../common/backoff.js';
+import { describeError } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { PaymentRandom } from '../common/random.js';
+import { within } from '../common/time-limit.js';
+import { Database } from './database.js';
+
+/** What there may be to do: a bill to check, since a callback came; an event to hand over. */
+export type Signal = 'hint' | 'event';
+
+const CHANNEL = 'payment_acceptance';
+
+/** Signals that come together are sent together: every NOTIFY waits for the one before it, over all of a server. */
+const GATHER_MS = 50;
+
+/** How long the first signal, to ourselves, may take. */
+const ECHO_MS = 5_000;
+
+const FAREWELL_MS = 1_000;
+const RETRY_MS = 1_000;
+const RETRY_CAP_MS = 60_000;
+
+/** The parts of `pg` that are needed. */
+interface PgPool {
+  readonly Client?: new (options: unknown) => PgClient;
+  readonly options: unknown;
+}
+
+interface PgClient {
+  readonly connection?: { readonly stream?: { setKeepAlive?(on: boolean, afterMs: number): void } };
+  connect(): Promise<void>;
+  query(sql: string, parameters?: unknown[]): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: 'notification', listener: (message: { readonly payload?: string }) => void): void;
+  on(event: 'error' | 'end', listener: () => void): void;
+}
+
+/**
+ * Tells other instances on the same database of work, and hears of theirs, over one connection beside the pool (LISTEN and
+ * NOTIFY). Nothing depends on it: what is not heard is found by the next poll. A lost connection is made again; one that
+ * hears nothing, as behind a PgBouncer that pools transactions, is given up.
+ */
+@Injectable()
+export class Signals {
+  private readonly logger = new PaymentLogger('PaymentSignals');
+  private readonly self: string;
+  private readonly waiting = new Set<Signal>();
+  private hear: ((signal: Signal) => void) | undefined;
+  private client: PgClient | undefined;
+  private sending: NodeJS.Timeout | undefined;
+  private retry: NodeJS.Timeout | undefined;
+  private connecting: Promise<void> | undefined;
+  private sentAt = -Infinity;
+  private failures = 0;
+  private stopped = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly random: PaymentRandom,
+  ) {
+    this.self = random.uuid();
+  }
+
+  /** Calls `hear` for each kind of work that another instance has told of, and for all kinds when some may have been missed. */
+  start(hear: (signal: Signal) => void): void {
+    this.hear = hear;
+    this.connecting = this.connect();
+  }
+
+  /** Others may have something to do. Costs nothing now; is sent a moment later, with what else there is. */
+  tell(signal: Signal): void {
+    if (!this.client) return;
+    this.waiting.add(signal);
+    this.sending ??= setTimeout(() => this.send(), Math.max(0, this.sentAt + GATHER_MS - performance.now()));
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.sending);
+    clearTimeout(this.retry);
+    await this.connecting;
+    const { client } = this;
+    this.client = undefined;
+    // A server that is gone does not answer to a farewell.
+    if (client) await within(FAREWELL_MS, client.end()).catch(() => undefined);
+  }
+
+  /** Asked again after a wait, in which it may have changed. */
+  private isStopped(): boolean {
+    return this.stopped;
+  }
+
+  private send(): void {
+    this.sending = undefined;
+    this.sentAt = performance.now();
+    const payload = [this.self, ...this.waiting].join(' ');
+    this.waiting.clear();
+    // A connection that fails here says so itself.
+    this.client?.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined);
+  }
+
+  private async connect(): Promise<void> {
+    const { master } = this.database.dataSource.driver as { master?: PgPool };
+    if (this.stopped || !master?.Client) return;
+    const client = new master.Client(master.options);
+    const lost = new Promise<void>((resolve) => {
+      client.on('error', () => resolve());
+      client.on('end', () => resolve());
+    });
+    try {
+      await client.connect();
+      client.connection?.stream?.setKeepAlive?.(true, 30_000);
+      if (!(await this.listen(client))) {
+        await client.end();
+        this.logger.warn(
+          'Wake-ups from other instances do not arrive, as behind a PgBouncer that pools transactions: work that they ' +
+            'leave is found by polling. Set wakeUps: "poll", or shorten confirmer.pollMs and deliveries.pollMs.',
+        );
+        return;
+      }
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      this.again(`Other instances cannot be heard. ${describeError(error)}`);
+      return;
+    }
+    if (this.isStopped()) return client.end();
+    if (this.failures > 0) this.logger.log('Other instances are heard again.');
+    this.failures = 0;
+    this.client = client;
+    void lost.then(() => this.lose(client));
+    // What was told meanwhile was not heard.
+    this.hear?.('hint');
+    this.hear?.('event');
+  }
+
+  /** `false` where not even our own signal comes back. */
+  private async listen(client: PgClient): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const echo = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ECHO_MS);
+      client.on('notification', ({ payload = '' }) => {
+        const [sender, ...signals] = payload.split(' ');
+        if (sender === this.self) resolve(true);
+        else for (const signal of signals) if (signal === 'hint' || signal === 'event') this.hear?.(signal);
+      });
+    });
+    try {
+      await client.query(`LISTEN ${CHANNEL}`);
+      await client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]);
+      return await echo;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private lose(client: PgClient): void {
+    if (this.client !== client) return;
+    this.client = undefined;
+    client.end().catch(() => undefined);
+    this.again('The connection that hears other instances was lost.');
+  }
+
+  /** Until then polling finds what they leave. */
+  private again(reason: string): void {
+    if (this.stopped) return;
+    const pauseMs = backoff(this.failures, RETRY_MS, RETRY_CAP_MS, this.random.fraction());
+    if (this.failures === 0) this.logger.warn(`${reason} Work that they leave is found by polling until it is back.`);
+    this.failures += 1;
+    this.retry = setTimeout(() => {
+      this.connecting = this.connect();
+    }, pauseMs);
+  }
+}
