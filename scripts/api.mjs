@@ -5,6 +5,12 @@ import path from 'node:path';
 import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
+import { argumentsOf, isCheck } from './lib/usage.mjs';
+
+const [check] = argumentsOf(
+  'npm run api [-- --check]\n\nWrites what the libraries export into etc/. --check only says where that differs.',
+  isCheck,
+);
 
 await command(async () => {
   await prepare();
@@ -18,7 +24,7 @@ await command(async () => {
       filepath: file,
     });
     if (report === read(file)) continue;
-    if (process.argv.includes('--check')) {
+    if (check) {
       console.error(
         `etc/${name}.api.md is not what the library exports. If the change is meant, run "npm run api", look at what git ` +
           'says has changed, and tell users in CHANGELOG.md.',

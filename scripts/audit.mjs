@@ -6,6 +6,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { command } from './lib/lifecycle.mjs';
 import { root } from './lib/project.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+argumentsOf(
+  'npm run audit\n\nKnown weaknesses of what an installation of the libraries brings along. Asks the registry of npm.',
+);
 
 const libraries = fs.readdirSync(path.join(root, 'libs')).map((name) => `--workspace=libs/${name}`);
 

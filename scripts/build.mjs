@@ -4,11 +4,16 @@ import path from 'node:path';
 import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
+import { argumentsOf, isWord } from './lib/usage.mjs';
+
+const [folder = path.join(root, 'dist/libs')] = argumentsOf(
+  'npm run build [-- FOLDER]\n\nCompiles everything and leaves the packages in FOLDER, or else in dist/libs.',
+  isWord,
+);
 
 await command(async () => {
   await prepare();
   const { leavePackages } = await import('./lib/packages.mjs'); // what it needs may just have been installed
-  const target = path.resolve(process.argv[2] ?? path.join(root, 'dist/libs'));
-  for (const folder of await leavePackages(target)) console.log(path.relative(process.cwd(), folder));
+  for (const each of await leavePackages(path.resolve(folder))) console.log(path.relative(process.cwd(), each));
   return 0;
 });

@@ -14,8 +14,8 @@ import { root } from './lib/project.mjs';
 const libraries = {
   'libs/payment-acceptance': {
     floors: [
-      ['cli', 'console', 'testing'],
-      ['.'],
+      ['cli', 'console', 'testing', 'rabbitmq', 'nats', 'microservices', 'inbox'],
+      ['.', 'brokers'],
       ['callbacks', 'settlement', 'operations'],
       ['bills'],
       ['events', 'client', 'config'],

@@ -10,6 +10,12 @@ import { freePort } from './lib/ports.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { address, endTogether, startSandbox, startShop } from './lib/servers.mjs';
+import { say, Steps, table } from './lib/steps.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+argumentsOf(
+  'npm run demo\n\nOne successful and one failed payment through all parts, each step with its time. Takes no port for itself.',
+);
 
 const payments = [
   { card: '4111 1111 1111 1111', wanted: 'paid' },
@@ -21,12 +27,12 @@ process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, wh
 await command(async () => {
   await prepare();
   const shop = await startAll();
-  const seen = [];
-  for (const payment of payments) seen.push(await buy(shop, payment));
-  const right = payments.every(({ wanted }, index) => seen[index] === wanted);
-  console.log(
-    `\nThe orders ended ${seen.join(' and ')}${right ? '' : `, not ${payments.map((p) => p.wanted).join(' and ')}`}.`,
-  );
+  const runs = [];
+  for (const payment of payments) runs.push(await buy(shop, payment));
+  table(runs);
+  const right = runs.every((run) => run.right);
+  const wanted = right ? '' : `, not ${payments.map((payment) => payment.wanted).join(' and ')}`;
+  say(`\nThe orders ended ${runs.map(({ ended }) => ended).join(' and ')}${wanted}.`);
   return right ? 0 : 1;
 });
 
@@ -45,35 +51,46 @@ async function startAll() {
   return address(shopPort);
 }
 
-/** Buys and pays; gives the status that the order ends with. Every step is a line with its time. */
+/** Buys and pays, step by step, and sees how the order ends. */
 async function buy(shop, { card, wanted }) {
-  console.log(`\nA payment with ${card}, which should end ${wanted}:`);
-  const step = timeline();
-  const order = await postOrder(shop);
-  step(`order ${order.id} is ${order.status}, bill ${order.billId}`);
+  const steps = new Steps(`A payment with ${card}, which should end ${wanted}`);
+  const order = await steps.step('Shop makes the order and its bill', async () => {
+    const made = await postOrder(shop);
+    return [`bill ${made.billId} of order ${made.id}, ${made.status}`, made];
+  });
 
   const browser = new Browser();
-  await browser.open(order.payUrl);
-  step(`GET ${order.payUrl}: ${shown(browser)}`);
+  await steps.step('Payer opens the payment page', async () => {
+    await browser.open(order.payUrl);
+    return [shown(browser)];
+  });
   const [form, ...others] = browser.forms.filter(({ fields }) =>
     fields.some((field) => field.autocomplete === 'cc-number'),
   );
   if (!form || others.length > 0) throw new CommandError(`No card form at ${order.payUrl}:\n${browser.page.html}`);
-  await browser.submit(form, fillIn(form, card));
-  step(`POST the card: ${shown(browser)}`);
-  while (await browser.refresh()) step(`the page goes on: ${shown(browser)}`);
+  await steps.step('Payer sends the card', async () => {
+    await browser.submit(form, fillIn(form, card));
+    return [shown(browser)];
+  });
+  await steps.step('Service processes the payment', async () => {
+    while (await browser.refresh());
+    return [shown(browser)];
+  });
 
   const [back] = browser.forms.filter(
     ({ fields }) => fields.length > 0 && fields.every(({ type }) => type === 'hidden'),
   );
   if (!back) throw new CommandError(`No way back to the shop on the result page:\n${browser.page.html}`);
-  await browser.submit(back); // the page's script does it
-  step(`POST ${back.action}, shown in the end: ${browser.page.url}: ${shown(browser)}`);
+  await steps.step('Payer is posted back to the shop', async () => {
+    await browser.submit(back); // the page's script does it
+    return [`${new URL(back.action).pathname}: ${shown(browser)}`];
+  });
 
-  const end = await settledOrder(shop, order.id);
-  const events = end.events.map(({ name }) => name).join(', ') || 'no event';
-  step(`GET /api/orders/${order.id}: ${end.status} (${events})`);
-  return end.status;
+  const { status: ended } = await steps.step('Shop has the event', async () => {
+    const end = await settledOrder(shop, order.id);
+    return [`${end.status} (${end.events.map(({ name }) => name).join(', ') || 'no event'})`, end];
+  });
+  return { steps, title: card, totalMs: steps.totalMs, ended, right: ended === wanted };
 }
 
 async function postOrder(shop) {
@@ -104,18 +121,4 @@ function fillIn(form, card) {
 
 function shown({ page, heading }) {
   return `${page.status} "${heading}"`;
-}
-
-function timeline() {
-  const start = performance.now();
-  let last = start;
-  return (text) => {
-    const now = performance.now();
-    console.log(`${milliseconds(now - start)}  (+${milliseconds(now - last)})  ${text}`);
-    last = now;
-  };
-}
-
-function milliseconds(time) {
-  return `${time.toFixed(0).padStart(5)} ms`;
 }

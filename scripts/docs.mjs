@@ -5,24 +5,35 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { docstringTables } from './lib/docstring-tables.mjs';
 import { root } from './lib/project.mjs';
+import { argumentsOf, isCheck } from './lib/usage.mjs';
+
+const [check] = argumentsOf(
+  'npm run docs [-- --check]\n\nWrites the tables of docs/ that are made of docstrings. --check only says where they differ.',
+  isCheck,
+);
 
 const generated = [
-  { document: 'docs/configuration.md', source: 'libs/payment-acceptance/src/config/options.ts', column: 'option' },
-  { document: 'docs/events.md', source: 'libs/payment-acceptance/src/events/payment-events.ts', column: 'field' },
+  { document: 'docs/configuration.md', sources: ['config/options.ts', 'config/extras.ts'], column: 'option' },
+  { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
+  { document: 'docs/events.md', sources: ['events/payment-events.ts'], column: 'field' },
 ];
 const [begin, end] = ['<!-- written by `npm run docs` -->\n', '<!-- /written -->'];
 
-for (const { document, source, column } of generated) {
+for (const { document, sources, column } of generated) {
   const file = path.join(root, document);
   const before = fs.readFileSync(file, 'utf8');
   const [head, rest] = split(document, before, begin);
   const [, tail] = split(document, rest, end);
-  const after = `${head}${begin}\n${await docstringTables(path.join(root, source), column)}\n${end}${tail}`;
-  if (!process.argv.includes('--check')) fs.writeFileSync(file, after);
+  const after = `${head}${begin}\n${await docstringTables(filesOf(sources), column)}\n${end}${tail}`;
+  if (!check) fs.writeFileSync(file, after);
   else if (before !== after) {
-    console.error(`${document} is not what the docstrings of ${source} say: run \`npm run docs\`.`);
+    console.error(`${document} is not what the docstrings of ${sources.join(' and ')} say: run \`npm run docs\`.`);
     process.exitCode = 1;
   }
+}
+
+function filesOf(sources) {
+  return sources.map((source) => path.join(root, 'libs/payment-acceptance/src', source));
 }
 
 function split(document, text, mark) {

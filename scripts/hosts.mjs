@@ -10,6 +10,7 @@ import { prepare } from './lib/prepare.mjs';
 import { checkHost } from './lib/hosts/check.mjs';
 import { makeHost } from './lib/hosts/make.mjs';
 import { counts, show } from './lib/hosts/report.mjs';
+import { argumentsOf } from './lib/usage.mjs';
 
 /** `oldest`: with the oldest release of everything that the libraries say they work with. */
 const HOSTS = {
@@ -18,11 +19,14 @@ const HOSTS = {
   'nest12-esm': { template: 'nest12-esm' },
 };
 
-await command(async () => {
-  const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(HOSTS);
-  const unknown = chosen.find((name) => !(name in HOSTS));
-  if (unknown) throw new CommandError(`There is no host "${unknown}", but ${Object.keys(HOSTS).join(', ')}.`);
+const names = Object.keys(HOSTS);
+const given = argumentsOf(
+  `npm run test:hosts [-- HOST …]\n\nInstalls the packed libraries into applications and tries each: ${names.join(', ')}.`,
+  (name) => names.includes(name),
+);
+const chosen = given.length > 0 ? given : names;
 
+await command(async () => {
   await prepare();
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'payment-hosts-')));
   beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));

@@ -4,6 +4,11 @@ import './lib/node-version.mjs';
 import { run } from './lib/children.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { command } from './lib/lifecycle.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+argumentsOf(
+  'npm run lint\n\nESLint, types, import directions, generated documentation, exported names, format. "npm run format" repairs.',
+);
 
 const checks = {
   eslint: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],

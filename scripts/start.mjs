@@ -3,6 +3,16 @@ import './lib/node-version.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { address, endTogether, sandboxPort, shopDatabase, shopPort, startSandbox, startShop } from './lib/servers.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+argumentsOf(`npm start
+
+A database, the sandbox of the payment acceptance service and the sample shop, until Ctrl-C. Told by the environment:
+
+  SHOP_PORT      port of the shop          3000
+  SANDBOX_PORT   port of the sandbox       4010
+  SHOP_ADAPTER   express or fastify        express
+  DATABASE_URL   a PostgreSQL of yours     one of its own, in .data`);
 
 process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
 

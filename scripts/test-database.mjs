@@ -3,6 +3,11 @@ import './lib/node-version.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { command } from './lib/lifecycle.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
+import { argumentsOf } from './lib/usage.mjs';
+
+argumentsOf(
+  'node scripts/test-database.mjs\n\nA PostgreSQL for quick runs of single specs, until Ctrl-C. Prints the variable to set.',
+);
 
 await command(
   async () => {

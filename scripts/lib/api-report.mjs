@@ -1,10 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { isHidden } from './compile-declarations.mjs';
+import { CommandError } from './lifecycle.mjs';
 
 /**
  * The public interface of a library as text: what each of its entries exports, by name, without comments and without
- * what TypeScript lets nobody use. Two texts differ where a user may notice. Reads the compiled declarations.
+ * what is not for users. Two texts differ where a user may notice. Reads the compiled declarations.
+ *
+ * Throws where it names a type that no entry exports: a user could not write it down.
  */
 export function apiReport(library) {
   const { name, exports } = JSON.parse(fs.readFileSync(path.join(library, 'package.json'), 'utf8'));
@@ -15,12 +19,17 @@ export function apiReport(library) {
   const exported = files.map((file) => exportsOf(checker, program.getSourceFile(file)));
   const known = new Set(exported.flat());
 
+  const unnamed = new Set();
   const sections = entries.map(([subpath], index) => {
-    const unnamed = new Set();
     const texts = exported[index].map((symbol) => textOf(symbol, { checker, known, unnamed, library }));
-    const note = unnamed.size > 0 ? `\nNamed in it, but not exported: ${[...unnamed].sort().join(', ')}.\n` : '';
-    return `## ${path.posix.join(name, subpath)}\n\n\`\`\`ts\n${texts.join('\n')}\`\`\`\n${note}`;
+    return `## ${path.posix.join(name, subpath)}\n\n\`\`\`ts\n${texts.join('\n')}\`\`\`\n`;
   });
+  if (unnamed.size > 0) {
+    throw new CommandError(
+      `What ${name} exports names types that none of its entries export: ${[...unnamed].sort().join(', ')}. ` +
+        'Export them, or mark the members that name them with @internal.',
+    );
+  }
   return `# The public interface of ${name}\n\nWritten by \`npm run api\`. A change here is a change for users: it goes into CHANGELOG.md.\n\n${sections.join('\n')}`;
 }
 
@@ -45,11 +54,10 @@ function textOf(symbol, context) {
     .join('');
 }
 
-/** Without private members, and without a constructor that only Nest can call: users cannot name what it takes. */
+/** Without what `compile-declarations.mjs` does not publish either. */
 function withoutHidden(node, context) {
   const members = node.members.filter((member) => {
-    if (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) return false;
-    if (member.name && ts.isPrivateIdentifier(member.name)) return false;
+    if (isHidden(member)) return false;
     return !ts.isConstructorDeclaration(member) || unnamedIn(member, context).length === 0;
   });
   return ts.factory.updateClassDeclaration(
@@ -57,10 +65,13 @@ function withoutHidden(node, context) {
     node.modifiers,
     node.name,
     node.typeParameters,
-    node.heritageClauses,
+    node.heritageClauses?.filter((clause) => !isOwnAffair(clause, context)),
     members,
   );
 }
+
+const isOwnAffair = (clause, context) =>
+  clause.token === ts.SyntaxKind.ImplementsKeyword && unnamedIn(clause, context).length > 0;
 
 function collectUnnamed(node, context) {
   for (const child of ts.isClassDeclaration(node) ? [...(node.heritageClauses ?? []), ...node.members] : [node]) {

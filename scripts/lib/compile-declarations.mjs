@@ -2,38 +2,94 @@ import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
-/** TypeORM has one set of declarations for both formats; Nest's and others' differ by format, or by version. */
-const dependsOnFormat = (name) => !name.startsWith('.') && !name.startsWith('node:') && name !== 'typeorm';
+const MAIN = 'index';
+
+/** Where the declarations are that the main entry needs, or several. */
+const TOGETHER = 'types';
 
 /**
  * What users of the entries can reach of the library's declarations: no private members, no constructors that only Nest
- * calls, nothing that neither an entry exports nor something exported names. By file `{ text, neutral }`: the latter
- * where it and what it imports mean the same in either module format.
+ * calls, nothing that neither an entry exports nor something exported names. What the main entry needs, or several do,
+ * is in one file; the rest is where its entry is, with the packages that only this one needs. Texts by the names of the
+ * files, for CommonJS; from ES modules they mean the same.
  */
 export function publicDeclarations(folder, entries) {
   const whole = reader((name) => fs.readFileSync(path.join(folder, name), 'utf8'));
-  const exported = new Set();
-  for (const name of entries) collectExports(whole, `${name}.d.ts`, exported);
+  const exportsOf = new Map(entries.map((name) => [name, collectExports(whole, `${name}.d.ts`)]));
+  const exported = new Set([...exportsOf.values()].flatMap((found) => [...found.values()].map(({ origin }) => origin)));
+  const neededBy = new Map(entries.map((name) => [name, declarationsFor(name, whole, exported)]));
+  const homes = new Map();
+  const places = new Map([TOGETHER, ...entries].map((place) => [place, new Map()]));
+  for (const [entry, declarations] of neededBy) {
+    for (const [key, declaration] of declarations) {
+      const shared = entry === MAIN || [...neededBy].some(([other, theirs]) => other !== entry && theirs.has(key));
+      const place = shared ? TOGETHER : entry;
+      places.get(place).set(key, declaration);
+      const { name, origin } = declaration;
+      if ((homes.get(name) ?? declaration).origin !== origin)
+        throw new Error(`${origin} and ${homes.get(name).origin} both declare ${name}. Rename one of them.`);
+      homes.set(name, { place, origin });
+    }
+  }
+  return new Map(
+    [...places].map(([place, declarations]) => [
+      `${place}.d.ts`,
+      fileOf(place, [...declarations.values()], exportsOf.get(place), homes),
+    ]),
+  );
+}
 
+/** All declarations that an entry needs, by where they are: `{ name, origin, text, uses }`. */
+function declarationsFor(entry, whole, exported) {
   const files = new Map();
   const open = reader((name) => withoutHidden(whole, name, exported), files);
-  for (const name of entries) needAll(open, `${name}.d.ts`);
+  needAll(open, `${entry}.d.ts`);
+  const found = new Map();
+  for (const file of files.values()) {
+    for (const statement of file.needed) {
+      if (ts.isExportDeclaration(statement)) continue;
+      const uses = new Map();
+      for (const local of identifiersOf(statement)) {
+        const [specifier, there] = file.imported.get(local) ?? [];
+        if (specifier && there !== local) throw new Error(`${file.name}: import ${there} under its own name.`);
+        if (specifier || file.declared.has(local)) uses.set(local, specifier?.startsWith('.') ? undefined : specifier);
+      }
+      const text = textOf(file.text, statement);
+      found.set(`${file.name}:${statement.pos}`, { name: namesOf(statement)[0], origin: file.name, text, uses });
+    }
+  }
+  return found;
+}
 
-  const needed = [...files.values()].filter((file) => file.needed.size > 0);
-  const texts = new Map(needed.map((file) => [file.name, textOf(file)]));
-  const below = new Map([...texts].map(([name, text]) => [name, importsOf(text)]));
-  const differs = (name, seen = new Set()) => {
-    if (seen.has(name)) return false;
-    seen.add(name);
-    return below
-      .get(name)
-      .some((each) => (each.startsWith('.') ? differs(resolved(name, each), seen) : dependsOnFormat(each)));
-  };
-  return new Map([...texts].map(([name, text]) => [name, { text, neutral: !differs(name) }]));
+/** A file of declarations with what it imports. `exports`: of an entry; the common file exports everything. */
+function fileOf(place, declarations, exports, homes) {
+  const pathTo = (name) => path.posix.relative(path.posix.dirname(place), `${name}.js`).replace(/^(?!\.)/, './');
+  const imports = new Map();
+  for (const { uses } of declarations) {
+    for (const [local, specifier] of uses) {
+      const { place: home } = homes.get(local) ?? {};
+      const from = specifier ?? (home && home !== place ? pathTo(home) : undefined);
+      if (from) imports.set(from, (imports.get(from) ?? new Set()).add(local));
+    }
+  }
+  const lines = [...imports].map(
+    ([from, names]) => `import type { ${[...names].join(', ')} } from '${from}'${modeOf(from)};`,
+  );
+  if (!exports) return `${[...lines, ...declarations.map(({ text }) => text)].join('\n')}\n`;
+
+  lines.push(...declarations.map(({ text }) => text.replace(/^export (?=declare|interface|type)/m, '')));
+  const lists = new Map();
+  for (const [as, { origin, isType }] of exports) {
+    const local = origin.slice(origin.indexOf('#') + 1);
+    const { place: home } = homes.get(local);
+    const from = home === place ? '' : ` from '${pathTo(home)}'`;
+    const name = `${isType ? 'type ' : ''}${local === as ? as : `${local} as ${as}`}`;
+    lists.set(from, [...(lists.get(from) ?? []), name]);
+  }
+  return `${[...lines, ...[...lists].map(([from, names]) => `export { ${names.join(', ')} }${from};`)].join('\n')}\n`;
 }
 
 const resolved = (from, specifier) => path.join(path.dirname(from), specifier).replace(/\.js$/, '.d.ts');
-const importsOf = (text) => ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 
 /** Reads each file once: its statements, what they declare, and where its names come from. */
 function reader(textOf, files = new Map()) {
@@ -59,20 +115,23 @@ function parse(name, text) {
   return { name, text, statements, declared, imported, needed: new Set() };
 }
 
-/** Where the exports of a file are declared, as `file#name`. */
-function collectExports(open, name, found) {
+/** The exports of a file: `{ origin: 'file#name', isType }` by the name that they have outside. */
+function collectExports(open, name) {
   const file = open(name);
+  const found = new Map();
   for (const statement of file.statements) {
-    if (isExported(statement)) for (const each of namesOf(statement)) found.add(`${name}#${each}`);
+    if (isExported(statement)) for (const each of namesOf(statement)) found.set(each, { origin: `${name}#${each}` });
     if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier) continue;
     const target = resolved(name, statement.moduleSpecifier.text);
-    if (!statement.exportClause) collectExports(open, target, found);
+    const all = statement.exportClause ? [] : collectExports(open, target);
+    for (const [as, { origin, isType }] of all) found.set(as, { origin, isType: isType || statement.isTypeOnly });
     for (const each of statement.exportClause?.elements ?? []) {
-      found.add(originOf(open, target, (each.propertyName ?? each.name).text));
+      const origin = originOf(open, target, (each.propertyName ?? each.name).text);
+      found.set(each.name.text, { origin, isType: each.isTypeOnly || statement.isTypeOnly });
     }
   }
+  return found;
 }
-
 /** `file#name` of the declaration behind a name of a file, as far as it is ours. */
 function originOf(open, name, local) {
   const file = open(name);
@@ -149,47 +208,70 @@ function needStatement(open, file, statement) {
   })(statement);
 }
 
-function textOf({ text, statements, needed }) {
-  const names = new Set();
-  for (const statement of needed) {
-    (function visit(node) {
-      if (ts.isIdentifier(node)) names.add(node.text);
-      ts.forEachChild(node, visit);
-    })(statement);
-  }
-  const cuts = [];
-  for (const statement of statements) {
-    const bindings = ts.isImportDeclaration(statement) && statement.importClause?.namedBindings;
-    if (!bindings || !ts.isNamedImports(bindings)) {
-      // `export {}` says that the file is a module.
-      const isMark = ts.isExportDeclaration(statement) && statement.exportClause?.elements.length === 0;
-      if (!needed.has(statement) && !isMark && !ts.isImportDeclaration(statement)) cuts.push(statement);
-      continue;
-    }
-    const unused = bindings.elements.filter(({ name }) => !names.has(name.text));
-    if (unused.length === bindings.elements.length) cuts.push(statement);
-    // With the comma behind it; one before the brace may stay.
-    else cuts.push(...unused.map(({ pos, end }) => ({ pos, end: end + (text[end] === ',' ? 1 : 0) })));
-  }
-  return `${without(text, cuts).trim()}\n`.replace(/^( {4})+/gm, (indentation) => '\t'.repeat(indentation.length / 4));
+/**
+ * Nest 12 can only be imported, and TypeScript wants to be told so where CommonJS names its types. Of packages that have
+ * types for each format it is those for `import` that we mean, in both. TypeORM has one set for both.
+ */
+const IMPORT_MODE = `{ 'resolution-mode': 'import' }`;
+const modeOf = (specifier) => (hasMode(specifier) ? ` with ${IMPORT_MODE}` : '');
+const hasMode = (specifier) => !/^(\.|node:|typeorm$)/.test(specifier);
+
+function identifiersOf(node) {
+  const found = ts.isIdentifier(node) ? [node.text] : [];
+  ts.forEachChild(node, (child) => void found.push(...identifiersOf(child)));
+  return found;
 }
 
-/** A file without private members, and without constructors that take what users cannot name: only Nest calls those. */
+/** With the mode also where the compiler has written `import('…')`. */
+function textOf(text, statement) {
+  const ends = [];
+  (function visit(node) {
+    if (ts.isImportTypeNode(node)) {
+      const { text: specifier } = node.argument.literal;
+      if (specifier.startsWith('.')) throw new Error(`Import the type that is written as ${node.getText()}.`);
+      if (hasMode(specifier)) ends.push(node.argument.end - statement.pos);
+    }
+    ts.forEachChild(node, visit);
+  })(statement);
+  return ends
+    .reduceRight(
+      (rest, end) => `${rest.slice(0, end)}, { with: ${IMPORT_MODE} }${rest.slice(end)}`,
+      text.slice(statement.pos, statement.end),
+    )
+    .trim()
+    .replace(/^( {4})+/gm, (indentation) => '\t'.repeat(indentation.length / 4));
+}
+
+/**
+ * A file without what is private or `@internal`, and without what users cannot name: constructors that take such, which
+ * only Nest calls, and interfaces that a class keeps to for its own sake.
+ */
 function withoutHidden(whole, name, exported) {
   const { text, statements } = whole(name);
   const hidden = ({ members }) =>
     members.filter((member) => {
-      if (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) return true;
-      if (member.name && ts.isPrivateIdentifier(member.name)) return true;
+      if (isHidden(member)) return true;
       return ts.isConstructorDeclaration(member) && member.parameters.some((each) => !isNameable(each));
     });
+  const kept = ({ heritageClauses = [] }) =>
+    heritageClauses.filter(({ token, types }) => token === ts.SyntaxKind.ImplementsKeyword && !types.every(isNameable));
   const isNameable = (node) => {
-    const origin =
-      ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName) && originOf(whole, name, node.typeName.text);
+    const named = ts.isTypeReferenceNode(node)
+      ? node.typeName
+      : ts.isExpressionWithTypeArguments(node) && node.expression;
+    const origin = named && ts.isIdentifier(named) && originOf(whole, name, named.text);
     if (origin && !exported.has(origin)) return false;
     return !ts.forEachChild(node, (child) => !isNameable(child));
   };
-  return without(text, statements.filter(ts.isClassDeclaration).flatMap(hidden));
+  const classes = statements.filter(ts.isClassDeclaration);
+  return without(text, [...classes.flatMap(hidden), ...classes.flatMap(kept)]);
+}
+
+/** Whether a member of a class is none of its users' business. */
+export function isHidden(member) {
+  if (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) return true;
+  if (member.name && ts.isPrivateIdentifier(member.name)) return true;
+  return ts.getJSDocTags(member).some(({ tagName }) => tagName.text === 'internal');
 }
 
 function without(text, cuts) {

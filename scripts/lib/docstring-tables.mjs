@@ -3,19 +3,21 @@ import prettier from 'prettier';
 import ts from 'typescript';
 
 /**
- * The exported interfaces and classes of a file as Markdown: a section each, with a table of the properties and their
+ * The exported interfaces and classes of files as Markdown: a section each, with a table of the properties and their
  * docstrings. First those that no other one refers to: the way in.
  */
-export async function docstringTables(file, column) {
-  const source = ts.createSourceFile(file, fs.readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
-  const types = source.statements.filter((each) => ts.isInterfaceDeclaration(each) || ts.isClassDeclaration(each));
+export async function docstringTables(files, column) {
+  const statements = files.flatMap((file) => [...parse(file).statements]);
+  const types = statements.filter((each) => ts.isInterfaceDeclaration(each) || ts.isClassDeclaration(each));
   const documented = types.filter((each) => docstring(each) !== '' && !isMap(each));
   const names = documented.map(({ name }) => name.text);
   const referred = (name) => documented.some((each) => each.name.text !== name && each.getText().includes(name));
   const sorted = [...names.filter((name) => !referred(name)), ...names.filter(referred)];
   const sections = sorted.map((name) => section(documented[names.indexOf(name)], names, column));
-  return prettier.format(sections.join('\n\n'), { ...(await prettier.resolveConfig(file)), parser: 'markdown' });
+  return prettier.format(sections.join('\n\n'), { ...(await prettier.resolveConfig(files[0])), parser: 'markdown' });
 }
+
+const parse = (file) => ts.createSourceFile(file, fs.readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
 
 function section(declaration, names, column) {
   const rows = groupsOf(propertiesOf(declaration)).map((group) => {

@@ -8,9 +8,13 @@ import { CommandError } from './lifecycle.mjs';
 import { freePort, host } from './ports.mjs';
 import { processInfo } from './process-info.mjs';
 
-/** How a server treats its data. A temporary one forgets it: no flushing, and an end without a checkpoint. */
+/**
+ * How a server treats its data. A temporary one forgets it: no flushing, and an end without a checkpoint. A measured one
+ * flushes as a lasting one does, and is forgotten, too.
+ */
 export const modes = {
   lasting: { initdb: [], server: [], stop: 'INT' },
+  measured: { initdb: [], server: [], stop: 'QUIT' },
   temporary: {
     initdb: ['--no-sync'],
     server: ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],

@@ -14,14 +14,14 @@ import { dataFolder } from './project.mjs';
  * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not.
  */
 
-/** A server for one run. Its data disappears with it. */
-export async function startTemporaryPostgres() {
+/** A server for one run. Its data disappears with it; in mode `measured` it is as safe, and as slow, as a real one. */
+export async function startTemporaryPostgres(mode = modes.temporary) {
   const user = databaseUser();
   const binaries = await findPostgres(user);
   await sweep(user);
   const home = makeTemporaryHome(user);
   beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
-  return stoppable(home, await startServer({ home, user, binaries, mode: modes.temporary, remove: true }));
+  return stoppable(home, await startServer({ home, user, binaries, mode, remove: true }));
 }
 
 /** The project's lasting server: started, or shared (`shared: true`) with another command that has started it. */

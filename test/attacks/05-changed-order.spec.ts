@@ -64,6 +64,45 @@ describe.each(ADAPTERS)('an order that changes after its bill was made, on %s', 
     expect(shop.requests()).toBe(requests);
   });
 
+  test('it grows, and the buyer is told the new price: agreeing to it, and to no other, makes a bill over it', async () => {
+    const { id, billId } = await shop.buy();
+    await change(id, { amount: '2500.00' });
+    const pay = (price?: string) => sendForm(`${shop.url}/orders/${id}/pay`, price === undefined ? [] : { price });
+    expect((await fetch(`${shop.url}/orders/${id}/pay`, { method: 'POST', redirect: 'manual' })).status).toBe(409);
+    const told = await (await pay()).text();
+    expect(told).toContain('The price has changed');
+    expect(told).toContain('name="price" value="2500.00 RUB"');
+    expect(told).not.toContain('newAttempt');
+    for (const price of ['100.05 RUB', '2500.00 EUR', '2500.0 RUB', '0.01 RUB', 'true']) {
+      const answer = await pay(price);
+      expect([answer.status, answer.headers.get('location')]).toEqual([409, null]);
+    }
+    const agreed = await pay('2500.00 RUB');
+    expect(agreed.status).toBe(303);
+    const [, other] = (await shop.ledger()).bills
+      .filter(({ orderId }) => orderId === id)
+      .sort((a, b) => a.attempt - b.attempt);
+    expect(other).toMatchObject({ amount: '2500.00', attempt: 2, state: 'OPEN' });
+    expect(agreed.headers.get('location')).toContain(other!.billId!);
+    expect((await pay('2500.00 RUB')).headers.get('location')).toBe(agreed.headers.get('location'));
+    await payAndSettle(other!.billId!);
+    expect(await shop.order(id)).toMatchObject({ status: 'paid', paidAmount: '2500.00' });
+    // The payment page of the old price still works; what comes by it is a person's business.
+    await payAndSettle(billId);
+    expect(await shop.order(id)).toMatchObject({ status: 'paid', paidAmount: '2500.00' });
+    expect((await shop.ledger()).reviews).toContainEqual(
+      expect.objectContaining({ orderId: id, reason: 'second-payment' }),
+    );
+  });
+
+  test('it grows after it was paid: the buyer is told not to pay again', async () => {
+    const { id, billId } = await shop.buy();
+    await change(id, { amount: '2500.00' });
+    await payAndSettle(billId);
+    const answer = await sendForm(`${shop.url}/orders/${id}/pay`, { price: '2500.00 RUB' });
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('Do not pay again')]);
+  });
+
   test('a cheaper basket under the same bill: paid, and more than it costs is on record', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '10.00' });

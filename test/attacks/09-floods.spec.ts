@@ -172,13 +172,18 @@ describe.each(ADAPTERS)('floods, on %s', (adapter) => {
             shop.clock.advance(2_000);
           }
         })();
-        const flooded = flood(40, () => redirect(bought));
-        await flood(round * 10, () => redirect(bought));
-        await shop.paySilently(bought.billId);
-        const genuine = await redirect(bought);
-        await flooded;
-        flooding.abort();
-        await checking;
+        let genuine: Response;
+        try {
+          const flooded = flood(40, () => redirect(bought));
+          await flood(round * 10, () => redirect(bought));
+          await shop.paySilently(bought.billId);
+          genuine = await redirect(bought);
+          await flooded;
+        } finally {
+          // Whatever fails above: the checks would go on for ever.
+          flooding.abort();
+          await checking;
+        }
         expect(genuine.status).toBe(303);
         await shop.elapse(2_000);
         expect([round, (await shop.order(bought.id)).status]).toEqual([round, 'paid']);

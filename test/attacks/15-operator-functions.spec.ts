@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
 import { startBed, type Bed } from '../support/bed.js';
-import { createTestDatabase } from '../support/database.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS, startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
@@ -42,15 +42,17 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     },
   );
 
-  test('the sample shop has its own pages and the callback routes; of the records it shows the ledger, in development', async () => {
-    let routes = (): string[] => [];
-    const shop = await startAttackedShop(adapter, { prepare: (app) => (routes = watchRoutes(app)) });
-    const own = routes().filter((route) => !CALLBACK_ROUTES.includes(route));
-    expect(routes()).toEqual(expect.arrayContaining(CALLBACK_ROUTES));
-    expect(own.filter((route) => /ledger|operat|review|replay|attach|accept|dead|stat/i.test(route))).toEqual([
+  test('the sample shop has its own pages and the callback routes; of the records it shows the ledger and the console, in development', async () => {
+    let watched = (): string[] => [];
+    const shop = await startAttackedShop(adapter, { prepare: (app) => (watched = watchRoutes(app)) });
+    const routes = watched();
+    await shop.close(); // before anything can fail: a shop that goes on would keep the process from ending
+    expect(routes).toEqual(expect.arrayContaining(CALLBACK_ROUTES));
+    const own = routes.filter((route) => !CALLBACK_ROUTES.includes(route));
+    const records = /ledger|operat|review|replay|attach|accept|dead|stat|console|outcome|log/i;
+    expect(own.filter((route) => records.test(route) && !/^\w+ \/payment-console(\/|$)/.test(route))).toEqual([
       'GET /api/ledger',
     ]);
-    await shop.close();
   });
 
   describe('behind a guard that gives an operator one shop', () => {
@@ -195,13 +197,25 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
 });
 
 describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
-  test.each(ADAPTERS)('shows no ledger, on %s', async (adapter) => {
-    const database = await createTestDatabase();
+  let shop: ChildProcess | undefined;
+  let database: TestDatabase | undefined;
+  afterEach(async () => {
+    if (shop && shop.exitCode === null && shop.signalCode === null) {
+      const ended = once(shop, 'exit');
+      shop.kill('SIGKILL');
+      await ended;
+    }
+    await database?.drop();
+    shop = database = undefined;
+  });
+
+  test.each(ADAPTERS)('shows neither ledger nor console, and no way to them, on %s', async (adapter) => {
+    database = await createTestDatabase();
     const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize();
     await migratePaymentAcceptance(dataSource);
     await dataSource.destroy();
     const port = await freePort();
-    const shop = spawn(process.execPath, ['dist/apps/shop/main.js'], {
+    shop = spawn(process.execPath, ['dist/apps/shop/main.js'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env.PATH,
@@ -218,15 +232,17 @@ describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
     });
     await listening(shop);
     const url = `http://127.0.0.1:${port}`;
-    expect((await fetch(url)).status).toBe(200);
-    for (const path of ['api/ledger', 'api/ledger/', 'API/LEDGER', 'api//ledger', 'api/%6cedger']) {
+    const products = await fetch(url);
+    expect([products.status, await products.text()]).toEqual([200, expect.not.stringContaining('payment-console')]);
+    const ledgers = ['api/ledger', 'api/ledger/', 'API/LEDGER', 'api//ledger', 'api/%6cedger'];
+    const consoles = ['', '/', '/bills', '/reviews', '/actions/replay/all'].map((path) => `payment-console${path}`);
+    for (const path of [...ledgers, ...consoles, 'Payment-Console', 'payment-%63onsole', '/payment-console']) {
       const answer = await fetch(`${url}/${path}`);
-      expect([path, answer.status, (await answer.text()).includes('bills')]).toEqual([path, 404, false]);
+      expect([path, answer.status, /"bills"|Payment console/.test(await answer.text())]).toEqual([path, 404, false]);
     }
     const ended = once(shop, 'exit');
     shop.kill('SIGTERM');
     await ended;
-    await database.drop();
   });
 });
 

@@ -1,39 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
+import { PRODUCTS } from '../../apps/shop/src/pages/products.js';
 import { until } from '../support/until.js';
-import { DESKTOP, PHONE } from './support/chromium.js';
+import { lookAt, type Place } from './support/look.js';
 import { CARDS, openWorld, payWith, type World } from './support/world.js';
-
-/** Git-ignored. */
-const SCREENSHOTS = resolve('.data/screenshots');
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const LARGEST_BYTES = 50 * 1024;
-
-const LOOKS = [
-  ['light-desktop', { ...DESKTOP, colorScheme: 'light' }],
-  ['dark-desktop', { ...DESKTOP, colorScheme: 'dark' }],
-  ['light-phone', { ...PHONE, colorScheme: 'light' }],
-  ['dark-phone', { ...PHONE, colorScheme: 'dark' }],
-] as const;
-
-interface Place {
-  name: string;
-  url: string;
-  /** Of the answer, where it is not 200. */
-  status?: number;
-  /** What is done there before one looks. */
-  then?: (page: Page) => Promise<unknown>;
-  /** The page leaves by itself: it is looked at without scripts, and axe runs on the page that it shows. */
-  leaves?: boolean;
-}
 
 let world: World;
 let places: Place[];
 beforeAll(async () => {
-  mkdirSync(SCREENSHOTS, { recursive: true });
   world = await openWorld();
   places = await preparePlaces();
 }, 120_000);
@@ -76,65 +50,18 @@ const NAMES = [
 ];
 
 test.each(NAMES)('%s', async (name) => {
-  const { url, status, then, leaves = false } = places.find((each) => each.name === name)!;
-  const visitor = await world.visit({ javaScriptEnabled: !leaves });
-  const { page } = visitor;
-  if (status !== undefined) visitor.expected = [status];
-  const weight = await weigh(page);
-  await page.goto(url);
-  expect(await weight()).toBeLessThan(LARGEST_BYTES);
-  await then?.(page);
-  const scripted = leaves ? await withScripts(page) : page;
-  for (const [look, { viewport, colorScheme }] of LOOKS) {
-    for (const each of new Set([page, scripted])) {
-      await each.setViewportSize(viewport);
-      await each.emulateMedia({ colorScheme });
-    }
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true });
-    expect({ look, violations: await violations(scripted) }).toEqual({ look, violations: [] });
-    const width: number = await scripted.evaluate('document.documentElement.scrollWidth');
-    expect({ look, width }).toEqual({ look, width: viewport.width });
-  }
-  if (!leaves) expect(await blocking(page)).toEqual([expect.stringMatching(/\/style\.css\?\w+$/)]);
+  await lookAt(
+    world,
+    places.find((each) => each.name === name)!,
+  );
 });
-
-/** A page that would go away is shown as it stands, where scripts can look at it. */
-async function withScripts(page: Page): Promise<Page> {
-  const { page: copy } = await world.visit();
-  const body = (await page.content()).replace(/<script.*?<\/script>|<noscript>.*?<\/noscript>/gs, '');
-  await copy.route(page.url(), (route) => route.fulfill({ contentType: 'text/html; charset=utf-8', body }));
-  await copy.goto(page.url());
-  return copy;
-}
-
-/** Starts to count the bytes that come over the wire, headers included. */
-async function weigh(page: Page): Promise<() => Promise<number>> {
-  const session = await page.context().newCDPSession(page);
-  let bytes = 0;
-  session.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
-  await session.send('Network.enable');
-  return async () => {
-    await session.detach();
-    expect(bytes).toBeGreaterThan(1_000);
-    return bytes;
-  };
-}
-
-/** What the browser waits for before it paints. */
-async function blocking(page: Page): Promise<string[]> {
-  const entries = `performance.getEntriesByType('resource')
-    .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)`;
-  return page.evaluate<string[]>(entries);
-}
-
-async function violations(page: Page): Promise<string[]> {
-  return page.evaluate<string[]>(`${AXE}; axe.run(document).then(({ violations }) => violations.flatMap(
-    ({ id, help, nodes }) => nodes.map(({ target, any }) => id + ' (' + help + '): ' + target + ' ' + any.map(({ message }) => message))))`);
-}
 
 async function preparePlaces(): Promise<Place[]> {
   const { sandbox, shopUrl, sandboxUrl, bed } = world;
-  const buy = (amount: string, shop: 'main' | 'eu' = 'main') => bed.buy({ amount, shop, description: 'Hand grinder' });
+  const buy = (amount: string, shop: 'main' | 'eu' = 'main') => {
+    const description = PRODUCTS.find(({ prices }) => prices[shop] === amount)!.name;
+    return bed.buy({ amount, shop, description });
+  };
   const settled = (id: string) =>
     until(
       () => bed.order(id),
@@ -144,6 +71,9 @@ async function preparePlaces(): Promise<Place[]> {
   const paid = await buy('7450.50');
   await payBy(paid.payUrl, CARDS.good);
   await settled(paid.id);
+  const told = await buy('5290.00');
+  await payBy(told.payUrl, CARDS.good);
+  await settled(told.id);
   const failed = await buy('79.50', 'eu');
   const failure = await sandbox.pay(failed.billId, { card: CARDS.bad });
   await settled(failed.id);
@@ -190,7 +120,11 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'pay-unknown', url: transfer('unknown'), status: 404 },
     { name: 'pay-blocked', url: transfer(blocked), status: 403 },
     { name: 'console-bills', url: `${sandboxUrl}/sandbox` },
-    { name: 'console-bill', url: console(`bills/${paid.billId}`) },
+    {
+      name: 'console-bill',
+      url: console(`bills/${told.billId}`),
+      then: (page) => page.locator('summary', { hasText: '200' }).first().click(),
+    },
     {
       name: 'console-change-and-replay',
       url: console(`bills/${paid.billId}`),

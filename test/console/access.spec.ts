@@ -72,6 +72,20 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   });
   afterAll(() => bed.close());
 
+  test('a page that is to go on behind what belongs to another shop goes on behind nothing', async () => {
+    const { intentId } = await bed.host.payments.createBill({ orderId: 'later', amount: '1' });
+    const shown = async (path: string, last: string) => (await as('eve').open(path + last)).text.includes('eu-');
+    for (const [path, first, foreign, nobodys] of [
+      ['bills?before=', eu.lost, intentId, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
+      ['reviews?after=', '', main.review, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
+      ['dead-letters?after=', '', main.deadLetter, '987654321'],
+    ] as const) {
+      const found = [await shown(path, first), await shown(path, foreign), await shown(path, nobodys)];
+      expect([path, ...found]).toEqual([path, true, false, false]);
+    }
+    await bed.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
+  });
+
   test('no page and no action is there for strangers', async () => {
     expect(routes).toHaveLength(10);
     for (const route of routes) {
@@ -119,6 +133,38 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     }
     expect((await eve.open(`actions/replay/${main.deadLetter}`)).status).toBe(409);
     expect((await eve.open('actions/replay/all?shop=main')).status).toBe(409);
+  });
+
+  test('the first page counts the own shop alone: what needs a person, the bills of the day, and every chart', async () => {
+    const figuresOf = async (name: string): Promise<Record<string, number>> => {
+      const { html } = await as(name).open();
+      const tiles = [
+        ...html.matchAll(/<li[^>]*>\s*<span>(?:<a[^>]*>)?([^<]+)(?:<\/a>)?<\/span>\s*<strong[^>]*>(\d+)</g),
+      ];
+      const states = [...html.matchAll(/<strong>(\d+)<\/strong>\s*([a-z ]+)<\/a>/g)].map(([, value, state]) => [
+        state,
+        value,
+      ]);
+      const charts = [...html.matchAll(/<title>([^<]+): (\d+) ([^<]+)<\/title>/g)].map(([, at, value, what]) => [
+        `${what!}, ${at!}`,
+        value,
+      ]);
+      const errors = [...html.matchAll(/<li>\s*<span><code>(\w+)<\/code>[^]*?<strong>(\d+)</g)].map(
+        ([, kind, value]) => [kind, value],
+      );
+      const found = [...tiles.map(([, tile, value]) => [tile, value]), ...states, ...charts, ...errors];
+      return Object.fromEntries(found.map(([what, value]) => [what!.trim(), Number(value)]));
+    };
+    const { dataSource } = bed.host;
+    await dataSource.query(
+      `UPDATE payment_acceptance.bill SET next_check_at = now() - interval '1 hour' WHERE state = 'OPEN'`,
+    );
+    await dataSource.query(`UPDATE payment_acceptance.delivery SET state = 'PENDING' WHERE state = 'DONE'`);
+    const [all, own] = await Promise.all([figuresOf('ann'), figuresOf('eve')]);
+    await dataSource.query(`UPDATE payment_acceptance.delivery SET state = 'DONE' WHERE state = 'PENDING'`);
+    // Both shops have the same records, one of each kind.
+    expect(Object.keys(own).length).toBeGreaterThan(14);
+    expect(own).toEqual(Object.fromEntries(Object.entries(all).map(([what, value]) => [what, value / 2])));
   });
 
   test('what the own shop needs can be done, and touches no other', async () => {

@@ -123,6 +123,14 @@ describe('markup in every field that comes from outside', () => {
     expect(texts.filter(Boolean).length).toBe(plain.length);
   });
 
+  test('what turns the direction of text, or drives a terminal, is shown as a mark', async () => {
+    const pages = await pagesAbout('A\u202eB\u2066C\u009b2J');
+    for (const { html } of pages) {
+      expect(html).not.toMatch(/[\u200e\u200f\u202a-\u202e\u2066-\u2069\u0080-\u009f]/);
+    }
+    expect(pages.filter(({ html }) => html.includes('A\ufffdB\ufffdC\ufffd2J')).length).toBeGreaterThan(5);
+  });
+
   test.each(MARKUP)('%j changes no tag of any page, loads nothing and leads nowhere', async (markup) => {
     const pages = await pagesAbout(markup);
     for (const [index, page] of pages.entries()) {

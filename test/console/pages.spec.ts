@@ -19,7 +19,7 @@ import { Bookkeeper, record, type Records } from './support/records.js';
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -137,7 +137,7 @@ describe.each(ADAPTERS)('the console, on %s', (adapter) => {
 
   test('an unknown outcome, a review and a dead letter say why they are there, and what to do', async () => {
     expect(await open('unknown-outcomes')).toMatch(
-      /main-lost .*ServiceNetworkError.* void the attempt\. Attach… .*Void…/,
+      /void the attempt\. .*main-lost .*ServiceNetworkError.* Attach… .*Void…/,
     );
     expect(await open('unknown-outcomes')).toContain('Postbacks that name no bill of ours');
     expect(await open('reviews')).toMatch(

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { startBed, type Bed } from '../support/bed.js';
+import { postbackFields, postJson } from '../support/http.js';
 import { linksOf, Operator, type Answer } from './support/operator.js';
 import { Bookkeeper } from './support/records.js';
 
 const NUMBER = 120;
+/** Rows of one page. */
+const PAGE = 20;
+/** With the stylesheet, a page stays below 50 KB. */
+const LARGEST_BYTES = 36 * 1024;
 
 let bed: Bed;
 let operator: Operator;
@@ -38,6 +43,7 @@ async function walk(path: string, label: string): Promise<string[][]> {
   let page: Answer = await operator.open(path);
   for (;;) {
     expect(page.status).toBe(200);
+    expect(Buffer.byteLength(page.html)).toBeLessThan(LARGEST_BYTES);
     const orders = [...page.html.matchAll(/<a href="[^"]*bills\/[0-9a-f-]{36}">(o-\d+)<\/a>/g)].map(
       ([, order]) => order!,
     );
@@ -59,7 +65,7 @@ test.each([
   ['log', 'Older', NUMBER],
 ])('%s: every row is on one of the pages, once', async (path, label, number) => {
   const pages = await walk(path, label);
-  expect(pages.map(({ length }) => length)).toEqual(number === NUMBER ? [50, 50, 20] : [50, 10]);
+  expect(pages.map(({ length }) => length)).toEqual(Array.from({ length: number / PAGE }, () => PAGE));
   expect(new Set(pages.flat()).size).toBe(number);
 });
 
@@ -80,4 +86,22 @@ test('the first page counts all of them, and replays all of them', async () => {
   expect(done.text).toContain(`${NUMBER} dead letters are due again.`);
   const none = await operator.open('dead-letters?done=replayed&count=0');
   expect(none.text).toContain('Nothing was replayed: no dead letter fits any more.');
+});
+
+test('a bill with as many callbacks as are kept of one: the first, the newest, and a way to all of them', async () => {
+  const { intentId, billId } = await bed.host.payments.createBill({ orderId: 'flooded', amount: '10' });
+  for (let n = 0; n < 100; n += 1) {
+    const fields = postbackFields({ InvId: 'flooded', TrsId: billId, OutSum: `${n}.00`, Status: `LIE-${n}` });
+    expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(200);
+  }
+  const told = ({ text }: Answer) => Array.from(text.matchAll(/"Status": "LIE-(\d+)"/g), ([, n]) => Number(n));
+  const page = await operator.open(`bills/${intentId}`);
+  expect(Buffer.byteLength(page.html)).toBeLessThan(LARGEST_BYTES);
+  expect(told(page)).toEqual([0, 1, ...Array.from({ length: 10 }, (_, index) => 90 + index)]);
+  expect(page.text).toContain('88 callbacks between the first and the newest are left out.');
+  const whole = await operator.follow(
+    page,
+    linksOf(page).find((link) => link.includes('callbacks=all'))!,
+  );
+  expect(told(whole)).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });

@@ -67,8 +67,9 @@ test('the application of the README runs, and the test of docs/testing.md sees i
 /** What the README's application finds in its environment. */
 const READER = {
   NODE_ENV: 'test',
-  SHOP_TOKEN: 'a-token-of-16-or-more-characters',
-  PAYMENT_URL: 'https://api.pay.example',
+  PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
+  PAYMENT_ACCEPTANCE_SHOP_ID: '17',
+  PAYMENT_ACCEPTANCE_API_TOKEN: 'a-token-of-16-or-more-characters',
 };
 
 function filesOf(document: string): { file: string; text: string }[] {

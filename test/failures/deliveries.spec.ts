@@ -7,6 +7,7 @@ import {
   PaymentOperations,
   type PaymentEventContext,
   type PaymentFailedEvent,
+  type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Effect, startBed, type Bed } from '../support/bed.js';
 
@@ -54,6 +55,30 @@ describe('deliveries while things change', () => {
     expect(events.find(({ name }) => name === 'payment.failed')!.deliveries).toMatchObject([{ state: 'PENDING' }]);
   });
 
+  test('a handler that swallows the failure of a statement has not done its work, and is called again', async () => {
+    let failing = true;
+    @Injectable()
+    class Swallowing {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+        await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
+        if (failing) await manager.query('SELECT 1 FROM nowhere').catch(() => undefined);
+      }
+    }
+    bed = await startBed({ providers: [Swallowing] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'swallowed', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    const delivery = async () => (await bed.host.ledger()).events[0]!.deliveries[0]!;
+    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
+    expect((await delivery()).lastError).toContain('A statement of the transaction has failed');
+    failing = false;
+    bed.clock.advance(2_000);
+    await bed.settle();
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await bed.effects()).toHaveLength(1);
+  });
+
   test('an instance that is frozen inside a last attempt does not stop the others', async () => {
     bed = await startBed({ providers: [OnlySuccess], options: { deliveries: { maxAttempts: 1 } } });
     for (const orderId of ['frozen', 'free']) {
@@ -67,12 +92,13 @@ describe('deliveries while things change', () => {
       );
     }
     const frozen = bed.host.dataSource.createQueryRunner();
-    await frozen.startTransaction();
+    await frozen.startTransaction('READ COMMITTED');
     await frozen.query(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts = 1 FOR UPDATE`);
     expect(await bed.host.deliveries.runOnce()).toBe(1);
     expect(await bed.effects()).toMatchObject([{ orderId: 'free' }]);
     await frozen.rollbackTransaction();
     await frozen.release();
+    bed.clock.advance(30_000);
     expect(await bed.host.deliveries.runOnce()).toBe(0);
     const states = (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
     expect(states.sort()).toEqual(['DEAD', 'DONE']);

@@ -5,6 +5,7 @@ import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEven
 import { Effect, startBed, type Bed } from '../support/bed.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
+import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
 
 let bed: Bed;
@@ -109,31 +110,34 @@ describe('workers of an application', () => {
     expect(heard).toEqual(['heard']);
   });
 
-  test('a database that is restarted in the middle: 503 or stored, nothing in between, and all settles afterwards', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'cut', amount: '10' });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    await bed.sandbox.pay(billId);
-    const cut = () =>
-      bed.host.dataSource
-        .query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  onPostgres(test)(
+    'a database that is restarted in the middle: 503 or stored, nothing in between, and all settles afterwards',
+    async () => {
+      bed = await startBed({ providers: [EffectWriter] });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'cut', amount: '10' });
+      await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
+      await bed.sandbox.pay(billId);
+      const cut = () =>
+        bed.host.dataSource
+          .query(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-        )
-        .catch(() => undefined);
-    const fields = postbackFields({ InvId: 'cut', OutSum: '10.00', TrsId: billId });
-    const answers = await Promise.all(
-      Array.from({ length: 60 }, async (_, copy) => {
-        if (copy % 15 === 7) await cut();
-        return (await postJson(`${bed.host.url}/postback/payment`, fields)).status;
-      }),
-    );
-    expect(answers.every((status) => status === 200 || status === 503)).toBe(true);
-    const stored = await bed.host.ledger();
-    expect(stored.callbacks.length).toBeGreaterThanOrEqual(answers.filter((status) => status === 200).length);
-    await bed.settle();
-    expect(await bed.effects()).toMatchObject([{ orderId: 'cut' }]);
-  });
+          )
+          .catch(() => undefined);
+      const fields = postbackFields({ InvId: 'cut', OutSum: '10.00', TrsId: billId });
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, async (_, copy) => {
+          if (copy % 15 === 7) await cut();
+          return (await postJson(`${bed.host.url}/postback/payment`, fields)).status;
+        }),
+      );
+      expect(answers.every((status) => status === 200 || status === 503)).toBe(true);
+      const stored = await bed.host.ledger();
+      expect(stored.callbacks.length).toBeGreaterThanOrEqual(answers.filter((status) => status === 200).length);
+      await bed.settle();
+      expect(await bed.effects()).toMatchObject([{ orderId: 'cut' }]);
+    },
+  );
 
   test('a pool without a connection to give: the postback is answered 503 within its time', async () => {
     bed = await startBed({ options: { callbacks: { storeTimeoutMs: 200 } } });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Injectable, Logger } from '@nestjs/common';
 import {
   NonRetryableError,
   OnPaymentFailed,
@@ -12,6 +12,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { onPostgres } from '../support/database.js';
 import { Effect, startBed, type Bed } from '../support/bed.js';
 
 const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
@@ -77,6 +78,43 @@ describe('unknown outcomes', () => {
     const { billId } = await billOf('attached');
     await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(OperatorActionError);
     expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
+  });
+
+  onPostgres(test)(
+    'are attached, and said to be, where the postbacks that wait cannot be tied to their bill at that moment',
+    async () => {
+      const { intentId, billId } = await unknown('unlinkable');
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      const query = (sql: string) => bed.host.dataSource.query<unknown>(sql);
+      await query(`CREATE FUNCTION no_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
+      await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
+      WHEN (OLD.bill_id IS NULL AND NEW.bill_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
+      const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+      await operations.attachBill(intentId, billId, 'ann');
+      expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
+        expect.stringMatching(/was known wait\. .*not now/),
+      ]);
+      warned.mockRestore();
+      await query('DROP FUNCTION no_link() CASCADE');
+      await bed.settle();
+      expect(await billOf('unlinkable')).toMatchObject({ state: 'PAID', billId });
+    },
+  );
+
+  test('take an address of a payment page as a browser reads it, and none that is no page; and an id that a bill can have', async () => {
+    const { intentId, billId } = await unknown('paged');
+    const attach = (page: string, id = billId) => operations.attachBill(intentId, id, 'ann\0', page, 'note\0\ud800');
+    for (const page of ['javascript:alert(1)', 'httpsx://pay.example', 'nowhere', '//pay.example', '']) {
+      await expect(attach(page)).rejects.toThrow('must be http or https');
+    }
+    for (const id of ['', 'a b', '\ud800', 'x'.repeat(129)]) {
+      await expect(attach('https://pay.example', id)).rejects.toBeInstanceOf(OperatorActionError);
+    }
+    expect(await billOf('paged')).toMatchObject({ state: 'UNKNOWN' });
+    await attach(' HTTPS://Pay.Example/a b\r\n"><i>');
+    const { linkPageUrl } = await bed.host.payments.createBill({ orderId: 'paged', amount: '10' });
+    expect(linkPageUrl).toBe('https://pay.example/a%20b%22%3E%3Ci%3E');
   });
 
   test('are voided once, by name; the order then takes a new attempt', async () => {

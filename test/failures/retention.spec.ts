@@ -15,7 +15,8 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { startBed, type Bed } from '../support/bed.js';
-import { postbackFields, postJson } from '../support/http.js';
+import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
+import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
 
 const DAY = 24 * 3_600_000;
@@ -146,7 +147,8 @@ describe('callbacks', () => {
     const other = bed.host.dataSource.createQueryRunner();
     await other.startTransaction();
     const [locked] = (await other.query(
-      'SELECT id FROM payment_acceptance.callback ORDER BY received_at, id LIMIT 1 FOR UPDATE',
+      `SELECT id FROM payment_acceptance.callback WHERE id = (
+         SELECT id FROM payment_acceptance.callback ORDER BY received_at, id LIMIT 1) FOR UPDATE`,
     )) as { id: string }[];
     expect(await removeAll()).toEqual([2]);
     expect(await rows('callback')).toMatchObject([locked!]);
@@ -155,7 +157,7 @@ describe('callbacks', () => {
     expect(await removeAll()).toEqual([1]);
   });
 
-  test('are one instance’s work at a time', async () => {
+  onPostgres(test)('are one instance’s work at a time', async () => {
     await open({ batchSize: 10, redactCallbacksAfterMs: null });
     await seed(20, 100);
     const other = bed.host.dataSource.createQueryRunner();
@@ -170,7 +172,7 @@ describe('callbacks', () => {
     expect(both.reduce((sum, size) => sum + size)).toBe(10);
   });
 
-  test('are found by an index, not by reading what is kept', async () => {
+  onPostgres(test)('are found by an index, not by reading what is kept', async () => {
     await open(undefined);
     await seed(3_000, 1);
     await bed.host.dataSource.query('ANALYZE payment_acceptance.callback');
@@ -184,27 +186,31 @@ describe('callbacks', () => {
   });
 });
 
-test('the indexes of a large table are made beforehand by the documented statements, and found by the migration', async () => {
-  await open(undefined);
-  const { dataSource } = bed.host;
-  const indexes = async () =>
-    dataSource.query<object[]>(
-      `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
+onPostgres(test)(
+  'the indexes of a large table are made beforehand by the documented statements, and found by the migration',
+  async () => {
+    await open(undefined);
+    const { dataSource } = bed.host;
+    const indexes = async () =>
+      dataSource.query<object[]>(
+        `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
        FROM pg_index WHERE indexrelid::regclass::text ~ '(callback_consumed|callback_unredacted|delivery_done)$' ORDER BY 1`,
-    );
-  const made = await indexes();
-  expect(made).toMatchObject([{ valid: true }, { valid: true }, { valid: true }]);
-  for (const name of ['callback_consumed', 'callback_unredacted', 'delivery_done']) {
-    await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
-  }
-  await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
-  const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/security.md', 'utf8')) ?? [];
-  for (const statement of documented.split(';').filter((text) => text.trim() !== '')) await dataSource.query(statement);
-  expect(await indexes()).toEqual(made);
-  await migratePaymentAcceptance(dataSource);
-  expect(await indexes()).toEqual(made);
-  expect(await count('migration', 'version = 2')).toBe(1);
-});
+      );
+    const made = await indexes();
+    expect(made).toMatchObject([{ valid: true }, { valid: true }, { valid: true }]);
+    for (const name of ['callback_consumed', 'callback_unredacted', 'delivery_done']) {
+      await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
+    }
+    await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
+    const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/security.md', 'utf8')) ?? [];
+    for (const statement of documented.split(';').filter((text) => text.trim() !== ''))
+      await dataSource.query(statement);
+    expect(await indexes()).toEqual(made);
+    await migratePaymentAcceptance(dataSource);
+    expect(await indexes()).toEqual(made);
+    expect(await count('migration', 'version = 2')).toBe(1);
+  },
+);
 
 describe('what is accounting', () => {
   test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
@@ -284,7 +290,7 @@ describe('the worker', () => {
     );
   });
 
-  test('goes on after a failure, and says it', async () => {
+  onPostgres(test)('goes on after a failure, and says it', async () => {
     const said = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     await open({ everyMs: 1 }, { autoStart: true });
     await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
@@ -309,4 +315,22 @@ describe('the worker', () => {
     expect(await worker.runOnce()).toBe(0);
     expect(await count('callback', `fields <> '{}'`)).toBe(10);
   });
+});
+
+test('redirects of a bill that the service never made wait for a day, and then end as others do', async () => {
+  await open({ redactCallbacksAfterMs: 2 * DAY, deleteCallbacksAfterMs: null });
+  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  await bed.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);
+  await bed.sandbox.clearFaults();
+  const redirect = redirectFields({ InvId: 'nameless', OutSum: '10.00' });
+  expect((await postForm(`${bed.host.url}/redirect/payment/success`, redirect)).status).toBe(303);
+  bed.clock.advance(DAY - 60_000);
+  await bed.settle();
+  expect(await rows('callback')).toMatchObject([{ pending: true }]);
+  bed.clock.advance(120_000);
+  await bed.settle();
+  expect(await rows('callback')).toMatchObject([{ pending: false, outcome: null, fields: { InvId: 'nameless' } }]);
+  bed.clock.advance(DAY);
+  await removeAll();
+  expect(await rows('callback')).toMatchObject([{ fields: {} }]);
 });

@@ -179,6 +179,17 @@ describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
       }
     });
 
+    test('a failure that is known already is shown at once, one that a success may follow is not', async () => {
+      const { billId } = await billed();
+      const { redirect } = await bed.sandbox.pay(billId, { outcome: 'fail' });
+      await bed.settle();
+      const failed = await pageAfter(await postForm(redirect!.url, redirect!.fields));
+      expect(await failed.text()).toContain('Payment failed');
+      const hopeful = await pageAfter(await postForm(target('success'), redirect!.fields));
+      expect(await hopeful.text()).toContain('Payment is being checked');
+      await bed.settle();
+    });
+
     test('is for those who hold its address: no store, no referrer, no frame, no script', async () => {
       const { signed } = await billed();
       const { headers } = await pageAfter(await postForm(target('success'), signed));

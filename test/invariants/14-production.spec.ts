@@ -9,7 +9,7 @@ import {
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const GOOD: PaymentShopOptions = {
   shopId: '17',
@@ -31,7 +31,7 @@ afterAll(async () => {
 const start = (shop: Partial<PaymentShopOptions>) =>
   Test.createTestingModule({
     imports: [
-      TypeOrmModule.forRoot({ type: 'postgres', url: database.url, retryAttempts: 0 }),
+      TypeOrmModule.forRoot({ ...connectionOf(database.url), retryAttempts: 0 }),
       PaymentAcceptanceModule.forRoot({ shops: { main: { ...GOOD, ...shop } }, autoStart: false }),
     ],
   }).compile();
@@ -49,7 +49,7 @@ describe('invariant 14: in production nothing unsafe is a default', () => {
 
   test('the schema is not changed by the start: behind, it fails; migrated by hand, it starts', async () => {
     await expect(start({})).rejects.toBeInstanceOf(SchemaBehindError);
-    const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+    const dataSource = await new DataSource({ ...connectionOf(database.url) }).initialize();
     await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);
     await dataSource.destroy();
     const module = await start({});

@@ -195,7 +195,7 @@ async function expectOperated(model: Model, world: World, events: readonly Event
     [...model.accepted.keys()].map((id) => `${id} by ${OPERATOR}`).sort(),
   );
   const actions = await world.query<{ what: string }>(
-    `SELECT action || ' ' || target AS what FROM payment_acceptance.operator_action`,
+    `SELECT concat(action, ' ', target) AS what FROM payment_acceptance.operator_action`,
   );
   expect(actions.map(({ what }) => what).sort()).toEqual([...model.actions].sort());
   const done = new Set(model.actions);

@@ -77,7 +77,7 @@ test(
     await fc.assert(property, {
       seed: MODEL_SEED,
       numRuns: RUNS,
-      ...(ASKED === undefined && { interruptAfterTimeLimit: 40_000, markInterruptAsFailure: false }),
+      ...(ASKED === undefined && { interruptAfterTimeLimit: 30_000, markInterruptAsFailure: false }),
     });
     expect(run).toBeGreaterThanOrEqual(LEAST);
   },

@@ -3,6 +3,7 @@ import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/p
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance';
 import { setCallbacks, startBed, type Bed, type Instance } from '../support/bed.js';
+import { preparingDriver } from '../support/prepared-statements.js';
 import { Books, Desk, Handlers } from './desk.js';
 import { Replica } from './replica.js';
 import { RANK, statusAt, type KnownBill, type Model, type ServiceBill } from './truth.js';
@@ -87,6 +88,7 @@ export class World {
     const desk = new Desk();
     const bed = await startBed({
       instances: 2,
+      driver: preparingDriver,
       providers: providers(desk, true),
       sandbox: { postbackRetryDelays: ['10s', '1h'] },
       options: {

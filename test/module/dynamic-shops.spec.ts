@@ -153,9 +153,63 @@ describe('shops of the host’s own database', () => {
     expect((await postJson(`${bed.host.url}/postback/payment/us`, fields)).status).toBe(404);
     expect((await postJson(`${bed.host.url}/postback/payment/${encodeURIComponent('a b')}`, fields)).status).toBe(404);
     expect((await postForm(`${bed.host.url}/redirect/payment/fail/us`, fields)).status).toBe(404);
-    expect(table.asked).toEqual(['us', 'us']);
+    expect(table.asked).toEqual(['us']);
     expect((await bed.host.ledger()).callbacks).toEqual([]);
   });
+});
+
+describe('names that strangers make up', () => {
+  const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
+  const post = async (name: string) => (await postJson(`${bed.host.url}/postback/payment/${name}`, fields)).status;
+  const dropped = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped.unaskedShops;
+
+  test('are not asked about again for five seconds, and the host’s own calls see a new shop at once', async () => {
+    await start();
+    expect([await post('new'), await post('new')]).toEqual([404, 404]);
+    table.rows.set('new', { apiToken: 'tenant-new-0123456789abcdef' });
+    expect([await post('new'), table.count('new')]).toEqual([404, 1]);
+    bed.clock.advance(GAP_MS);
+    expect(await post('new')).toBe(200);
+    expect(await post('newer')).toBe(404);
+    table.rows.set('newer', { apiToken: 'tenant-newer-0123456789abcdef' });
+    expect((await payments().shop('newer').settings()).name).toBe('newer');
+    expect(await post('newer')).toBe(200);
+  });
+
+  test('are asked about twenty times a second, and keep no shop that there is from its callbacks', async () => {
+    table.rows.set('quiet', { apiToken: 'tenant-quiet-0123456789abcdef' });
+    await start();
+    const statuses = await Promise.all(Array.from({ length: 100 }, (_, index) => post(`made-up-${index}`)));
+    expect([404, 503].map((status) => statuses.filter((each) => each === status).length)).toEqual([20, 80]);
+    expect(table.asked.filter((name) => name.startsWith('made-up'))).toHaveLength(20);
+    expect(table.count('*')).toBeLessThanOrEqual(1);
+    expect(await dropped()).toBe(80);
+    expect([await post('main'), await post('quiet'), await post('eu')]).toEqual([200, 200, 200]);
+    expect(logged).toEqual([]);
+    bed.clock.advance(1_000);
+    expect(await post('another')).toBe(404);
+  });
+
+  test('stay questions that come again where neither they nor the list can be had', async () => {
+    await start();
+    table.trouble = () => Promise.reject(new Error('down'));
+    bed.clock.advance(MINUTE);
+    const statuses = await Promise.all(Array.from({ length: 60 }, (_, index) => post(`made-up-${index}`)));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    expect(table.count('*')).toBe(1);
+    expect(logged).toHaveLength(1);
+  });
+
+  test.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__', 'prototype'])(
+    '%s is no shop, also for a resolver that looks names up in a plain object',
+    async (name) => {
+      const rows: Record<string, PaymentShopOptions> = {};
+      await start({ shopResolver: { find: (each) => Promise.resolve(rows[each]), list: () => Promise.resolve([]) } });
+      expect(await post(name)).toBe(404);
+      await expect((async () => payments().shop(name).settings())()).rejects.toThrow(UnknownShopError);
+      expect(logged).toEqual([]);
+    },
+  );
 });
 
 describe('a changed token', () => {

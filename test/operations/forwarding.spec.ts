@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ForwardedPostback, LedgerCallback } from 'nestjs-payment-acceptance';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { PaymentOperations, type ForwardedPostback, type LedgerCallback } from 'nestjs-payment-acceptance';
 import { startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
+import { until } from '../support/until.js';
 
 /** The integration that came before: what it gets, and what becomes of it there. */
 const received: ForwardedPostback[] = [];
@@ -15,6 +17,7 @@ beforeAll(async () => {
     options: {
       callbacks: {
         maxUnmatched: 3,
+        maxForwards: 2,
         forwardTimeoutMs: 300,
         forwardUnknown: (postback, signal) => {
           received.push(postback);
@@ -32,11 +35,12 @@ beforeEach(() => {
 
 const post = (fields: Record<string, string>) => postForm(`${bed.host.url}/postback/payment`, fields);
 const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
+const stats = () => bed.host.app.get(PaymentOperations).stats();
 const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
   (await bed.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
 
 describe('a postback of a bill that is not ours', () => {
-  test('goes to the older integration with all its fields; accepted there, it is answered and waits for nothing', async () => {
+  test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {
     const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
     const answer = await post(fields);
     expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
@@ -45,7 +49,7 @@ describe('a postback of a bill that is not ours', () => {
     ]);
     expect(received[0]!.contentType).toMatch(/^application\/x-www-form-urlencoded/);
     expect(await stored('old-1')).toMatchObject([
-      { pending: false, billId: null, corroboration: { forwarded: 'accepted' } },
+      { pending: true, billId: null, corroboration: { forwarded: 'accepted' } },
     ]);
   });
 
@@ -77,6 +81,23 @@ describe('a postback of a bill that is not ours', () => {
     expect((await post(postback(`failing ${name}`))).status).toBe(200);
   });
 
+  test('that fails fills no log: one line now and then, which says how many there were', async () => {
+    const said: string[] = [];
+    const logged = jest
+      .spyOn(Logger.prototype, 'error')
+      .mockImplementation((line: unknown) => void said.push(String(line)));
+    older = () => Promise.reject(new Error('no such bill'));
+    bed.clock.advance(10_000);
+    for (let index = 0; index < 5; index += 1) await post(postback(`made-up-${index}`));
+    bed.clock.advance(10_000);
+    await post(postback('another'));
+    logged.mockRestore();
+    expect(said).toEqual([
+      expect.stringMatching(/"made-up-0" .*asked for again\. (\d+ more|Error: no such bill)/),
+      expect.stringMatching(/"another" .* 4 more like it .*no such bill/),
+    ]);
+  });
+
   test('is told by its signal when its time is over', async () => {
     const told = new Promise((resolve) => {
       older = (_postback, signal) =>
@@ -91,8 +112,37 @@ describe('a postback of a bill that is not ours', () => {
     expect(await told).toMatchObject({ message: 'It took longer than 300 ms.' });
   });
 
-  test('takes no room of those that wait: more of them than the bound are accepted', async () => {
+  test('takes no room of those that wait for a bill, nor more than as much beside them', async () => {
+    const before = (await stats()).dropped.unrecordedForwards;
     for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
+    const { callbacks } = await bed.host.ledger();
+    expect(callbacks.filter(({ shop, corroboration }) => shop === 'main' && 'forwarded' in corroboration)).toHaveLength(
+      3,
+    );
+    const { dropped, waitingCallbacks } = await stats();
+    expect(dropped.unrecordedForwards - before).toBeGreaterThanOrEqual(5);
+    expect(waitingCallbacks).toBe(callbacks.filter(({ corroboration }) => !('forwarded' in corroboration)).length);
+    older = () => Promise.resolve(false);
+    const declined = [];
+    for (let index = 0; index < 4; index += 1) declined.push((await post(postback(`declined-${index}`))).status);
+    expect(declined.filter((status) => status === 200)).toHaveLength(3 - waitingCallbacks);
+  });
+
+  test('comes again where as many are being forwarded as may be', async () => {
+    const released: (() => void)[] = [];
+    older = () => new Promise((resolve) => released.push(() => resolve(true)));
+    const running = [post(postback('running-1')), post(postback('running-2'))];
+    await until(
+      () => new Promise<number>((resolve) => setImmediate(() => resolve(released.length))),
+      (many) => many === 2,
+    );
+    expect((await post(postback('too-many'))).status).toBe(503);
+    for (const release of released) release();
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(received.map(({ billId }) => billId)).not.toContain('too-many');
+    expect((await stats()).dropped.delayedForwards).toBe(1);
+    older = () => Promise.resolve(true);
+    expect((await post(postback('too-many'))).status).toBe(200);
   });
 
   test('is not forwarded where it is malformed', async () => {
@@ -102,6 +152,13 @@ describe('a postback of a bill that is not ours', () => {
 });
 
 describe('a postback of a bill of ours', () => {
+  /** Those above have waited for their day, and make room. */
+  beforeAll(async () => {
+    bed.clock.advance(25 * 3_600_000);
+    await bed.settle();
+    expect((await stats()).waitingCallbacks).toBe(0);
+  });
+
   test('is never forwarded, and settles', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'ours', amount: '10' });
     await bed.sandbox.pay(billId);
@@ -120,5 +177,20 @@ describe('a postback of a bill of ours', () => {
     await bed.sandbox.settled();
     expect(received.map(({ billId }) => billId)).toEqual([id]);
     expect(await stored(id)).toMatchObject([{ pending: true }]);
+  });
+
+  test('that comes before the creation is answered asks for its check, although the older integration accepts it', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = bed.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
+    await hold.reached();
+    const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'accepted too early')!;
+    await bed.sandbox.pay(id);
+    await bed.sandbox.settled();
+    expect(received.map(({ billId }) => billId)).toEqual([id]);
+    hold.release();
+    await creating;
+    await bed.settle();
+    expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
+    expect(await bed.effects()).toContainEqual(expect.objectContaining({ orderId: 'accepted too early' }));
   });
 });

@@ -118,6 +118,16 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
+  test('addresses are kept as a browser reads them', async () => {
+    const older = await olderBill('addressed');
+    const linkPageUrl = ' HTTPS://Pay.Example/a b\r\n"><i>';
+    expect(await run([{ ...older, linkPageUrl, linkUrl: 'http://pay.example' }])).toMatchObject({ imported: 1 });
+    expect(await bed.host.payments.createBill({ orderId: 'addressed', amount: '10' })).toMatchObject({
+      linkPageUrl: 'https://pay.example/a%20b%22%3E%3Ci%3E',
+      linkUrl: 'http://pay.example/',
+    });
+  });
+
   test('needs somebody who does it', async () => {
     await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(OperatorActionError);
   });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { account, type Accounted } from '../../scripts/lib/chaos/account.mjs';
 import { readArguments } from '../../scripts/lib/chaos/arguments.mjs';
-import { runPhases } from '../../scripts/lib/chaos/phases.mjs';
+import { phases, runPhases } from '../../scripts/lib/chaos/phases.mjs';
 
 type Truth = ReturnType<typeof truth>;
 
@@ -110,17 +110,20 @@ describe('the chaos test’s account', () => {
 describe('what the chaos test is asked for', () => {
   test('without arguments is everything, at length', () => {
     expect(readArguments([])).toMatchObject({
-      phases: ['crash', 'model', 'load'],
+      phases: ['crash', 'model', 'fuzz', 'load'],
       minutes: 5,
       modelRuns: 20_000,
+      fuzzMinutes: 5,
       dropAll: false,
     });
-    expect(readArguments(['--seed', '7'])).toMatchObject({ seed: 7, phases: { length: 3 } });
+    expect(readArguments(['--seed', '7'])).toMatchObject({ seed: 7, phases: { length: 4 } });
   });
 
   test.each<[string[], object]>([
     [['--minutes', '0.5', '--seed', '7'], { phases: ['load'], minutes: 0.5, seed: 7 }],
     [['--drop-all-postbacks'], { phases: ['load'], dropAll: true }],
+    [['--fuzz-minutes', '0.5', '--seed', '7'], { phases: ['fuzz'], fuzzMinutes: 0.5, seed: 7 }],
+    [['--minutes', '1', '--fuzz-minutes', '2'], { phases: ['fuzz', 'load'], minutes: 1, fuzzMinutes: 2 }],
     [['--model-runs', '300'], { phases: ['model'], modelRuns: 300 }],
     [['--crash', '--model-runs', '2'], { phases: ['crash', 'model'], modelRuns: 2 }],
   ])('%j is only what it names', (args, expected) => {
@@ -130,6 +133,8 @@ describe('what the chaos test is asked for', () => {
   test.each([
     ['--model-runs', '0'],
     ['--minutes', 'x'],
+    ['--fuzz-minutes', '0'],
+    ['--fuzz-minutes'],
     ['--seed', '-1'],
     ['--runs', '3'],
     ['--crash', '3'],
@@ -168,6 +173,13 @@ describe('the phases of the chaos test', () => {
     expect(code).toBe(1);
     expect(said).toMatch(/bad +FAILED[^]*broken +FAILED[^]*good +passed/);
     expect(failures).toContain('it is broken');
+  });
+
+  test('each of those that there are says what it is about to do, and all are run where none is chosen', () => {
+    const options = readArguments(['--seed', '7']);
+    expect(Object.keys(phases)).toEqual(options.phases);
+    const said = Object.values(phases).map(({ says }) => says(options));
+    expect(said[2]).toBe('5 minutes of bodies of every shape on the callback routes, seed 7');
   });
 
   test('nothing at all is a failure', async () => {

@@ -22,7 +22,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { createTestDatabase } from './database.js';
+import { ON_MARIADB, connectionOf, createTestDatabase } from './database.js';
 
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
 export const EU_TOKEN = 'eu-token-0123456789abcdef';
@@ -41,12 +41,16 @@ export interface BedOptions {
   /** Instances of the host application on one database. Default 1. */
   instances?: number;
   adapter?: 'express' | 'fastify';
+  /** Whether requests keep their body as it was transmitted. Default `false`. */
+  rawBody?: boolean;
   /** Providers of the host: services with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
   options?: Partial<PaymentAcceptanceOptions>;
   extras?: PaymentAcceptanceExtras;
   sandbox?: StartOptions;
+  /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
+  driver?: unknown;
   /** Before the application listens: global prefix, pipes, guards. */
   prepare?: (app: INestApplication) => void;
 }
@@ -63,7 +67,7 @@ export interface Bed {
   /** Runs every worker of every instance by hand until none has anything to do at the present time. */
   settle(): Promise<void>;
   /** One more instance of the host on the same database. */
-  start(options?: Pick<BedOptions, 'providers' | 'options'>): Promise<Instance>;
+  start(options?: Pick<BedOptions, 'providers' | 'options' | 'extras'>): Promise<Instance>;
   effects(): Promise<Effect[]>;
   close(): Promise<void>;
 }
@@ -174,7 +178,12 @@ async function startInstance(
       {
         module: HostModule,
         imports: [
-          TypeOrmModule.forRoot({ type: 'postgres', url: databaseUrl, entities: [Effect], synchronize: true }),
+          TypeOrmModule.forRoot({
+            ...connectionOf(databaseUrl),
+            ...(!ON_MARIADB && { driver: options.driver }),
+            entities: [Effect],
+            synchronize: true,
+          }),
           EventEmitterModule.forRoot(),
           PaymentAcceptanceModule.forRoot({ ...moduleOptions(sandboxUrl, options.options), ...options.extras }),
           ...(options.imports ?? []),
@@ -187,7 +196,8 @@ async function startInstance(
     .useValue(clock)
     .compile();
   const adapter: AbstractHttpAdapter = options.adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
-  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true });
+  const { rawBody = false } = options;
+  const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true, rawBody });
   options.prepare?.(app);
   await app.listen(0, '127.0.0.1');
   const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
@@ -197,7 +207,9 @@ async function startInstance(
     payments: app.get(PaymentAcceptanceService),
     confirmer: app.get(Confirmer),
     deliveries: app.get(DeliveryWorker),
-    dataSource: app.get(DataSource),
+    dataSource: ON_MARIADB
+      ? (await import('./maria-database.js')).speakTestSql(app.get(DataSource))
+      : app.get(DataSource),
     ledger: () => app.get(PaymentOperations).readLedger(),
   };
 }

@@ -6,10 +6,14 @@ import { EventEmitterModule } from '@nestjs/event-emitter';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveryWorker, OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 
+const { DATABASE_URL, PAYMENT_OPTIONS } = process.env;
+const type = DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres';
+const column = (name) => (type === 'mariadb' ? name : `"${name}"`);
+
 class Crasher {
   async take(_event, { manager }) {
     await manager.query(
-      `INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ('orders', 'half', 'x', 'x')`,
+      `INSERT INTO effect (consumer, event, ${column('paymentId')}, ${column('orderId')}) VALUES ('orders', 'half', 'x', 'x')`,
     );
     process.kill(process.pid, 'SIGKILL');
     await new Promise(() => undefined);
@@ -27,9 +31,9 @@ const Host = class Host {
 };
 Module({
   imports: [
-    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
+    TypeOrmModule.forRoot({ type, url: DATABASE_URL }),
     EventEmitterModule.forRoot(),
-    PaymentAcceptanceModule.forRoot({ ...JSON.parse(process.env.PAYMENT_OPTIONS), role: 'workers' }),
+    PaymentAcceptanceModule.forRoot({ ...JSON.parse(PAYMENT_OPTIONS), role: 'workers' }),
   ],
   providers: [Crasher],
 })(Host);

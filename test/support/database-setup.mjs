@@ -1,8 +1,8 @@
 import { startTemporaryPostgres } from '../../scripts/lib/postgres.mjs';
 
-/** Jest's global set-up: one PostgreSQL for the whole run, unless TEST_DATABASE_URL names one. */
+/** Jest's global set-up: one PostgreSQL for the whole run, unless TEST_DATABASE_URL names one, or the run is on MariaDB. */
 export default async function setUp() {
-  if (process.env.TEST_DATABASE_URL) return;
+  if (process.env.TEST_DATABASE_URL || process.env.TEST_DATABASE === 'mariadb') return;
   const server = await startTemporaryPostgres();
   process.env.TEST_DATABASE_URL = server.url; // the workers inherit it
   globalThis.testDatabaseServer = server;

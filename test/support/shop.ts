@@ -26,13 +26,13 @@ export interface ShopBed {
   }): Promise<{ id: string; billId: string; payUrl: string }>;
   order(id: string): Promise<OrderView>;
   ledger(): Promise<{
-    bills: { orderId: string; state: string }[];
+    bills: { intentId: string; orderId: string; state: string }[];
     events: { orderId: string; name: string; deliveries: { state: string }[] }[];
     reviews: { orderId: string; reason: string; state: string }[];
     callbacks: { billId: string | null; kind: string; digest: string; pending: boolean; asks: number }[];
   }>;
   /** Runs one statement on the shops' database. */
-  database(statement: string): Promise<unknown>;
+  database(statement: string): Promise<pg.QueryResult>;
   close(): Promise<void>;
 }
 

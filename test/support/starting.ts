@@ -2,7 +2,7 @@ import type { DynamicModule, Provider } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from './database.js';
+import { connectionOf, createTestDatabase, type TestDatabase } from './database.js';
 
 /** Hosts that may fail to start, all on one database; nothing of them is left open, whatever became of the start. */
 export class Starting {
@@ -16,7 +16,7 @@ export class Starting {
   }
 
   async dataSource(options: Partial<DataSourceOptions> = {}): Promise<DataSource> {
-    const made = new DataSource({ type: 'postgres', url: await this.url(), ...options } as DataSourceOptions);
+    const made = new DataSource({ ...connectionOf(await this.url()), ...options } as DataSourceOptions);
     this.open.push(async () => made.isInitialized && made.destroy());
     return made.initialize();
   }

@@ -2,13 +2,14 @@ import { Module } from '@nestjs/common';
 import { ConfigModule, type ConfigType } from '@nestjs/config';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { databaseOptions, openDatabase } from './database/database.js';
 import { LedgerController } from './ledger.controller.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { paymentResultPage } from './pages/payment-result.page.js';
 import { AssetsController } from './pages/assets.controller.js';
 import { paymentsConfig } from './payments.config.js';
-import { isProduction } from './production.js';
+import { isDevelopment, isProduction } from './production.js';
 
 @Module({
   imports: [
@@ -19,6 +20,8 @@ import { isProduction } from './production.js';
       useFactory: (payments: ConfigType<typeof paymentsConfig>) => ({ ...payments, resultPage: paymentResultPage }),
     }),
     OrdersModule,
+    // It has no guard here, so it is there for developers alone. A shop of yours names the guard that lets operators in.
+    ...(isDevelopment() ? [PaymentConsoleModule.register()] : []),
   ],
   controllers: [AssetsController, ...(isProduction() ? [] : [LedgerController])],
 })

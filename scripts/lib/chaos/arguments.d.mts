@@ -6,6 +6,7 @@ export interface ChaosOptions {
   readonly buyers: number;
   readonly dropAll: boolean;
   readonly modelRuns: number;
+  readonly fuzzMinutes: number;
 }
 
 export function readArguments(args: readonly string[]): ChaosOptions;

@@ -2,24 +2,26 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { CommandError } from '../lifecycle.mjs';
 
-const usage = `npm run test:chaos [-- …]
+export const usage = `npm run test:chaos [-- …]
   without any of the following, all phases with their defaults run; with some, only the phases they belong to
   load:   --minutes 5  --shops 3  --buyers 24  --drop-all-postbacks
   model:  --model-runs 20000
   crash:  --crash
+  fuzz:   --fuzz-minutes 5
   all:    --seed 7`;
 
 /** The phase that each option chooses; `seed` chooses none. */
 const phaseOf = {
   crash: 'crash',
   'model-runs': 'model',
+  'fuzz-minutes': 'fuzz',
   minutes: 'load',
   shops: 'load',
   buyers: 'load',
   'drop-all-postbacks': 'load',
 };
 
-/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns }`. */
+/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns, fuzzMinutes }`. */
 export function readArguments(args) {
   const values = parse(args);
   const every = [...new Set(Object.values(phaseOf))];
@@ -34,6 +36,7 @@ export function readArguments(args) {
     buyers: number('buyers', 24, { whole: true, least: 1, most: 1000 }),
     dropAll: values['drop-all-postbacks'] ?? false,
     modelRuns: number('model-runs', 20_000, { whole: true, least: 1, most: 10_000_000 }),
+    fuzzMinutes: number('fuzz-minutes', 5, { least: 0.2, most: 24 * 60 }),
   };
 }
 

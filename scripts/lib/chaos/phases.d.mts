@@ -5,4 +5,6 @@ export interface Phase {
   run(options: ChaosOptions): Promise<number>;
 }
 
+export const phases: Readonly<Record<string, Phase>>;
+
 export function runPhases(options: ChaosOptions, all?: Readonly<Record<string, Phase>>): Promise<number>;

@@ -17,6 +17,12 @@ export const phases = {
     says: ({ modelRuns }) => `${modelRuns} random sequences held against a model of the money`,
     run: runModel,
   },
+  fuzz: {
+    says: ({ fuzzMinutes, seed }) =>
+      `${fuzzMinutes} minutes of bodies of every shape on the callback routes, seed ${seed}`,
+    run: ({ fuzzMinutes, seed }) =>
+      jest('test/attacks/fuzz', { FUZZ_MINUTES: String(fuzzMinutes), FUZZ_SEED: String(seed) }),
+  },
   load: {
     says: ({ minutes, shops, dropAll }) =>
       `${minutes} minutes of kills under load, ${shops} shops${dropAll ? ', all postbacks dropped' : ''}`,

@@ -21,6 +21,7 @@ export async function heal({ database, sandbox, control, shops }, { dropAll }, r
 export async function settle({ database, control }) {
   const bills = await control.bills();
   const start = Date.now();
+  await passHours(database, bills);
   let waiting;
   for (const end = start + SETTLED_S * 1000; Date.now() < end; await sleep(500)) {
     waiting = unsettled(bills, await readLedger(database));
@@ -42,12 +43,38 @@ export async function repeatCallbacks({ control }, random) {
   await control.insist('POST', 'clock', { advance: '1s' }, 60_000);
 }
 
-function unsettled(bills, ledger) {
+/**
+ * A bill that is paid is looked at every few hours. A second payment of it, whose postback was dropped or found nobody, is
+ * found then: for these bills those hours pass now. One that is not to be looked at again stays so.
+ */
+async function passHours(database, bills) {
+  const ledger = await readLedger(database);
+  const paid = new Set(ledger.bills.filter(({ state }) => state === 'PAID').map(({ billId }) => billId));
+  const waiting = unrecorded(bills, ledger).filter(({ billId }) => paid.has(billId));
+  const ids = [...new Set(waiting.map(({ billId }) => billId))];
+  if (ids.length === 0) return;
+  console.log(`Further payments that no postback has told of yet: hours pass for ${ids.length} paid bills.`);
+  await database.query((client) =>
+    client.query(
+      'UPDATE payment_acceptance.bill SET next_check_at = least(next_check_at, now()) WHERE service_bill_id = ANY($1) AND next_check_at IS NOT NULL',
+      [ids],
+    ),
+  );
+}
+
+/** Payments of known bills that are not on record as they are. */
+function unrecorded(bills, ledger) {
   const known = new Set(ledger.bills.map(({ billId }) => billId));
   const recorded = new Map(ledger.payments.map(({ id, status }) => [id, status]));
-  const payments = bills.filter(({ id }) => known.has(id)).flatMap((bill) => bill.payments);
+  return bills
+    .filter(({ id }) => known.has(id))
+    .flatMap(({ id: billId, payments }) => payments.map(({ id, status }) => ({ billId, id, status })))
+    .filter(({ id, status }) => recorded.get(id) !== status);
+}
+
+function unsettled(bills, ledger) {
   return {
-    payments: payments.filter(({ id, status }) => recorded.get(id) !== status).length,
+    payments: unrecorded(bills, ledger).length,
     creations: ledger.bills.filter(({ state }) => state === 'CREATING').length,
     deliveries: ledger.deliveries.filter(({ state }) => state === 'PENDING').length,
     hints: ledger.callbacks.filter(({ pending, matched }) => pending && matched).length,

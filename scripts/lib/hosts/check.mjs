@@ -11,6 +11,10 @@ export async function checkHost({ folder }, serverUrl) {
   const node = (...args) => run(process.execPath, args, { cwd: folder, env });
   const isModule = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')).type === 'module';
   const checks = [...(await jestIn(folder, env)), ...(await typesIn(node))];
+  if (fs.existsSync(path.join(folder, 'vitest.config.mjs'))) {
+    const vitest = path.join(folder, 'node_modules/.bin/vitest');
+    checks.push(await attempt('the five lines with Vitest', () => run(vitest, ['run'], { cwd: folder, env })));
+  }
   for (const format of isModule ? ['ES module', 'CommonJS'] : ['CommonJS', 'ES module']) {
     checks.push(await attempt(`a payment, built as ${format}`, () => builtProgram(folder, format, isModule, node)));
   }

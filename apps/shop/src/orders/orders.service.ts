@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { InjectPaymentShop, parseAmount, PaymentShop, type PaymentBill } from 'nestjs-payment-acceptance';
+import {
+  BillMismatchError,
+  InjectPaymentShop,
+  parseAmount,
+  PaymentShop,
+  type PaymentBill,
+} from 'nestjs-payment-acceptance';
 import { randomUUID } from 'node:crypto';
 import { In, Repository } from 'typeorm';
 import type { CreateOrderDto } from './create-order.dto.js';
@@ -35,10 +41,21 @@ export class OrdersService {
     return { order, bill: await this.bill(order) };
   }
 
-  /** The order's open bill, or a new one after the last has ended. */
-  bill(order: Order): Promise<PaymentBill> {
+  /**
+   * The order's open bill, or a new one after the last has ended.
+   * @param newPrice make another bill where the open one asks for what the order no longer costs; that one can still be
+   *   paid, and then a person decides
+   * @throws BillMismatchError where that is so, without it
+   */
+  async bill(order: Order, newPrice = false): Promise<PaymentBill> {
     const { id: orderId, shop, amount, currency, description } = order;
-    return this.shops[shop].createBill({ orderId, amount, currency, description });
+    const request = { orderId, amount, currency, description };
+    try {
+      return await this.shops[shop].createBill(request);
+    } catch (error) {
+      if (!(newPrice && error instanceof BillMismatchError)) throw error;
+      return this.shops[shop].createBill(request, { newAttempt: true });
+    }
   }
 
   find(id: string): Promise<Order | null> {

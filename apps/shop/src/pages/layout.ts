@@ -1,3 +1,4 @@
+import { isDevelopment } from '../production.js';
 import type { Asset } from './asset.js';
 import { html, type Html } from './html.js';
 import { ICON, STYLE } from './style.js';
@@ -40,7 +41,10 @@ export function layout({ title, script, refresh = false, place }: Layout, conten
           </nav>
         </header>
         <main>${content}</main>
-        <footer>A sample shop: nothing here is sold, and no money moves.</footer>
+        <footer>
+          A sample shop: nothing here is sold, and no money moves.
+          ${isDevelopment() && html`<a href="/payment-console">Payment console</a>`}
+        </footer>
       </body>
     </html>`.text;
 }

@@ -4,6 +4,7 @@ import type { Order } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';
 import { layout, money, time } from './layout.js';
 import { LIVE_SCRIPT } from './live.script.js';
+import { drawingOf } from './products.js';
 
 export type Tone = 'good' | 'warn' | 'bad';
 
@@ -45,6 +46,7 @@ export function orderPage(order: Order): string {
           ${orderState(order)}
         </section>
         <section class="card" aria-labelledby="details">
+          ${drawingOf(order.description)}
           <h2 id="details">Your order</h2>
           <dl class="facts">
             <dt>Price</dt>

@@ -12,13 +12,14 @@ import {
   Redirect,
   Sse,
 } from '@nestjs/common';
-import { IsIn } from 'class-validator';
+import { IsIn, IsOptional, IsString } from 'class-validator';
 import { map, type Observable } from 'rxjs';
 import { OrderWatch, versionOf } from '../orders/order-watch.js';
 import type { Order, ShopName } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { orderPage, orderState } from './order.page.js';
 import { ordersPage } from './orders.page.js';
+import { priceOf } from './price-changed.page.js';
 import { productsPage } from './products.page.js';
 import { PRODUCTS } from './products.js';
 
@@ -28,6 +29,13 @@ class BuyDto {
 
   @IsIn(['main', 'eu'])
   shop!: ShopName;
+}
+
+class PayDto {
+  /** The new price that the buyer has agreed to, as {@link priceOf} writes it. */
+  @IsOptional()
+  @IsString()
+  price?: string;
 }
 
 /** What people see of the shop. */
@@ -80,10 +88,12 @@ export class OrdersPageController {
 
   @Post('orders/:id/pay')
   @Redirect()
-  async pay(@Param('id', ParseUUIDPipe) id: string) {
+  async pay(@Param('id', ParseUUIDPipe) id: string, @Body() { price }: PayDto = {}) {
     const order = await this.order(id);
     if (order.status === 'paid') return { url: `/orders/${id}`, statusCode: 303 };
-    return { url: (await this.orders.bill(order)).linkPageUrl, statusCode: 303 };
+    // The price may have changed once more since the page that asked for it.
+    const bill = await this.orders.bill(order, price === priceOf(order));
+    return { url: bill.linkPageUrl, statusCode: 303 };
   }
 
   private async order(id: string): Promise<Order> {

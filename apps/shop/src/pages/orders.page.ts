@@ -2,6 +2,7 @@ import type { Order } from '../orders/order.entity.js';
 import { html, type Html } from './html.js';
 import { layout, money, time } from './layout.js';
 import { STATES } from './order.page.js';
+import { drawingOf } from './products.js';
 
 const SHOWN = 50;
 
@@ -21,9 +22,12 @@ export function ordersPage(orders: readonly Order[]): string {
 function item({ id, description, amount, currency, status, createdAt }: Order): Html {
   const [name, tone] = STATES[status];
   return html`<li>
-    <a href="/orders/${id}">${description}</a>
-    <span class="right">${money(amount, currency)}</span>
-    <span class="note">${time(createdAt)}</span>
-    <span class="right"><span class="tag ${tone}">${name}</span></span>
+    ${drawingOf(description)}
+    <span class="text"
+      ><span class="line"><a href="/orders/${id}">${description}</a> ${money(amount, currency)}</span>
+      <span class="line"
+        ><span class="note">${time(createdAt)}</span> <span class="tag ${tone}">${name}</span></span
+      ></span
+    >
   </li>`;
 }

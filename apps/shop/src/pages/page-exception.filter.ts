@@ -6,8 +6,17 @@ import {
   type ExceptionFilter,
   type HttpServer,
 } from '@nestjs/common';
-import { BillError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
+import { BillError, BillMismatchError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
 import { messagePage } from './layout.js';
+import { priceChangedPage } from './price-changed.page.js';
+
+interface Answer {
+  readonly statusCode: number;
+  readonly message: string | string[];
+  readonly code?: string;
+}
+
+const TRY_AGAIN = 'The payment could not be started. Try again in a moment.';
 
 /** Answers errors as JSON under `/api` and as a page elsewhere. Our own failures say nothing of their inside. */
 @Catch()
@@ -26,10 +35,23 @@ export class PageExceptionFilter implements ExceptionFilter {
       this.adapter.reply(response, body, status);
       return;
     }
-    const page = messagePage('Not possible', [body.message].flat().join(' '));
+    const page =
+      error instanceof BillMismatchError ? priceChangedPage(error) : messagePage('Not possible', textOf(error, body));
     this.adapter.setHeader(response, 'Content-Type', 'text/html; charset=utf-8');
     this.adapter.reply(response, page, status);
   }
+}
+
+/** What a buyer can do about it: the errors' own sentences are for developers. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  'order-already-paid':
+    'A payment for this order has arrived. Do not pay again: if it is not what the order costs, we write to you.',
+  'creation-in-progress': 'Your payment page is being made. Try again in a moment.',
+};
+
+function textOf(error: unknown, { message }: Answer): string {
+  if (error instanceof BillError) return SENTENCES[error.code] ?? TRY_AGAIN;
+  return [message].flat().join(' ');
 }
 
 function statusOf(error: unknown): number {
@@ -38,7 +60,7 @@ function statusOf(error: unknown): number {
   return error instanceof PaymentAcceptanceError ? 502 : 500;
 }
 
-function bodyOf(error: unknown, status: number): { statusCode: number; message: string | string[]; code?: string } {
+function bodyOf(error: unknown, status: number): Answer {
   if (error instanceof HttpException) {
     const answer = error.getResponse();
     const message =
@@ -47,6 +69,6 @@ function bodyOf(error: unknown, status: number): { statusCode: number; message: 
   }
   if (status === 409 && error instanceof BillError)
     return { statusCode: status, message: error.message, code: error.code };
-  const message = status === 502 ? 'The payment could not be started. Try again in a moment.' : 'Something went wrong.';
+  const message = status === 502 ? TRY_AGAIN : 'Something went wrong.';
   return { statusCode: status, message, ...(error instanceof PaymentAcceptanceError && { code: error.code }) };
 }

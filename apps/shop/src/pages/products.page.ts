@@ -1,7 +1,7 @@
 import type { ShopName } from '../orders/order.entity.js';
-import { Html, html } from './html.js';
+import { html, type Html } from './html.js';
 import { layout, money } from './layout.js';
-import { PRODUCTS, type Product } from './products.js';
+import { drawn, PRODUCTS, type Product } from './products.js';
 
 /** The shops, by what they bill in. */
 export const SHOPS: Readonly<Record<ShopName, { readonly currency: string; readonly label: string }>> = {
@@ -28,9 +28,10 @@ export function productsPage(shop: ShopName): string {
   );
 }
 
-function item({ id, name, text, prices, drawing }: Product, shop: ShopName): Html {
+function item(product: Product, shop: ShopName): Html {
+  const { id, name, text, prices } = product;
   return html`<li>
-    <svg viewBox="0 0 96 96" aria-hidden="true">${new Html(drawing)}</svg>
+    ${drawn(product)}
     <div class="text">
       <h2>${name}</h2>
       <p class="note">${text}</p>

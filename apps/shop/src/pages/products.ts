@@ -1,4 +1,5 @@
 import type { ShopName } from '../orders/order.entity.js';
+import { Html, html } from './html.js';
 
 export interface Product {
   readonly id: string;
@@ -8,6 +9,16 @@ export interface Product {
   readonly prices: Readonly<Record<ShopName, string>>;
   /** The elements of a drawing of 96 by 96. */
   readonly drawing: string;
+}
+
+/** What somebody has ordered, where it is one of the shop's own products. */
+export function drawingOf(name: string): Html | false {
+  const product = PRODUCTS.find((each) => each.name === name);
+  return product !== undefined && drawn(product);
+}
+
+export function drawn({ drawing }: Product): Html {
+  return html`<svg class="drawing" viewBox="0 0 96 96" aria-hidden="true">${new Html(drawing)}</svg>`;
 }
 
 export const PRODUCTS: readonly Product[] = [

@@ -40,8 +40,9 @@ button:hover, .button:hover { filter: brightness(1.1); }
 .choice [aria-current] { font-weight: 650; background: var(--paper); box-shadow: 0 1px 2px rgb(0 0 0 / .15); }
 .products { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); padding: 0; list-style: none; }
 .products > li { display: flex; flex-direction: column; overflow: hidden; background: var(--paper); border: 1px solid var(--line); border-radius: 16px; }
-.products svg { display: block; width: 100%; height: 11rem; padding: 1.6rem; background: var(--tint); color: var(--accent); fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }
-.products .fill { fill: currentColor; fill-opacity: .16; }
+.drawing { display: block; background: var(--tint); color: var(--accent); fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }
+.drawing .fill { fill: currentColor; fill-opacity: .16; }
+.products .drawing { width: 100%; height: 11rem; padding: 1.6rem; }
 .products .text { flex: 1; padding: 1.1rem 1.25rem 0; }
 .products .buy { display: flex; justify-content: space-between; align-items: center; gap: 1rem; padding: 1rem 1.25rem 1.25rem; }
 .price { font-size: 1.2rem; font-weight: 700; }
@@ -53,6 +54,7 @@ button:hover, .button:hover { filter: brightness(1.1); }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
 .tag { display: inline-block; padding: .12rem .65rem; font-size: .85rem; font-weight: 650; border-radius: 99px; white-space: nowrap; }
 .tag.good { background: var(--good-tint); } .tag.warn { background: var(--warn-tint); } .tag.bad { background: var(--bad-tint); }
+.order > .card { overflow: hidden; } .order .drawing { width: calc(100% + 3rem); height: 9rem; margin: -1.5rem -1.5rem 0; padding: 1.4rem; }
 .order { display: grid; gap: 1.25rem; grid-template-columns: minmax(0, 1fr); }
 @media (min-width: 52rem) { .order { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); align-items: start; } }
 .order .state { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; font-size: 1.15rem; font-weight: 650; }
@@ -66,9 +68,11 @@ button:hover, .button:hover { filter: brightness(1.1); }
 .steps li { color: inherit; } .steps li:last-child { padding-bottom: 0; }
 .steps .note { display: block; }
 .orders { padding: 0; list-style: none; }
-.orders li { display: grid; grid-template-columns: 1fr auto; gap: .15rem 1rem; padding: .9rem 0; border-top: 1px solid var(--line); }
+.orders .drawing { flex: none; width: 3.25rem; height: 3.25rem; padding: .45rem; border-radius: 10px; stroke-width: 3; }
+.orders .text { flex: 1; display: grid; gap: .2rem; min-width: 0; }
+.orders li { display: flex; align-items: center; gap: .9rem; padding: .9rem 0; border-top: 1px solid var(--line); }
 .orders li:first-child { border-top: 0; }
-.orders .right { text-align: right; }
+.orders .line { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: .25rem 1rem; }
 `.trimStart(),
 );
 

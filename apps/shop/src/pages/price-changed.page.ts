@@ -1,0 +1,34 @@
+import type { BillMismatchError } from 'nestjs-payment-acceptance';
+import { html } from './html.js';
+import { layout, money } from './layout.js';
+
+type Price = BillMismatchError['asked'];
+
+/** A price as the form of this page sends it back. */
+export function priceOf({ amount, currency }: Price): string {
+  return `${amount} ${currency}`;
+}
+
+/** For an order that no longer costs what its payment page asks for: nobody pays another price without having seen it. */
+export function priceChangedPage({
+  orderId,
+  open,
+  asked,
+}: Pick<BillMismatchError, 'orderId' | 'open' | 'asked'>): string {
+  return layout(
+    { title: 'The price has changed' },
+    html`<section class="card result">
+      <h1>The price has changed</h1>
+      <p class="sum">${money(asked.amount, asked.currency)}</p>
+      <p>
+        When you ordered, it was ${money(open.amount, open.currency)}. Have you paid that already? Then do not pay
+        again: we see it, and write to you.
+      </p>
+      <form method="post" action="/orders/${encodeURIComponent(orderId)}/pay">
+        <input type="hidden" name="price" value="${priceOf(asked)}" />
+        <button>Pay ${money(asked.amount, asked.currency)}</button>
+      </form>
+      <p><a href="/orders/${encodeURIComponent(orderId)}">To your order</a></p>
+    </section>`,
+  );
+}

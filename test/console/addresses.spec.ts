@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { startBed, type Bed } from '../support/bed.js';
+import { Operator } from './support/operator.js';
+
+/** As they stand in an address: NUL, half a surrogate pair, endless, no character at all, an operator of SQL, a number too great. */
+const TEXTS = [
+  '%00',
+  'a%00b',
+  '%ED%A0%80',
+  '%ED%B0%80x',
+  'x'.repeat(10_000),
+  '%FF%FE',
+  "'%20OR%201=1--",
+  '9'.repeat(18),
+  '9'.repeat(40),
+  '-1',
+  '1e3',
+  '__proto__',
+  'constructor',
+  '00000000-0000-0000-0000-000000000000',
+];
+
+const LISTS: readonly [string, readonly string[]][] = [
+  ['', ['shop', 'done', 'count', 'bill']],
+  ['bills', ['q', 'shop', 'state', 'before', 'done']],
+  ['reviews', ['after', 'shop', 'done', 'bill']],
+  ['dead-letters', ['after', 'consumer', 'event', 'shop', 'orderId', 'done', 'count']],
+  ['unknown-outcomes', ['before', 'done', 'bill']],
+  ['log', ['before']],
+  ['actions/replay/all', ['consumer', 'event', 'shop', 'orderId']],
+];
+
+/** The scope of an operator who is said to be in charge of this shop. */
+let shop: string | null = null;
+
+describe.each(['express', 'fastify'] as const)('on %s, whatever stands in an address of the console', (adapter) => {
+  let bed: Bed;
+  let operator: Operator;
+  beforeAll(async () => {
+    const imports = [PaymentConsoleModule.register({ shop: () => shop })];
+    bed = await startBed({ adapter, imports });
+    operator = new Operator(`${bed.host.url}/payment-console`);
+    await bed.host.payments.createBill({ orderId: 'o', amount: '1' });
+  });
+  afterAll(() => bed.close());
+
+  test.each(LISTS)('/%s answers with a list or a refusal', async (path, names) => {
+    for (shop of [null, 'main']) {
+      for (const [at, name] of names.entries()) {
+        for (const text of TEXTS) {
+          // The further forms are read before anybody looks at the name.
+          const further = at === 0 ? [`${name}=${text}&${name}=x`, `${name}[]=${text}`, `${text}=${name}`] : [];
+          for (const query of [`${name}=${text}`, ...further]) {
+            const { status } = await operator.open(`${path}?${query}`);
+            if (status >= 500) throw new Error(`${path}?${query.slice(0, 100)} is answered ${status}.`);
+          }
+        }
+      }
+    }
+  });
+
+  test.each([
+    'bills/',
+    'actions/replay/',
+    'actions/accept-review/',
+    'actions/attach-bill/',
+    'actions/void-bill/',
+    'assets/',
+  ])('/%s answers 404 for what is not there', async (path) => {
+    for (const text of TEXTS) expect([400, 404, 409, 414]).toContain((await operator.open(`${path}${text}`)).status);
+  });
+
+  test('a shop that there is not shows no bill, and one that there is shows its own', async () => {
+    shop = null;
+    expect((await operator.open('bills?shop=%00nowhere')).text).toContain('There are no such bills.');
+    expect((await operator.open('bills?shop=ma%00in')).text).not.toContain('There are no such bills.');
+  });
+
+  test('an operator of a shop whose name no shop can have sees nothing', async () => {
+    for (shop of ['\0', 'x'.repeat(10_000), '\ud800', '__proto__']) {
+      expect((await operator.open('bills')).status).toBe(403);
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { ForwardedPostback } from 'nestjs-payment-acceptance';
+import { startBed, type Bed } from '../support/bed.js';
+
+let bed: Bed | undefined;
+afterEach(() => bed?.close());
+
+/** A host, and what it has forwarded. */
+async function start(adapter: 'express' | 'fastify', rawBody: boolean): Promise<ForwardedPostback[]> {
+  const forwarded: ForwardedPostback[] = [];
+  const forwardUnknown = (postback: ForwardedPostback) => Promise.resolve(forwarded.push(postback) > 0);
+  bed = await startBed({ adapter, rawBody, options: { callbacks: { forwardUnknown } } });
+  return forwarded;
+}
+
+const post = (contentType: string, body: Uint8Array<ArrayBuffer>) =>
+  fetch(`${bed!.host.url}/postback/payment`, { method: 'POST', headers: { 'content-type': contentType }, body });
+
+/** What a parser changes and nobody could restore: the order, the escapes and their case, white space, repeated fields. */
+const BODIES: [string, string, Buffer][] = [
+  [
+    'a form',
+    'application/x-www-form-urlencoded; charset=UTF-8',
+    Buffer.from('TrsId=old&%49nvId=%d0%97+1&OutSum=10.00&Status=SUCCESS&x=1&x=2&=&empty=&SignatureValue=AbC%3d'),
+  ],
+  [
+    'JSON',
+    'application/json',
+    Buffer.from('{"TrsId":"old" ,\r\n\t"InvId":"\\u0417 1", "OutSum":10.00,"Status":"SUCCESS","n":1e400,"n":2 }\n'),
+  ],
+];
+
+describe.each(['express', 'fastify'] as const)('%s', (adapter) => {
+  test.each(BODIES)('forwards %s byte for byte where the host keeps raw bodies', async (_name, contentType, body) => {
+    const forwarded = await start(adapter, true);
+    expect((await post(contentType, new Uint8Array(body))).status).toBe(200);
+    expect(forwarded).toMatchObject([{ billId: 'old', orderId: '\u0417 1', contentType }]);
+    expect(forwarded[0]!.rawBody).toEqual(body);
+  });
+
+  test('forwards the fields alone where the host keeps none', async () => {
+    const forwarded = await start(adapter, false);
+    const [[, contentType, body]] = BODIES as [(typeof BODIES)[number]];
+    expect((await post(contentType, new Uint8Array(body))).status).toBe(200);
+    expect(forwarded).toMatchObject([{ billId: 'old', body: { OutSum: '10.00' } }]);
+    expect(forwarded[0]).not.toHaveProperty('rawBody');
+  });
+});

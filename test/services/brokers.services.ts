@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { startBed, type Bed } from '../support/bed.js';
+import type { BrokerKind, Bus } from './support/bus.js';
+import { nats } from './support/nats.js';
+import { eventually, payThrough } from './support/outage.js';
+import { startProxy, type Proxy } from './support/proxy.js';
+import { rabbitMq } from './support/rabbitmq.js';
+import { describeOn, service } from './support/service.js';
+
+const kinds: [BrokerKind, Awaited<ReturnType<typeof service>>][] = [
+  [rabbitMq, await service('TEST_RABBITMQ_URL')],
+  [nats, await service('TEST_NATS_URL')],
+];
+
+/** Workers run by themselves, and look again soon. */
+const RUNNING = {
+  autoStart: true,
+  confirmer: { pollMs: 50 },
+  deliveries: { pollMs: 50, retryBaseMs: 50, retryCapMs: 500 },
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+for (const [kind, broker] of kinds) {
+  describeOn(broker, (url) => {
+    const target = { host: new URL(url).hostname, port: Number(new URL(url).port || (kind === nats ? 4222 : 5672)) };
+
+    async function start(options = {}, instances = 1): Promise<{ bed: Bed; bus: Bus; proxy: Proxy }> {
+      const bus = await kind.makeBus(url);
+      ends.push(() => bus.remove());
+      const proxy = await startProxy(target);
+      ends.push(() => proxy.close());
+      const bed = await startBed({ imports: [bus.module(proxy.port)], options, instances });
+      ends.push(() => bed.close());
+      return { bed, bus, proxy };
+    }
+
+    test('each event arrives in its envelope, and is done only then', async () => {
+      const { bed, bus } = await start();
+      const { billId } = await bed.host.payments.createBill({ orderId: 'Ä-1', amount: '100.05', custom: '€ "1"' });
+      await bed.sandbox.pay(billId, { outcome: 'fail' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      const { events } = await bed.host.ledger();
+      const messages = await bus.received();
+      expect(messages.map(({ event }): object => event)).toEqual(
+        events.toReversed().map(({ id, name, occurredAt }) => ({
+          specversion: '1.0',
+          id,
+          source: '/payment-acceptance/main',
+          type: name,
+          subject: 'Ä-1',
+          time: occurredAt,
+          datacontenttype: 'application/json',
+          partitionkey: billId,
+          data: expect.objectContaining({ id, billId, orderId: 'Ä-1', custom: '€ "1"', amount: '100.05' }),
+        })),
+      );
+      for (const { messageId, contentType, event } of messages) {
+        expect(contentType).toBe('application/cloudevents+json; charset=utf-8');
+        expect(messageId).toBe(kind.deduplicates ? `${kind.consumer}:${event.id}` : event.id);
+      }
+      expect(events.flatMap(({ deliveries }) => deliveries)).toMatchObject(
+        Array.from({ length: 2 }, () => ({ consumer: kind.consumer, state: 'DONE', attempts: 1 })),
+      );
+    });
+
+    test('a broker that cannot be reached delays no start, costs no attempt and no handler its event', async () => {
+      const { bed, bus, proxy } = await start();
+      await proxy.cut();
+      const { billId } = await bed.host.payments.createBill({ orderId: 'waiting', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      const deliveries = async () => (await bed.host.ledger()).events.flatMap((event) => event.deliveries);
+      expect(await deliveries()).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
+      await proxy.restore();
+      await eventually(
+        () => bed.host.deliveries.runOnce(),
+        (done) => done > 0,
+        'the event goes out',
+      );
+      expect(await deliveries()).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+      expect(await bus.received()).toHaveLength(1);
+    });
+
+    test('an acknowledgement that was lost sends the event again, with the same id', async () => {
+      const { bed, bus, proxy } = await start({ deliveries: { retryBaseMs: 1, retryCapMs: 1 } });
+      const pay = async (orderId: string): Promise<void> => {
+        const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+        await bed.sandbox.pay(billId);
+      };
+      await pay('first');
+      await bed.settle();
+      await pay('second');
+      void proxy.mute();
+      await bed.settle();
+      const [second] = (await bed.host.ledger()).events;
+      expect(second!.deliveries).toMatchObject([{ state: 'PENDING', attempts: 1 }]);
+      expect(second!.deliveries[0]!.lastError).toContain('The broker has not acknowledged an event in time.');
+      await proxy.cut();
+      await proxy.restore();
+      await eventually(
+        () => bed.host.deliveries.runOnce(),
+        (done) => done > 0,
+        'the event goes out',
+      );
+      const ids = (await bus.received()).map(({ event }) => event.id);
+      expect(ids.filter((id) => id === second!.id)).toHaveLength(kind.deduplicates ? 1 : 2);
+      expect((await bed.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 2 }]);
+    });
+
+    test('an application that shuts down ends its connection, also where the broker no longer answers', async () => {
+      const { bed, proxy } = await start();
+      const { billId } = await bed.host.payments.createBill({ orderId: 'last', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      const other = await bed.start();
+      await other.deliveries.runOnce();
+      expect(proxy.open()).toBe(2);
+      await bed.host.app.close();
+      void proxy.mute();
+      const began = performance.now();
+      await other.app.close();
+      expect(performance.now() - began).toBeLessThan(5_000);
+    });
+
+    describe('a connection that is cut in the middle loses and reorders nothing', () => {
+      const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+      test('with what was under way', async () => {
+        const { bed, bus, proxy } = await start(RUNNING, 2);
+        await payThrough(bed, bus, 30, async () => {
+          await proxy.cut();
+          await pause(700);
+          await proxy.restore();
+        });
+      });
+
+      test('after acknowledgements that were lost', async () => {
+        const { bed, bus, proxy } = await start(RUNNING, 2);
+        const { messages } = await payThrough(bed, bus, 30, async () => {
+          await proxy.mute();
+          await proxy.cut();
+          await proxy.restore();
+        });
+        const copies = messages.length - new Set(messages.map(({ event }) => event.id)).size;
+        if (kind.deduplicates) expect(copies).toBe(0);
+        else expect(copies).toBeGreaterThan(0);
+      });
+    });
+  });
+}

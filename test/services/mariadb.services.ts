@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { randomBytes } from 'node:crypto';
+import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
+import { DataSource } from 'typeorm';
+import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
+import {
+  NOW,
+  epochMs,
+  isUniqueViolation,
+  mayConcernOneRow,
+} from '../../libs/payment-acceptance/src/storage/database.js';
+import { MariaDestroyableTransaction } from '../../libs/payment-acceptance/src/storage/mariadb/destroyable-transaction.js';
+import { MariaDatabase } from '../../libs/payment-acceptance/src/storage/mariadb/maria.database.js';
+import { mariaSchema } from '../../libs/payment-acceptance/src/storage/mariadb/schema.js';
+import { spell } from '../../libs/payment-acceptance/src/storage/mariadb/spelling.js';
+
+process.env.TEST_DATABASE = 'mariadb'; // it is refused at start otherwise, as yet
+
+const server = process.env.TEST_MARIADB_URL ?? 'mariadb://root@127.0.0.1:3306/test';
+const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
+const open: DataSource[] = [];
+
+async function administer(statement: string): Promise<void> {
+  const connection = await mysql.createConnection(server.replace(/^mariadb:/, 'mysql:'));
+  await connection.query(statement).finally(() => connection.end());
+}
+
+async function connect(extra: object = {}): Promise<DataSource> {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const dataSource = await new DataSource({ type: 'mariadb', url: url.href, ...extra }).initialize();
+  open.push(dataSource);
+  return dataSource;
+}
+
+beforeAll(() => administer(`CREATE DATABASE ${name}`));
+afterEach(async () => {
+  for (const dataSource of open.splice(0)) await dataSource.destroy();
+  await administer(`DROP DATABASE ${name}`);
+  await administer(`CREATE DATABASE ${name}`);
+});
+afterAll(() => administer(`DROP DATABASE ${name}`));
+
+const tables = async (dataSource: DataSource): Promise<number> =>
+  (await dataSource.query<unknown[]>(`SHOW TABLES LIKE 'payment_acceptance_%'`)).length;
+
+describe('the tables on MariaDB', () => {
+  test('are made once by processes that start together, and calling again changes nothing', async () => {
+    const all = await Promise.all([connect(), connect(), connect()]);
+    await Promise.all(all.map((dataSource) => migratePaymentAcceptance(dataSource)));
+    const [first] = all;
+    expect(await tables(first)).toBe(mariaSchema.statements.length + 1);
+    await migratePaymentAcceptance(first);
+    const rows: unknown[] = await first.query('SELECT version FROM payment_acceptance_migration');
+    expect(rows).toEqual([{ version: mariaSchema.version }]);
+  });
+
+  test('are finished by the next process wherever one was killed', async () => {
+    for (let done = 0; done <= mariaSchema.statements.length; done += 1) {
+      const dataSource = await connect();
+      const database = new MariaDatabase(dataSource, new PaymentClock());
+      for (const statement of mariaSchema.statements.slice(0, done)) await database.query(statement, []);
+      await migratePaymentAcceptance(dataSource);
+      expect(await tables(dataSource)).toBe(mariaSchema.statements.length + 1);
+      await administer(`DROP DATABASE ${name}`);
+      await administer(`CREATE DATABASE ${name}`);
+    }
+  });
+
+  test('wait for nobody who was killed while migrating', async () => {
+    const killed = await connect();
+    const runner = killed.createQueryRunner();
+    await runner.query(`SELECT GET_LOCK(CONCAT('payment_acceptance:', MD5(DATABASE())), 0)`);
+    const [{ id }] = (await runner.query('SELECT CONNECTION_ID() AS id')) as [{ id: string }];
+    const other = await connect();
+    const migrating = migratePaymentAcceptance(other);
+    await administer(`KILL ${id}`);
+    await migrating;
+    expect(await tables(other)).toBe(mariaSchema.statements.length + 1);
+    await runner.release().catch(() => undefined);
+  });
+
+  test('compare ids byte by byte, trailing blanks and case included, and refuse what is too long', async () => {
+    const dataSource = await connect();
+    await migratePaymentAcceptance(dataSource);
+    const database = new MariaDatabase(dataSource, new PaymentClock());
+    const insert = `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($1, $2)`;
+    for (const order of ['a', 'A', 'a ', 'ä', 'a\u0301', '😀']) await database.query(insert, ['main', order]);
+    const same: unknown = await database.query(insert, ['main', 'a']).catch((error: unknown) => error);
+    const long: unknown = await database.query(insert, ['main', 'x'.repeat(256)]).catch((error: unknown) => error);
+    expect([isUniqueViolation(same), isUniqueViolation(long), mayConcernOneRow(long)]).toEqual([true, false, true]);
+  });
+});
+
+describe('a server that would do something else', () => {
+  test.each(['', 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES', 'STRICT_TRANS_TABLES,PIPES_AS_CONCAT'])(
+    'is refused: sql_mode "%s"',
+    async (mode) => {
+      const dataSource = await connect({ poolSize: 1 });
+      await dataSource.query(`SET SESSION sql_mode = '${mode}'`);
+      await expect(new MariaDatabase(dataSource, new PaymentClock()).verify()).rejects.toThrow(/sql_mode/);
+    },
+  );
+});
+
+describe('instants', () => {
+  test.each(['+05:30', '-11:00', 'SYSTEM'])('do not depend on the zone of the session: %s', async (zone) => {
+    const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
+    await dataSource.query(`SET SESSION time_zone = '${zone}'`);
+    const database = new MariaDatabase(dataSource, new PaymentClock());
+    const [row] = await database.query<{ now: string }>(`SELECT ${epochMs(NOW)} AS now`, [0]);
+    expect(Math.abs(Number(row?.now) - Date.now())).toBeLessThan(5_000);
+  });
+});
+
+describe('the transaction of a handler', () => {
+  test('keeps nothing of work that went on after a deadlock had undone it', async () => {
+    const dataSource = await connect();
+    await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
+    await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0), (3, 0)');
+    const transaction = new MariaDestroyableTransaction(new MariaDatabase(dataSource, new PaymentClock()));
+    const rival = dataSource.createQueryRunner();
+    await rival.startTransaction('READ COMMITTED');
+    // The rival has written more, so the server gives the handler's transaction up.
+    await rival.query('UPDATE seat SET taken = 9 WHERE id IN (2, 3)');
+    let failure: unknown;
+    const work = transaction.run(async (manager) => {
+      await manager.query('UPDATE seat SET taken = 1 WHERE id = 1');
+      const deadlock = manager
+        .query('UPDATE seat SET taken = 1 WHERE id = 2')
+        .catch((error: unknown) => (failure = error));
+      await rival.query('UPDATE seat SET taken = 9 WHERE id = 1');
+      await deadlock;
+      await rival.rollbackTransaction();
+      await manager.query('UPDATE seat SET taken = 7 WHERE id = 3');
+    }, new AbortController().signal);
+    await expect(work).rejects.toThrow('A statement of the transaction has failed');
+    expect(String(failure)).toMatch(/deadlock/i);
+    await rival.release();
+    const rows: { taken: number }[] = await dataSource.query('SELECT taken FROM seat ORDER BY id');
+    expect(rows.map(({ taken }) => taken)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('the spelling of a statement', () => {
+  test('keeps what stands in quotation marks, and gives each parameter its places', () => {
+    expect(
+      spell(`SELECT a.b AS "aB", '{"x":1}'::jsonb, $2::text FROM payment_acceptance.bill a WHERE c = ANY($1::uuid[])`),
+    ).toEqual({
+      text: 'SELECT a.b AS `aB`, \'{"x":1}\', ? FROM payment_acceptance_bill a WHERE c IN (?)',
+      order: [1, 0],
+      counts: new Set(),
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
+import { randomBytes } from 'node:crypto';
+import { startBed, type Bed } from '../support/bed.js';
+import { onServer } from './support/nats.js';
+import { eventually } from './support/outage.js';
+import { describeOn, service } from './support/service.js';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+describeOn(await service('TEST_NATS_URL'), (url) => {
+  const newStream = async (more: { no_ack?: boolean } = {}, subjects?: string[]): Promise<string> => {
+    const name = `payments-test-${randomBytes(6).toString('hex')}`;
+    await onServer(url, (manager) => manager.streams.add({ name, subjects: subjects ?? [`${name}.>`], ...more }));
+    ends.push(() => onServer(url, (manager) => manager.streams.delete(name)));
+    return name;
+  };
+
+  async function startHost(stream: string, prefix: string, more: Partial<PaymentNatsOptions> = {}): Promise<Bed> {
+    const subject: PaymentNatsOptions['subject'] = ({ type }) => `${prefix}.${type}`;
+    const imports = [PaymentNatsModule.register({ servers: url, stream, subject, ...more })];
+    const bed = await startBed({ imports });
+    ends.push(() => bed.close());
+    return bed;
+  }
+
+  async function pay(bed: Bed, orderId = 'A-1'): Promise<void> {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+  }
+
+  const deliveriesOf = async (bed: Bed) => (await bed.host.ledger()).events[0]!.deliveries;
+  const countIn = (stream: string) =>
+    onServer(url, async (manager) => (await manager.streams.info(stream)).state.messages);
+
+  test('a subject that no stream takes has not been delivered', async () => {
+    const stream = await newStream();
+    const bed = await startHost(stream, 'nobody-takes-this');
+    await pay(bed);
+    const [delivery] = await deliveriesOf(bed);
+    expect(delivery!.state).toBe('PENDING');
+    expect(delivery!.lastError).toContain(
+      `No stream takes "nobody-takes-this.payment.succeeded". Add it to "${stream}".`,
+    );
+  });
+
+  test('a subject of another stream is refused', async () => {
+    const [stream, other] = [await newStream(), await newStream()];
+    const bed = await startHost(stream, other);
+    await pay(bed);
+    const [delivery] = await deliveriesOf(bed);
+    expect(delivery!.state).toBe('PENDING');
+    expect(delivery!.lastError).toContain('JetStream has not taken the event');
+    expect(await countIn(other)).toBe(0);
+  });
+
+  test('a stream that does not exist, or acknowledges nothing, keeps the events waiting', async () => {
+    const silent = await newStream({ no_ack: true });
+    const bed = await startHost(silent, silent);
+    await pay(bed);
+    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
+    await onServer(url, (manager) => manager.streams.update(silent, { no_ack: false }));
+    await eventually(
+      () => bed.host.deliveries.runOnce(),
+      (done) => done > 0,
+      'the event goes out',
+    );
+    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+    expect(await countIn(silent)).toBe(1);
+  });
+
+  test('two consumers may share a stream: each has its own copies', async () => {
+    const stream = await newStream();
+    const subject =
+      (to: string): PaymentNatsOptions['subject'] =>
+      () =>
+        `${stream}.${to}`;
+    const servers = url;
+    const imports = ['books', 'mail'].map((consumer) =>
+      PaymentNatsModule.register({ servers, stream, consumer, subject: subject(consumer) }),
+    );
+    const bed = await startBed({ imports });
+    ends.push(() => bed.close());
+    await pay(bed);
+    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'DONE' }, { state: 'DONE' }]);
+    expect(await countIn(stream)).toBe(2);
+  });
+});

@@ -1,0 +1,55 @@
+import { afterEach, describe, test } from '@jest/globals';
+import { startBed } from '../support/bed.js';
+import type { BrokerKind } from './support/bus.js';
+import { nats, onServer } from './support/nats.js';
+import { payThrough } from './support/outage.js';
+import { natsServer, programOf, rabbitMqServer, startOwnServer } from './support/own-server.js';
+import { onChannel, rabbitMq } from './support/rabbitmq.js';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const OPTIONS = {
+  autoStart: true,
+  confirmer: { pollMs: 50 },
+  deliveries: { pollMs: 50, retryBaseMs: 50, retryCapMs: 500 },
+};
+
+type Server = Awaited<ReturnType<typeof startOwnServer>>;
+
+async function survives(kind: BrokerKind, server: Server): Promise<void> {
+  ends.push(() => server.close());
+  const bus = await kind.makeBus(server.url);
+  const bed = await startBed({ imports: [bus.module(server.port)], options: OPTIONS, instances: 2 });
+  ends.push(() => bed.close());
+  await payThrough(bed, bus, 30, async () => {
+    await server.kill();
+    await server.start();
+  });
+}
+
+describe('a broker that is killed and started in the middle loses and reorders nothing', () => {
+  const natsProgram = programOf('/usr/sbin/nats-server', '/usr/local/bin/nats-server', '/usr/bin/nats-server');
+  const onNats = natsProgram === undefined ? test.skip : test;
+  onNats(
+    `NATS JetStream${natsProgram ? '' : ' (there is no nats-server to start)'}`,
+    async () => {
+      const ask = (url: string) => onServer(url, (manager) => manager.getAccountInfo());
+      await survives(nats, await startOwnServer(natsProgram ?? '', natsServer, ask, 'nats'));
+    },
+    180_000,
+  );
+
+  const rabbitProgram = programOf('/usr/lib/rabbitmq/bin/rabbitmq-server', '/opt/rabbitmq/sbin/rabbitmq-server');
+  const onRabbitMq = rabbitProgram === undefined ? test.skip : test;
+  onRabbitMq(
+    `RabbitMQ${rabbitProgram ? '' : ' (there is no rabbitmq-server to start)'}`,
+    async () => {
+      const ask = (url: string) => onChannel(url, (channel) => channel.assertExchange('amq.topic', 'topic'));
+      await survives(rabbitMq, await startOwnServer(rabbitProgram ?? '', rabbitMqServer, ask, 'amqp'));
+    },
+    180_000,
+  );
+});

@@ -1,0 +1,58 @@
+import { expect } from '@jest/globals';
+import type { Bed } from '../../support/bed.js';
+import type { Bus } from './bus.js';
+
+/** Asks again, with a breath between, until the answer fits; fails after a minute. */
+export async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, what: string): Promise<T> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const answer = await ask().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    if (!(answer instanceof Error) && fits(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`Within a minute: ${what}. The last answer: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const distinct = (ids: readonly string[]): number => new Set(ids).size;
+
+/**
+ * A failed and a successful payment of each of these orders, several at once. After a third of them `disturb` runs, while
+ * the others are being paid. Then all events must arrive, and each bill's in their order.
+ */
+export async function payThrough(bed: Bed, bus: Bus, orders: number, disturb: () => Promise<void>) {
+  const ids = Array.from({ length: orders }, (_, index) => `order-${index}`);
+  let disturbance: Promise<void> | undefined;
+  let paid = 0;
+  const pay = async (orderId: string): Promise<void> => {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    paid += 1;
+    if (paid === Math.ceil(orders / 3)) disturbance = disturb();
+  };
+  const lane = async (): Promise<void> => {
+    for (let order = ids.shift(); order !== undefined; order = ids.shift()) await pay(order);
+  };
+  await Promise.all(Array.from({ length: 4 }, lane));
+  await disturbance;
+
+  const received = await eventually(
+    () => bus.received(),
+    (messages) => distinct(messages.map(({ event }) => event.id)) === orders * 2,
+    `all ${orders * 2} events arrive`,
+  );
+  await eventually(
+    async () => (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
+    (states) => states.length === orders * 2 && states.every((state) => state === 'DONE'),
+    'all deliveries are done',
+  );
+  const { events } = await bed.host.ledger();
+  const messages = await bus.received();
+  expect(new Set(messages.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
+  const firsts = [...new Map(messages.toReversed().map(({ event }) => [event.id, event])).values()].toReversed();
+  for (const { billId } of (await bed.host.ledger()).bills) {
+    const ofBill = firsts.filter(({ data }) => data.billId === billId);
+    expect(ofBill.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
+  }
+  return { received, messages };
+}

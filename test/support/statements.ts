@@ -1,0 +1,39 @@
+import type { DataSource } from 'typeorm';
+
+interface PgClient {
+  query(...parameters: unknown[]): unknown;
+}
+
+/**
+ * Counts every statement that goes over any connection of this process from now on, those of the host included.
+ */
+export class Statements {
+  private readonly seen: { readonly client: PgClient; readonly sql: string }[] = [];
+
+  constructor(dataSource: DataSource) {
+    const pool = (dataSource.driver as unknown as { master: { Client: { prototype: PgClient } } }).master;
+    const { prototype } = pool.Client;
+    const { query } = prototype;
+    const { seen } = this;
+    prototype.query = function (this: PgClient, ...parameters: unknown[]): unknown {
+      const [what] = parameters;
+      seen.push({ client: this, sql: typeof what === 'string' ? what : (what as { text: string }).text });
+      return query.apply(this, parameters);
+    };
+  }
+
+  /** What was seen since the last call. `commits`: transactions that wrote, single statements among them. */
+  take(): { statements: number; commits: number } {
+    const seen = this.seen.splice(0);
+    const inside = new Set<PgClient>();
+    let commits = 0;
+    for (const { client, sql } of seen) {
+      if (sql === 'START TRANSACTION') inside.add(client);
+      else if (sql === 'COMMIT' || (!inside.has(client) && WRITES.test(sql))) commits += 1;
+      if (sql === 'COMMIT' || sql === 'ROLLBACK') inside.delete(client);
+    }
+    return { statements: seen.length, commits };
+  }
+}
+
+const WRITES = /\b(INSERT INTO|DELETE FROM|UPDATE ["\w]+[. ])/;
