@@ -5,7 +5,7 @@ const LONG_LINE = 120;
 
 /**
  * Prints a script without comments and white space, but for a line of its own for each statement and each method, and
- * with every name as it was: what fails can be found by its line, and a source map needs no more than where each line
+ * with every name as it is given: what fails can be found by its line, and a source map needs no more than where each line
  * comes from. `replace` may give another text for a node.
  */
 export function printCompactly(code, replace) {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rollup } from '@rollup/wasm-node';
+import { transform } from '@swc/core';
 import ts from 'typescript';
 import { printCompactly } from './compile-compactly.mjs';
 import { publicDeclarations } from './compile-declarations.mjs';
@@ -80,6 +81,7 @@ async function writeCode(compiled, entries, folder) {
     banner: `'use strict';\nlet made;\nmodule.exports = (nest) => {\nif (made) return made;\nconst exports = made = {};`,
     footer: 'return exports;\n};',
     plugins: [
+      { name: 'short names', renderChunk: shortenNames },
       { name: 'hand over Nest, without comments', renderChunk: (code, chunk) => printCompactly(code, handOver(chunk)) },
     ],
   });
@@ -96,11 +98,23 @@ function below(id, getModuleInfo, seen = new Set()) {
   return seen;
 }
 
+/** Of local variables and private members only: a stack trace names functions and classes, and those stay. */
+function shortenNames(code) {
+  const mangle = { keep_classnames: true, keep_fnames: true, reserved: ['nest'] };
+  return transform(code, {
+    configFile: false,
+    swcrc: false,
+    isModule: 'commonjs',
+    sourceMaps: true,
+    jsc: { target: 'es2022', parser: { syntax: 'ecmascript' }, minify: { compress: false, mangle } },
+  });
+}
+
 /** `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */
 function handOver({ fileName, imports }) {
   return (node) => {
-    const passedOn = /^Object\.defineProperty\(exports, "(\w+)", \{[^}]*return (\w+\.\w+); \}/.exec(node.getText());
-    if (ts.isExpressionStatement(node) && passedOn) return `exports.${passedOn[1]}=${passedOn[2]};`; // it never changes again
+    const passedOn = /^Object\.defineProperty\((\w+), "(\w+)", \{[^}]*return (\w+\.\w+);\s*\}/.exec(node.getText());
+    if (ts.isExpressionStatement(node) && passedOn) return `${passedOn[1]}.${passedOn[2]}=${passedOn[3]};`; // it never changes again
     if (!ts.isCallExpression(node) || node.expression.getText() !== 'require') return undefined;
     const { text } = node.arguments[0];
     if (text.startsWith('.')) return `${node.getText()}(nest)`;
