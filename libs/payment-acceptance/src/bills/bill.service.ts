@@ -144,42 +144,35 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Stores an intent, or finds the open bill that answers the call; `busy` while another call is creating one. */
-  private begin(
+  private async begin(
     shop: Shop,
     fields: BillFields,
     intent: Intent,
     newAttempt: boolean,
   ): Promise<'stored' | 'busy' | BillRecord> {
     const { orderId, amount, currency } = fields;
+    const { leaseMs } = this.options.creation;
+    const { description = null, name = null } = fields;
+    const bill = { ...fields, ...intent, shop: shop.name, description, name };
+    if (await this.store.insertFirst(bill, leaseMs)) return 'stored';
     return this.store.transaction(async (manager) => {
       const order = await this.store.lockOrder(manager, shop.name, orderId);
       const bills = await this.store.ofOrder(shop.name, orderId, manager);
       if (order.firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
         throw new OrderAlreadyPaidError(shop.name, orderId, order.firstPaymentId);
       }
-      for (const bill of bills.filter(({ state }) => state === 'CREATING')) {
+      for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         const abandoned = 'The process ended before the answer came.';
         // Where its own answer comes at this very moment, the next look finds it open.
-        if (!bill.leaseEnded || !(await this.store.close(bill.id, 'UNKNOWN', abandoned, manager))) return 'busy';
+        if (!other.leaseEnded || !(await this.store.close(other.id, 'UNKNOWN', abandoned, manager))) return 'busy';
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
       if (!newAttempt && open.length > 0) {
-        const same = open.findLast((bill) => bill.amount === amount && bill.currency === currency);
+        const same = open.findLast((each) => each.amount === amount && each.currency === currency);
         if (same) return same;
         throw new BillMismatchError(shop.name, orderId, open.at(-1) ?? fields, fields);
       }
-      await this.store.insert(
-        manager,
-        {
-          ...fields,
-          ...intent,
-          shop: shop.name,
-          attempt: (bills.at(-1)?.attempt ?? 0) + 1,
-          description: fields.description ?? null,
-          name: fields.name ?? null,
-        },
-        this.options.creation.leaseMs,
-      );
+      await this.store.insert(manager, { ...bill, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
     });
   }

@@ -65,6 +65,10 @@ const BILL = `id, shop, order_id AS "orderId", attempt, state, amount::text AS a
   ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
   coalesce(lease_until < ${NOW}, true) AS "leaseEnded"`;
 
+const INTENT = `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency,
+    payer_pays_commission, description, name, type, custom, custom_given, traceparent, created_at, check_after, lease_until)
+  SELECT $3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, $15, ${NOW}, ${NOW}, ${inMs('$2')}`;
+
 /** Bills and the locks of their orders. */
 @Injectable()
 export class BillStore {
@@ -92,31 +96,43 @@ export class BillStore {
     return order;
   }
 
-  /** Stores an intent, before its request is sent. */
-  async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
-    await this.database.query(
-      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
-         description, name, type, custom, custom_given, traceparent, created_at, check_after, lease_until)
-       VALUES ($3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, $15, ${NOW}, ${NOW}, ${inMs('$2')})`,
-      [
-        this.database.offsetMs,
-        leaseMs,
-        bill.id,
-        bill.shop,
-        bill.orderId,
-        bill.attempt,
-        bill.amount,
-        bill.currency,
-        bill.payerPaysCommission,
-        bill.description,
-        bill.name,
-        bill.type,
-        bill.custom,
-        bill.customGiven,
-        bill.traceparent,
-      ],
-      manager,
+  /**
+   * Stores the intent of an order that has none yet, in one statement; `false` where the order is known, or becomes so at
+   * this moment. Whoever makes the row of an order has it locked, and is the first.
+   */
+  async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
+    const stored = await this.database.claim(
+      `WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($4, $5)
+         ON CONFLICT DO NOTHING RETURNING shop)
+       ${INTENT} FROM first RETURNING id`,
+      this.intent({ ...bill, attempt: 1 }, leaseMs),
     );
+    return stored.length === 1;
+  }
+
+  /** Stores an intent, before its request is sent. The order must be locked. */
+  async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
+    await this.database.query(INTENT, this.intent(bill, leaseMs), manager);
+  }
+
+  private intent(bill: NewBill, leaseMs: number): unknown[] {
+    return [
+      this.database.offsetMs,
+      leaseMs,
+      bill.id,
+      bill.shop,
+      bill.orderId,
+      bill.attempt,
+      bill.amount,
+      bill.currency,
+      bill.payerPaysCommission,
+      bill.description,
+      bill.name,
+      bill.type,
+      bill.custom,
+      bill.customGiven,
+      bill.traceparent,
+    ];
   }
 
   /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */

@@ -9,6 +9,11 @@ export class MariaBillStore extends BillStore {
     super(maria);
   }
 
+  /** Takes two statements there, and so the transaction that all others take. */
+  override insertFirst(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   override async open(
     id: string,
     answer: { billId: string; linkUrl: string | null; linkPageUrl: string | null },
