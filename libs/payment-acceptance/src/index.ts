@@ -19,7 +19,8 @@ export type * from './config/open-api.types.js';
 export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
-export type { CreateBillOptions, PaymentBill } from './bills/bill.service.js';
+export type { CreateBillOptions } from './bills/bill.service.js';
+export type { PaymentBill } from './bills/payment-bill.js';
 export * from './bills/bill.errors.js';
 export type { BillRecord, BillState } from './storage/bill.store.js';
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { CreateBillOptions, PaymentBill } from './bills/bill.service.js';
+import type { CreateBillOptions } from './bills/bill.service.js';
+import type { PaymentBill } from './bills/payment-bill.js';
 import type { CreateBillRequest } from './bills/bill-request.js';
 import type { RequestControl } from './client/payment-service.client.js';
 import type { ReportedPayment } from './common/payment.js';

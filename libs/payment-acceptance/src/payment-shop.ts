@@ -1,4 +1,5 @@
-import type { BillService, CreateBillOptions, PaymentBill } from './bills/bill.service.js';
+import type { BillService, CreateBillOptions } from './bills/bill.service.js';
+import type { PaymentBill } from './bills/payment-bill.js';
 import type { CreateBillRequest } from './bills/bill-request.js';
 import type { PaymentServiceClient, RequestControl } from './client/payment-service.client.js';
 import type { ReportedPayment } from './common/payment.js';

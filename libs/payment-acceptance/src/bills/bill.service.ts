@@ -14,7 +14,6 @@ import { Telemetry } from '../telemetry/telemetry.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
 import {
   ApplicationStoppingError,
-  BillAddressError,
   BillMismatchError,
   CreationInProgressError,
   OrderAlreadyPaidError,
@@ -22,31 +21,13 @@ import {
 } from './bill.errors.js';
 import { linkLateCallbacks } from './late-callbacks.js';
 import { mayHaveMadeABill } from './outcome.js';
+import { payable, type PaymentBill } from './payment-bill.js';
 
 export interface CreateBillOptions {
   /** Make another bill although one is open (of another amount, say). The open one can still be paid. Default `false`. */
   newAttempt?: boolean;
   /** Ends the call. Once the request may have left, the outcome is then unknown. */
   signal?: AbortSignal;
-}
-
-/** A bill the payer can pay. */
-export interface PaymentBill {
-  /** The service's `bill_id` (section 2.2). */
-  readonly billId: string;
-  /**
-   * `link_page_url` (section 2.2): send the payer here. An http or https address as a browser reads it, on whatever host
-   * the service names, a private one included: no request of ours goes there.
-   */
-  readonly linkPageUrl: string;
-  /** `link_url` (section 2.2); `null` where the service gave none that is http or https. */
-  readonly linkUrl: string | null;
-  readonly orderId: string;
-  readonly attempt: number;
-  readonly amount: string;
-  readonly currency: string;
-  /** Id of our stored intent. */
-  readonly intentId: string;
 }
 
 /** What is stored before the request leaves, beside its fields. */
@@ -243,20 +224,4 @@ async function insistently<T>(store: () => Promise<T>): Promise<T> {
     }
   }
   return store();
-}
-
-function payable(bill: BillRecord): PaymentBill {
-  if (bill.billId === null || bill.linkPageUrl === null) {
-    throw new BillAddressError(bill.shop, bill.orderId, bill.billId ?? '');
-  }
-  return {
-    billId: bill.billId,
-    linkPageUrl: bill.linkPageUrl,
-    linkUrl: bill.linkUrl,
-    orderId: bill.orderId,
-    attempt: bill.attempt,
-    amount: bill.amount,
-    currency: bill.currency,
-    intentId: bill.id,
-  };
 }
