@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
@@ -54,7 +55,7 @@ export function findPgbench() {
 
 /** Runs a script of pgbench. Gives `{ rate, p50 }`: its average stands for the median, which it does not tell. */
 export async function pgbench(program, url, { script, clients = 64, seconds }) {
-  const file = path.join(fs.mkdtempSync('/tmp/bench-pgbench-'), 'script.sql');
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'bench-pgbench-')), 'script.sql');
   fs.writeFileSync(file, script);
   const args = ['-n', '-M', 'prepared', '-c', String(clients), '-j', '1', '-T', String(seconds), '-f', file, url];
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
