@@ -6,7 +6,7 @@ import { cleanLine, databaseText } from '../common/text.js';
 import { parseAmount } from '../common/money.js';
 import { Overload } from '../common/overload.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
-import { isUuid, PaymentRandom } from '../common/random.js';
+import { isUuid, PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { maskCards, redactFields } from '../common/redact.js';
 import { within } from '../common/time-limit.js';
 import type { ForwardedPostback } from '../config/forward.types.js';
@@ -99,7 +99,7 @@ export class PaymentCallbacks {
     if (offered === 'failed') return NOT_STORED;
     return this.store(
       {
-        id: this.random.uuid(),
+        id: timeOrderedUuid(this.random, this.clock.now()),
         kind: 'postback',
         shop: shop.name,
         billId: null,
@@ -146,7 +146,7 @@ export class PaymentCallbacks {
     if (!bill) return neutral;
     const stored = await this.store(
       {
-        id: this.random.uuid(),
+        id: timeOrderedUuid(this.random, this.clock.now()),
         kind,
         shop: shop.name,
         billId: bill.id,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { inspect } from 'node:util';
 import { backoff } from './backoff.js';
 import { describeError } from './errors.js';
-import { uuidFromName } from './random.js';
+import { isUuid, PaymentRandom, timeOrderedUuid, uuidFromName } from './random.js';
 import { Secret } from './secret.js';
 
 test('the same name gives the same id, a valid version 8 UUID; another name another', () => {
@@ -11,6 +11,17 @@ test('the same name gives the same id, a valid version 8 UUID; another name anot
     /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   );
   expect(uuidFromName('payment.succeeded:main:p-1')).not.toBe(uuidFromName('payment.succeeded:eu:p-1'));
+});
+
+test('ids of callbacks are random UUIDs in the order of time', () => {
+  const random = new PaymentRandom();
+  const times = [0, 1, 2 ** 32, Date.UTC(2026, 10, 21), Date.UTC(2026, 10, 21) + 1];
+  const ids = times.map((time) => timeOrderedUuid(random, new Date(time)));
+  expect(ids.toSorted()).toEqual(ids);
+  expect(ids.every(isUuid)).toBe(true);
+  expect(ids.at(-1)).toMatch(/^01a1fb67-1801-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(isUuid(timeOrderedUuid(random, new Date(8.64e15)))).toBe(true);
+  expect(timeOrderedUuid(random, new Date(0))).not.toBe(timeOrderedUuid(random, new Date(0)));
 });
 
 test.each([
