@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import os from 'node:os';
 import { query } from './database.mjs';
+import { workedMs } from './machine.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 
 const EMPTY = `TRUNCATE payment_acceptance.delivery, payment_acceptance.event, payment_acceptance.payment,
   payment_acceptance.callback, payment_acceptance.bill, payment_acceptance.review, payment_acceptance.shop_order`;
 
 /**
- * Payments per second, from the first postback to the last order's committed update, and what they took.
+ * Payments per second, from the first postback to the last order's committed update, and what they took: microseconds of
+ * the measured process (`cpu`) and of the whole machine for each payment, and how many percent of its processors worked.
  *
  * @param ours whether the module is measured, whose tables are emptied first, unless `from` says which bills are the next
  */
@@ -18,6 +21,7 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   await seedShopOrders(databaseUrl, payments, from);
   const commits = await committed(databaseUrl);
   const before = await server.ask('usage');
+  const workedBefore = workedMs();
   const began = performance.now();
   const { p50, p99, failed, status } = await load.fire({
     url: server.about.url,
@@ -35,6 +39,7 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
     await sleep(50);
   }
   const seconds = (performance.now() - began) / 1000;
+  const worked = workedMs() - workedBefore;
   const after = await server.ask('usage');
   return {
     rate: payments / seconds,
@@ -43,6 +48,8 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
     p99,
     commits: ((await committed(databaseUrl)) - commits - looks) / payments,
     cpu: ((after.cpuSeconds - before.cpuSeconds) / payments) * 1e6,
+    machine: (worked / payments) * 1e3,
+    busy: worked / 10 / seconds / os.cpus().length,
   };
 }
 
