@@ -53,6 +53,17 @@ async function states(): Promise<Record<string, string>> {
   return Object.fromEntries(bills.map(({ orderId, state }) => [orderId, state]));
 }
 
+test('creating the bill of a new order takes 3 statements, of one that has a bill already 9', async () => {
+  await start();
+  const count = new Statements(bed.host.dataSource);
+  const create = (newAttempt: boolean) =>
+    bed.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
+  await create(false);
+  expect(count.take()).toEqual({ statements: 3, commits: 3 });
+  await create(true);
+  expect(count.take()).toEqual({ statements: 9, commits: 4 });
+});
+
 describe('statements and commits of whole payments', () => {
   test('one: 8 statements and 2 commits until it is settled, then 5 and 2 until its handler has run', async () => {
     await start();
