@@ -13,7 +13,7 @@ The sample shop alone, until Ctrl-C. It is told by the environment:
   SHOP_ADAPTER   express or fastify                         express
   SANDBOX_PORT   where the sandbox listens                  4010
   SANDBOX_URL    the sandbox elsewhere, by its address
-  DATABASE_URL   a PostgreSQL of yours                      one of its own, in .data`);
+  DATABASE_URL   a PostgreSQL or MariaDB of yours           one of its own, in .data`);
 
 await command(
   async () => {

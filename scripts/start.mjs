@@ -12,7 +12,7 @@ A database, the sandbox of the payment acceptance service and the sample shop, u
   SHOP_PORT      port of the shop          3000
   SANDBOX_PORT   port of the sandbox       4010
   SHOP_ADAPTER   express or fastify        express
-  DATABASE_URL   a PostgreSQL of yours     one of its own, in .data`);
+  DATABASE_URL   a PostgreSQL or MariaDB   one of its own, in .data`);
 
 process.env.NODE_ENV = 'development'; // with the sandbox it is nothing else, whatever the shell says
 

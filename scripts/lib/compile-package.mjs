@@ -56,7 +56,7 @@ async function writeCode(compiled, entries, folder) {
   const bundle = await rollup({
     input: Object.fromEntries(names.map((name) => [chunkName(name), path.join(compiled, `${name}.js`)])),
     external: (id) => !id.startsWith('.') && !path.isAbsolute(id) && id !== 'tslib',
-    plugins: [withoutMariaDb(compiled), sourceMaps, compilerHelpers],
+    plugins: [sourceMaps, compilerHelpers],
     onLog(level, { message }) {
       throw new Error(`${folder}: ${message}`);
     },
@@ -122,28 +122,6 @@ function handOver({ fileName, imports }) {
     if (!imports.includes(text))
       throw new Error(`${fileName}: import ${text} statically, so that a door can hand it over.`);
     return `nest['${text}']`;
-  };
-}
-
-const SWITCH = 'process.env.TEST_DATABASE';
-
-/**
- * While MariaDB is refused at start, but where a variable of our own tests says otherwise, nothing of it is published,
- * nor the way to switch it on. Once `open-database.ts` reads that variable no longer, all of it is.
- */
-function withoutMariaDb(compiled) {
-  const file = path.join(compiled, 'storage/open-database.js');
-  const isRefused = fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(SWITCH);
-  return {
-    name: 'without MariaDB',
-    transform(code, id) {
-      if (!isRefused) return null;
-      if (id.endsWith('/storage/open-database.js')) return { code: code.replace(SWITCH, 'undefined'), map: null };
-      if (!id.includes('/storage/mariadb/')) return null;
-      const exported = code.matchAll(/^export (?:\{ (.+) \}|(?:async )?[a-z]+ (\w+))/gm);
-      const names = [...exported].flatMap(([, list, name]) => name ?? list.split(', '));
-      return { code: names.map((name) => `export const ${name} = class {};\n`).join(''), map: { mappings: '' } };
-    },
   };
 }
 

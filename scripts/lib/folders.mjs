@@ -29,3 +29,12 @@ export function ourFolderIn(parents, user) {
 export function canEnter(folder, user) {
   return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...user, cwd: '/', stdio: 'ignore' }).status === 0;
 }
+
+/**
+ * Gives a new folder to the user of a server, whose home only that user can enter. False where the user cannot get to it,
+ * or the modes mean nothing.
+ */
+export function takeOver(home, user) {
+  if (user) fs.chownSync(home, user.uid, user.gid);
+  return (fs.statSync(home).mode & 0o077) === 0 && canEnter(home, user);
+}

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isKept, keep, serverEnvironment } from './keeper.mjs';
 import { CommandError } from './lifecycle.mjs';
 import { freePort, host } from './ports.mjs';
 import { processInfo } from './process-info.mjs';
@@ -22,12 +23,6 @@ export const modes = {
   },
 };
 
-/** $0 of the keeper: tells it from other shells. */
-const KEEPER = 'nest-payment-acceptance-keeper';
-/** Without its comments, which would show in every list of processes. Passed as text: its user may not see the file. */
-const keeperScript = fs.readFileSync(new URL('./postgres-keeper.sh', import.meta.url), 'utf8').replace(/^#.*\n/gm, '');
-const environment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-
 /**
  * Starts a server on `home`/data, making that first where it is missing. No other process may do the same meanwhile.
  * It ends with us, however we end; `remove` says whether its home then goes too. `port`: any free one, unless given.
@@ -42,7 +37,7 @@ export async function startServer({ home, user, binaries, mode, remove = false, 
 
   for (let attempt = 1; ; attempt++) {
     const port = wanted ?? (await freePort());
-    const keeper = keep({ home, user, binaries, mode, remove, port });
+    const keeper = keep({ home, user, command: commandOf(data, binaries, mode, port), stop: mode.stop, remove });
     const ended = once(keeper, 'exit').then(([code]) => code ?? 1);
     if (await becomesReady(data, keeper)) return { url: urlOf(home, port), keeper, ended };
     const log = read(path.join(home, 'log'));
@@ -58,8 +53,7 @@ export function findServer(home) {
   const pid = Number(pidLine);
   const server = processInfo(pid);
   if (!server?.command.includes('postgres') || !server.command.includes(`-D ${folder}`)) return undefined;
-  const kept = processInfo(server.ppid)?.command.includes(KEEPER) ?? false;
-  return { pid, url: urlOf(home, port), ready: state?.trim() === 'ready', kept };
+  return { pid, url: urlOf(home, port), ready: state?.trim() === 'ready', kept: isKept(server) };
 }
 
 /** Stops a server whose keeper is gone, more firmly with time. */
@@ -94,7 +88,7 @@ async function initialise({ home, user, binaries, mode }) {
   const child = spawn(path.join(binaries.bin, 'initdb'), args, {
     ...user,
     cwd: home,
-    env: environment,
+    env: serverEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let errors = '';
@@ -113,18 +107,10 @@ function refuseOtherVersion(data, { major }) {
   );
 }
 
-function keep({ home, user, binaries, mode, remove, port }) {
-  const server = [path.join(binaries.bin, 'postgres'), '-D', path.join(home, 'data'), '-p', String(port)];
+function commandOf(data, binaries, mode, port) {
   const settings = [`listen_addresses=${host}`, 'unix_socket_directories=', 'max_connections=200'];
-  const args = [...server, ...settings.flatMap((setting) => ['-c', setting]), ...mode.server];
-  const keeper = spawn(
-    '/bin/sh',
-    ['-c', keeperScript, KEEPER, remove ? home : '', path.join(home, 'log'), mode.stop, ...args],
-    // A session of its own: Ctrl-C in our terminal is not for it.
-    { ...user, cwd: '/', env: environment, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
-  );
-  keeper.stdin.on('error', () => {});
-  return keeper;
+  const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting]), ...mode.server];
+  return [path.join(binaries.bin, 'postgres'), ...args];
 }
 
 /** The server notes in postmaster.pid how far it is (so does pg_ctl learn it). */

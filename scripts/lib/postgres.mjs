@@ -5,21 +5,24 @@ import { databaseUser } from './database-user.mjs';
 import { beforeExit } from './lifecycle.mjs';
 import { withLock } from './lock.mjs';
 import { findPostgres } from './postgres-binaries.mjs';
-import { findLastingHome, findTemporaryHomes, makeLastingHome, makeTemporaryHome } from './postgres-homes.mjs';
+import { findLastingHome, makeLastingHome } from './postgres-homes.mjs';
 import { endServer, findServer, modes, startServer } from './postgres-server.mjs';
 import { dataFolder } from './project.mjs';
+import { makeTemporaryHome, sweepTemporaryHomes } from './temporary-homes.mjs';
 
 /*
  * A real PostgreSQL without any set-up: real programs out of an npm package (or the system's), a folder, a free port.
  * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not.
  */
 
+const temporary = { name: 'postgres', find: findServer, end: endServer };
+
 /** A server for one run. Its data disappears with it; in mode `measured` it is as safe, and as slow, as a real one. */
 export async function startTemporaryPostgres(mode = modes.temporary) {
   const user = databaseUser();
   const binaries = await findPostgres(user);
-  await sweep(user);
-  const home = makeTemporaryHome(user);
+  await sweepTemporaryHomes(user, temporary);
+  const home = makeTemporaryHome(user, temporary);
   beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
   return stoppable(home, await startServer({ home, user, binaries, mode, remove: true }));
 }
@@ -49,17 +52,4 @@ function stoppable(home, { url, keeper, ended }) {
   };
   beforeExit(stop);
   return { url, ended, stop };
-}
-
-/** Ends and removes temporary servers that a kill -9 of everything around them has left behind. */
-async function sweep(user) {
-  for (const home of findTemporaryHomes(user)) {
-    const server = findServer(home);
-    if (server?.kept) continue;
-    // One without a server may be starting just now.
-    const age = Date.now() - (fs.statSync(home, { throwIfNoEntry: false })?.mtimeMs ?? 0);
-    if (!server && age < 600_000) continue;
-    await endServer(home);
-    fs.rmSync(home, { recursive: true, force: true });
-  }
 }

@@ -16,7 +16,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
 import { startBed, type Bed } from '../support/bed.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS, startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
@@ -211,7 +211,7 @@ describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
 
   test.each(ADAPTERS)('shows neither ledger nor console, and no way to them, on %s', async (adapter) => {
     database = await createTestDatabase();
-    const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize();
+    const dataSource = await new DataSource(connectionOf(database.url)).initialize();
     await migratePaymentAcceptance(dataSource);
     await dataSource.destroy();
     const port = await freePort();

@@ -70,9 +70,9 @@ describe.each(ADAPTERS)('actions, on %s', (adapter) => {
   });
 
   test('a review without a usable amount asks for one, and takes no other text for it', async () => {
-    await bed.host.dataSource.query(
-      `UPDATE payment_acceptance.review SET detail = jsonb_set(detail, '{listed,amount}', 'null')`,
-    );
+    const { detail } = (await bed.host.ledger()).reviews.find(({ id }) => id === main.review)!;
+    const without = { ...detail, listed: { ...(detail as { listed: object }).listed, amount: null } };
+    await bed.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [JSON.stringify(without)]);
     const asked = await operator.open(`actions/accept-review/${main.review}`);
     expect(asked.text).toContain('Amount that counts, in RUB The service states none that can be used.');
     for (const amount of ['1,5', 'much', '100.051']) {

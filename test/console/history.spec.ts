@@ -93,11 +93,12 @@ describe('a callback is told with why it was taken as it was', () => {
       intentId,
     ]);
     await postback(postbackFields({ InvId: 'B-4', OutSum: '100.05', TrsId: billId }));
-    await bed.host.dataSource.query(
-      `WITH bill AS (UPDATE payment_acceptance.bill SET service_bill_id = $2 WHERE id = $1)
-       UPDATE payment_acceptance.callback SET bill_id = $1 WHERE service_bill_id = $2`,
-      [intentId, billId],
-    );
+    for (const statement of [
+      `UPDATE payment_acceptance.bill SET service_bill_id = $2 WHERE id = $1`,
+      `UPDATE payment_acceptance.callback SET bill_id = $1 WHERE service_bill_id = $2`,
+    ]) {
+      await bed.host.dataSource.query(statement, [intentId, billId]);
+    }
     expect(await history(intentId)).toContain('it came before the bill was known');
   });
 

@@ -52,30 +52,31 @@ async function pagesAbout(text: string): Promise<Answer[]> {
   await bed.settle();
   // What no callback can write is written by hand: whatever a host's or the service's texts may be one day.
   for (const statement of [
+    `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', $1)`,
     `UPDATE payment_acceptance.shop_order SET first_payment_id = $1`,
+    `UPDATE payment_acceptance.bill SET order_id = $1, currency = $1`,
     `UPDATE payment_acceptance.bill SET description = $1, custom = $1, link_page_url = $1, last_check_error = $1, failure = $1`,
     `UPDATE payment_acceptance.payment SET service_status = $1, currency = $1, from_card = $1, service_created_at = $1`,
     `UPDATE payment_acceptance.shop_state SET refused_since = now(), refused_reason = $1`,
   ]) {
     await dataSource.query(statement, [text]);
   }
-  await dataSource.query(`ALTER TABLE payment_acceptance.bill DROP CONSTRAINT IF EXISTS bill_shop_order_id_fkey`);
-  await dataSource.query(
-    `UPDATE payment_acceptance.bill SET order_id = $1, service_bill_id = $1 || 'b', currency = $1`,
-    [text],
-  );
+  await dataSource.query(`UPDATE payment_acceptance.bill SET service_bill_id = $1`, [`${text}b`]);
   const [{ id: bill }] = await dataSource.query<[{ id: string }]>(`SELECT id FROM payment_acceptance.bill`);
+  const detail = {
+    billed: { amount: text, currency: text },
+    listed: { status: text, amount: text, currency: `${text} other` },
+  };
   await dataSource.query(
-    `INSERT INTO payment_acceptance.review (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
-     VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, jsonb_build_object('billed', jsonb_build_object('amount', $1::text,
-       'currency', $1::text), 'listed', jsonb_build_object('status', $1::text, 'amount', $1::text, 'currency', $1::text || ' other')), 'OPEN', now())`,
-    [text, bill],
+    `INSERT INTO payment_acceptance.review (id, "key", shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+     VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, $3, 'OPEN', now() - interval '2 seconds')`,
+    [text, bill, JSON.stringify(detail)],
   );
   await dataSource.query(
     `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-     VALUES (gen_random_uuid(), now(), $1, $1, $2, jsonb_build_object('note', $1::text)),
-       (gen_random_uuid(), now() - interval '1 second', $1, 'replay', $1, jsonb_build_object('note', $1::text, 'filter', jsonb_build_object('consumer', $1::text)))`,
-    [text, intentId],
+     VALUES (gen_random_uuid(), now(), $1, $1, $2, $3),
+       (gen_random_uuid(), now() - interval '1 second', $1, 'replay', $1, $4)`,
+    [text, intentId, JSON.stringify({ note: text }), JSON.stringify({ note: text, filter: { consumer: text } })],
   );
   const said = encodeURIComponent(text);
   const [{ review }] = await dataSource.query<[{ review: string }]>(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postJson } from '../support/http.js';
@@ -16,23 +17,37 @@ let operator: Operator;
 beforeAll(async () => {
   bed = await startBed({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
   operator = new Operator(`${bed.host.url}/payment-console`);
+  const rows = Array.from({ length: NUMBER }, (_, index) => {
+    const name = String(index + 1).padStart(3, '0');
+    // Many at the same instant: their order is that of their ids.
+    const at = `now() - interval '${Math.floor((index + 1) / 10)} minutes'`;
+    return { name, order: `o-${name}`, bill: randomUUID(), state: index % 2 === 0 ? 'UNKNOWN' : 'OPEN', at };
+  });
+  const insert = (columns: string, values: (row: (typeof rows)[number]) => string) =>
+    bed.host.dataSource.query(`INSERT INTO payment_acceptance.${columns} VALUES ${rows.map(values).join(', ')}`);
+  await insert('shop_order (shop, order_id)', ({ order }) => `('main', '${order}')`);
+  await insert(
+    `bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
+       created_at, check_after)`,
+    ({ bill, order, state, at }) =>
+      `('${bill}', 'main', '${order}', 1, '${state}', 1, 'RUB', false, 'normal', '${bill}', false, ${at}, now())`,
+  );
+  await insert(
+    'review (id, "key", shop, order_id, bill_id, reason, detail, state, opened_at)',
+    ({ name, order, bill, at }) =>
+      `('${randomUUID()}', '${name}', 'main', '${order}', '${bill}', 'uncheckable', '{}', 'OPEN', ${at})`,
+  );
+  await insert(
+    'event (id, "key", name, shop, bill_id, payload, occurred_at)',
+    ({ name, bill }) => `('${randomUUID()}', '${name}', 'payment.succeeded', 'main', '${bill}', '{}', now())`,
+  );
   await bed.host.dataSource.query(
-    `WITH n AS (SELECT n, lpad(n::text, 3, '0') AS name, 'o-' || lpad(n::text, 3, '0') AS order_id, gen_random_uuid() AS bill,
-         gen_random_uuid() AS event FROM generate_series(1, ${NUMBER}) n),
-     orders AS (INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', order_id FROM n),
-     bills AS (INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency,
-         payer_pays_commission, type, custom, custom_given, created_at, check_after)
-       -- Many at the same instant: their order is that of their ids.
-       SELECT bill, 'main', order_id, 1, CASE WHEN n % 2 = 0 THEN 'OPEN' ELSE 'UNKNOWN' END, 1, 'RUB', false, 'normal',
-         bill::text, false, now() - interval '1 minute' * (n / 10), now() FROM n),
-     reviews AS (INSERT INTO payment_acceptance.review (id, key, shop, order_id, bill_id, reason, detail, state, opened_at)
-       SELECT gen_random_uuid(), name, 'main', order_id, bill, 'uncheckable', '{}', 'OPEN', now() - interval '1 minute' * (n / 10) FROM n),
-     events AS (INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
-       SELECT event, name, 'payment.succeeded', 'main', bill, '{}', now() FROM n ORDER BY n RETURNING id, seq, bill_id),
-     deliveries AS (INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-       SELECT id, 'payment.succeeded', seq, bill_id, 'orders', 'DEAD', now() FROM events)
-     INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       SELECT gen_random_uuid(), now() - interval '1 minute' * (n / 10), 'ann', 'void-bill', bill::text, '{}' FROM n`,
+    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
+     SELECT id, name, seq, bill_id, 'orders', 'DEAD', now() FROM payment_acceptance.event ORDER BY seq`,
+  );
+  await insert(
+    'operator_action (id, at, operator, action, target, detail)',
+    ({ bill, at }) => `('${randomUUID()}', ${at}, 'ann', 'void-bill', '${bill}', '{}')`,
   );
 });
 afterAll(() => bed.close());

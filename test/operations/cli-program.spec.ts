@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { MAIN_TOKEN } from '../support/bed.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-program-'));
 let database: TestDatabase;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   writeFileSync(
     join(folder, 'data-source.js'),
     `import { DataSource } from 'typeorm';
-     export default await Promise.resolve(new DataSource({ type: 'postgres', url: process.env.MY_DATABASE }));`,
+     export default await Promise.resolve(new DataSource({ type: '${connectionOf(database.url).type}', url: process.env.MY_DATABASE }));`,
   );
   writeFileSync(
     join(folder, 'payments.config.js'),

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../libs/payment-acceptance/src/cli/run.js';
 import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
-import { createTestDatabase } from '../support/database.js';
+import { connectionOf, createTestDatabase } from '../support/database.js';
 
 let healthy = true;
 
@@ -209,7 +209,7 @@ describe('where the configuration comes from', () => {
     const source = file(
       'data-source.cjs',
       `const { DataSource } = require(${typeorm});
-       module.exports.AppDataSource = new DataSource({ type: 'postgres', url: process.env.CLI_TEST_DATABASE_URL,
+       module.exports.AppDataSource = new DataSource({ type: '${connectionOf(bed.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
          dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
     );
     const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: bed.sandboxUrl });

@@ -9,8 +9,9 @@ import {
   PaymentProbe,
   type PaymentHealth,
 } from 'nestjs-payment-acceptance';
-import pg from 'pg';
+import { DataSource } from 'typeorm';
 import { startBed, type Bed } from '../support/bed.js';
+import { connectionOf, ON_MARIADB } from '../support/database.js';
 import { until } from '../support/until.js';
 
 let healthy = true;
@@ -104,9 +105,13 @@ describe('through @nestjs/terminus', () => {
   });
 
   test('a database that does not answer: 503, down, within the time limit; then well again', async () => {
-    const blocker = new pg.Client({ connectionString: bed.databaseUrl });
-    await blocker.connect();
-    await blocker.query('BEGIN; LOCK TABLE payment_acceptance.bill IN ACCESS EXCLUSIVE MODE');
+    const other = await new DataSource(connectionOf(bed.databaseUrl)).initialize();
+    const blocker = other.createQueryRunner();
+    await blocker.query(
+      ON_MARIADB
+        ? 'LOCK TABLES payment_acceptance_bill WRITE'
+        : 'BEGIN; LOCK TABLE payment_acceptance.bill IN ACCESS EXCLUSIVE MODE',
+    );
     try {
       const down = await until(
         () => get(),
@@ -117,7 +122,8 @@ describe('through @nestjs/terminus', () => {
         payments: { status: 'down', database: { reachable: false, error: expect.stringContaining('within 500 ms') } },
       });
     } finally {
-      await blocker.end();
+      await blocker.release();
+      await other.destroy();
     }
     expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
   });

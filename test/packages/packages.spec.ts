@@ -125,18 +125,23 @@ describe.each(Object.keys(sources))('%s', (name) => {
   });
 });
 
-test('takes and refuses the same databases as its sources, whatever the variables of our own tests say', async () => {
-  const dataSource = { options: { type: 'mariadb' } }; // what is not refused goes on to a data source that is none
-  const before = process.env['TEST_DATABASE'];
-  delete process.env['TEST_DATABASE'];
-  const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
-  if (before !== undefined) process.env['TEST_DATABASE'] = before;
-  const failure: unknown = await tried.catch((error: unknown) => error);
-  const output = await evaluate(`
-    import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
-    process.env.TEST_DATABASE = 'mariadb';
-    await migratePaymentAcceptance(${JSON.stringify(dataSource)}).catch(({ message }) => console.log(message));`);
-  expect(output.trim()).toBe((failure as Error).message);
+test('takes and refuses the same databases as its sources', async () => {
+  const server = { version: '8.0.36', mode: 'STRICT_TRANS_TABLES' };
+  for (const [type, refused] of [
+    ['mariadb', 'Its server is "8.0.36"'],
+    ['mysql', 'Its server is "8.0.36"'],
+    ['sqljs', 'share one connection'],
+  ] as const) {
+    const dataSource = { options: { type }, driver: {}, manager: { query: () => [server] } };
+    const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
+    const failure: unknown = await tried.catch((error: unknown) => error);
+    const output = await evaluate(`
+      import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
+      const manager = { query: () => [${JSON.stringify(server)}] };
+      await migratePaymentAcceptance({ options: { type: '${type}' }, driver: {}, manager }).catch(({ message }) => console.log(message));`);
+    expect(output.trim()).toBe((failure as Error).message);
+    expect(output).toContain(refused);
+  }
 });
 
 const builtins = builtinModules.map((name) => `node:${name}`);

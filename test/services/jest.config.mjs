@@ -5,6 +5,8 @@ const SUITES = [
   'test/invariants/(0[4-9]|10)-.*\\.spec\\.ts$',
   'test/failures/(deliveries|lifecycle|retention)\\.spec\\.ts$',
 ];
+/** The sample shop, as it is run. */
+const ON_MARIADB = [...SUITES, 'test/shop/shop\\.spec\\.ts$'];
 /** Unit tests of what is PostgreSQL's alone. */
 const ON_POSTGRES = [...SUITES, 'libs/payment-acceptance/src/(storage|inbox)/.*\\.spec\\.ts$'];
 const SERVICES = 'test/services/.*\\.services\\.ts$';
@@ -15,7 +17,7 @@ export default {
   rootDir: '../..',
   testRegex:
     process.env.TEST_DATABASE === 'mariadb'
-      ? SUITES
+      ? ON_MARIADB
       : [SERVICES, ...(process.env.TEST_DATABASE_URL ? ON_POSTGRES : [])],
   testTimeout: 60_000,
 };

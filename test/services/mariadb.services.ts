@@ -15,8 +15,6 @@ import { MariaDatabase } from '../../libs/payment-acceptance/src/storage/mariadb
 import { mariaSchema } from '../../libs/payment-acceptance/src/storage/mariadb/schema.js';
 import { spell } from '../../libs/payment-acceptance/src/storage/mariadb/spelling.js';
 
-process.env.TEST_DATABASE = 'mariadb'; // it is refused at start otherwise, as yet
-
 const server = process.env.TEST_MARIADB_URL ?? 'mariadb://root@127.0.0.1:3306/test';
 const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
 const open: DataSource[] = [];

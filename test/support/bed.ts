@@ -22,7 +22,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { ON_MARIADB, connectionOf, createTestDatabase } from './database.js';
+import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql } from './database.js';
 
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
 export const EU_TOKEN = 'eu-token-0123456789abcdef';
@@ -51,6 +51,8 @@ export interface BedOptions {
   sandbox?: StartOptions;
   /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
   driver?: unknown;
+  /** Where the instances connect to instead, and so come to the same database: a pooler's address. */
+  through?: (databaseUrl: string) => string;
   /** Before the application listens: global prefix, pipes, guards. */
   prepare?: (app: INestApplication) => void;
 }
@@ -179,7 +181,7 @@ async function startInstance(
         module: HostModule,
         imports: [
           TypeOrmModule.forRoot({
-            ...connectionOf(databaseUrl),
+            ...connectionOf(options.through?.(databaseUrl) ?? databaseUrl),
             ...(!ON_MARIADB && { driver: options.driver }),
             entities: [Effect],
             synchronize: true,
@@ -207,9 +209,7 @@ async function startInstance(
     payments: app.get(PaymentAcceptanceService),
     confirmer: app.get(Confirmer),
     deliveries: app.get(DeliveryWorker),
-    dataSource: ON_MARIADB
-      ? (await import('./maria-database.js')).speakTestSql(app.get(DataSource))
-      : app.get(DataSource),
+    dataSource: await forTestSql(app.get(DataSource)),
     ledger: () => app.get(PaymentOperations).readLedger(),
   };
 }

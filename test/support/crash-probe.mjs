@@ -34,8 +34,12 @@ const probe = {
 const troubled = JOURNEY === 'troubled';
 const failedOn = new Set();
 
+const onMariaDb = DATABASE_URL.startsWith('mariadb:');
+
 const effect = (consumer, { name, paymentId, orderId }) => [
-  'INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ($1, $2, $3, $4)',
+  onMariaDb
+    ? 'INSERT INTO effect (consumer, event, paymentId, orderId) VALUES (?, ?, ?, ?)'
+    : 'INSERT INTO effect (consumer, event, "paymentId", "orderId") VALUES ($1, $2, $3, $4)',
   [consumer, name, paymentId, orderId],
 ];
 
@@ -63,7 +67,7 @@ const Host = class Host {
 };
 Module({
   imports: [
-    TypeOrmModule.forRoot({ type: 'postgres', url: DATABASE_URL }),
+    TypeOrmModule.forRoot({ type: onMariaDb ? 'mariadb' : 'postgres', url: DATABASE_URL }),
     EventEmitterModule.forRoot(),
     PaymentAcceptanceModule.forRoot(JSON.parse(PAYMENT_OPTIONS)),
   ],

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import type { DataSource } from 'typeorm';
 
 export interface TestDatabase {
   /** `postgres://…`, or `mariadb://…`, of an empty database that only the caller knows. */
@@ -33,6 +34,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** Type and address of a test's database, for a TypeORM data source. */
 export function connectionOf(url: string): { type: 'postgres' | 'mariadb'; url: string } {
   return { type: url.startsWith('mariadb:') ? 'mariadb' : 'postgres', url };
+}
+
+/** A host's data source for the statements of tests, which are PostgreSQL's: it takes them on MariaDB too. */
+export async function forTestSql(dataSource: DataSource): Promise<DataSource> {
+  return ON_MARIADB ? (await import('./maria-database.js')).speakTestSql(dataSource) : dataSource;
 }
 
 let files: Promise<boolean> | undefined;

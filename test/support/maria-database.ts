@@ -34,13 +34,13 @@ export function speakTestSql(dataSource: DataSource): DataSource {
           .replace(/\$(\d+) \* interval '1 day'/, 'INTERVAL $$$1 DAY')
           .replace(/generate_series\(1, \$(\d+)\)/, (_, place) => `seq_1_to_${String(parameters[Number(place) - 1])}`),
       );
-      const flags = Array.from(sql.matchAll(/::boolean AS (\w+)/g), ([, name = '']) => name);
+      const flags = Array.from(sql.matchAll(/::boolean AS "?(\w+)"?/g), ([, name = '']) => name);
       const values = order.map((index) => parameters[index]);
       const result = await query(text, values);
       const rows = Array.isArray(result) ? (result as Record<string, unknown>[]) : [];
       for (const row of rows) {
         for (const name of counts) row[name] = Number(row[name]);
-        for (const name of flags) row[name] = Number(row[name]) === 1;
+        for (const name of flags) row[name] = row[name] === null ? null : Number(row[name]) === 1;
       }
       if (!whole) return result;
       // Without what MariaDB keeps for its indexes.

@@ -2,8 +2,8 @@ import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nes
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import pg from 'pg';
-import { createTestDatabase } from './database.js';
+import { DataSource } from 'typeorm';
+import { connectionOf, createTestDatabase } from './database.js';
 
 export interface OrderView {
   id: string;
@@ -32,7 +32,7 @@ export interface ShopBed {
     callbacks: { billId: string | null; kind: string; digest: string; pending: boolean; asks: number }[];
   }>;
   /** Runs one statement on the shops' database. */
-  database(statement: string): Promise<pg.QueryResult>;
+  database(statement: string): Promise<unknown[]>;
   close(): Promise<void>;
 }
 
@@ -104,9 +104,8 @@ export async function startShops(instances: number, options: StartOptions = {}):
     order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
     ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopBed['ledger']>>,
     async database(statement) {
-      const client = new pg.Client({ connectionString: database.url });
-      await client.connect();
-      return client.query(statement).finally(() => client.end());
+      const dataSource = await new DataSource(connectionOf(database.url)).initialize();
+      return dataSource.query<unknown[]>(statement).finally(() => dataSource.destroy());
     },
     close,
   };

@@ -8,7 +8,9 @@ export const usage = `npm run test:chaos [-- …]
   model:  --model-runs 20000
   crash:  --crash
   fuzz:   --fuzz-minutes 5
-  all:    --seed 7`;
+  all:    --seed 7
+
+  TEST_DATABASE=mariadb   everything on MariaDB: docs/mariadb.md`;
 
 /** The phase that each option chooses; `seed` chooses none. */
 const phaseOf = {

@@ -3,42 +3,35 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../database-user.mjs';
 import { beforeExit, CommandError, isExiting } from '../lifecycle.mjs';
 import { freePort } from '../ports.mjs';
-import { findPostgres } from '../postgres-binaries.mjs';
-import { makeTemporaryHome } from '../postgres-homes.mjs';
-import { endServer, findServer, startServer } from '../postgres-server.mjs';
 import { processInfo } from '../process-info.mjs';
+import { makeTemporaryHome, sweepTemporaryHomes } from '../temporary-homes.mjs';
+import { mariadb } from './mariadb.mjs';
+import { postgres } from './postgres.mjs';
 import { descendantsOf } from './processes.mjs';
 
-/**
- * What was committed outlives a kill of every process, though not a loss of power: what a killed process has written is
- * the kernel's. Half-written pages are possible, so full_page_writes stays on.
- */
-const mode = {
-  initdb: ['--no-sync'],
-  server: ['-c', 'fsync=off', '-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
-  stop: 'QUIT',
-};
-
-/** A throw-away PostgreSQL that can be crashed and comes back with its data, on the same port. */
+/** A throw-away server that can be crashed and comes back with its data, on the same port. */
 export class ChaosDatabase {
-  crashes = { immediate: 0, 'kill -9': 0, backend: 0 };
   cuts = 0;
   isUp = true;
   #server;
 
-  static async start() {
+  /** PostgreSQL, or MariaDB where TEST_DATABASE says so, as it does to the tests. */
+  static async start(kind = process.env.TEST_DATABASE === 'mariadb' ? mariadb : postgres) {
     const user = databaseUser();
-    const binaries = await findPostgres(user);
-    const home = makeTemporaryHome(user);
+    const binaries = await kind.programs(user);
+    await sweepTemporaryHomes(user, kind);
+    const home = makeTemporaryHome(user, kind);
     beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
-    const database = new ChaosDatabase({ home, user, binaries, mode, port: await freePort() });
+    const database = new ChaosDatabase(kind, { home, user, binaries, port: await freePort() });
     beforeExit(() => database.#stop());
     await database.#start();
     return database;
   }
 
-  constructor(settings) {
+  constructor(kind, settings) {
+    this.kind = kind;
     this.settings = settings;
+    this.crashes = Object.fromEntries(Object.keys(kind.crashes).map((name) => [name, 0]));
   }
 
   get home() {
@@ -50,16 +43,16 @@ export class ChaosDatabase {
   }
 
   /**
-   * Ends the server without a checkpoint, and starts it again after the pause. `immediate`: its own immediate shutdown;
-   * `kill -9`: all its processes at once; `backend`: one process, upon which it restarts by itself.
+   * Ends the server without a checkpoint, and starts it again after the pause. `immediate`: by its own quick shutdown;
+   * `kill -9`: all its processes at once; `backend`: one of them.
    */
-  async crash(kind, downMs, random) {
-    const server = findServer(this.home);
+  async crash(name, downMs, random) {
+    const server = this.kind.find(this.home);
     if (!server?.ready || !this.isUp) return;
-    this.crashes[kind] += 1;
-    if (kind === 'backend') return this.#killBackend(random);
+    this.crashes[name] += 1;
+    if (name === 'backend') return this.#killBackend(random);
     this.isUp = false;
-    if (kind === 'immediate') process.kill(server.pid, 'SIGQUIT');
+    if (name === 'immediate') process.kill(server.pid, this.kind.immediately);
     else await killAll(server.pid);
     await this.#server.ended;
     await sleep(downMs);
@@ -70,25 +63,22 @@ export class ChaosDatabase {
   /** Ends some of the connections to the server, or all. */
   async cut(random) {
     await this.query(async (client) => {
-      const { rows } = await client.query(backends);
       const share = random.pick([0.2, 0.5, 1]);
-      const cut = rows.filter(() => random.chance(share));
+      const cut = (await client.query(this.kind.connections)).filter(() => random.chance(share));
       if (cut.length === 0) return;
-      await client.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [cut.map(({ pid }) => pid)]);
+      const ids = cut.map(({ id }) => id);
+      await this.kind.cut(client, ids);
       this.cuts += cut.length;
     }).catch(() => undefined); // the server is down, or has just lost this connection too
   }
 
-  /** Runs `work` with a connection of its own. */
+  /** Runs `work` with a connection of its own: `{ query(sql, parameters) }` gives the rows. */
   async query(work) {
-    const { default: pg } = await import('pg'); // installed by the command, if need be
-    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5_000 });
-    client.on('error', () => undefined); // the query that it hits fails too
+    const client = await this.kind.connect(this.url);
     try {
-      await client.connect();
       return await work(client);
     } finally {
-      await client.end().catch(() => undefined);
+      await client.end();
     }
   }
 
@@ -102,8 +92,8 @@ export class ChaosDatabase {
 
   async #killBackend(random) {
     await this.query(async (client) => {
-      const { rows } = await client.query(backends);
-      if (rows.length > 0) process.kill(random.pick(rows).pid, 'SIGKILL');
+      const all = await client.query(this.kind.connections);
+      if (all.length > 0) process.kill(random.pick(all).id, 'SIGKILL');
     }).catch(() => undefined);
   }
 
@@ -113,7 +103,7 @@ export class ChaosDatabase {
     fs.utimesSync(this.home, now, now); // in use, whoever sweeps old folders
     for (let tries = 20; !isExiting(); tries--) {
       try {
-        this.#server = await startServer(this.settings);
+        this.#server = await this.kind.start(this.settings);
         return;
       } catch (error) {
         if (tries === 0) throw error;
@@ -125,23 +115,21 @@ export class ChaosDatabase {
   async #stop() {
     this.#server?.keeper.stdin.end();
     await Promise.race([this.#server?.ended, sleep(10_000, undefined, { ref: false })]);
-    await endServer(this.home);
+    await this.kind.end(this.home);
   }
 }
-
-const backends = `SELECT pid FROM pg_stat_activity
-  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY backend_start, pid`;
 
 /** Stopped first, so that it starts no process that the list lacks. Resolves when none is left: only then is its data free. */
 async function killAll(pid) {
   process.kill(pid, 'SIGSTOP');
-  const all = [...descendantsOf(pid), pid];
+  const all = [...descendantsOf(pid), pid].map((each) => ({ pid: each, started: processInfo(each)?.started }));
   for (const each of all) {
     try {
-      process.kill(each, 'SIGKILL');
+      process.kill(each.pid, 'SIGKILL');
     } catch (error) {
       if (error.code !== 'ESRCH') throw error;
     }
   }
-  while (all.some((each) => processInfo(each)?.command.includes('postgres'))) await sleep(10);
+  const runs = (each) => each.started !== undefined && processInfo(each.pid)?.started === each.started;
+  while (all.some(runs)) await sleep(10);
 }

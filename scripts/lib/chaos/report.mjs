@@ -31,12 +31,12 @@ export function report({ world, options, buyers, first, last }) {
 
 function damage({ database, sandbox, shops }) {
   const ofShops = shops.reduce((sum, { kills }) => sum + kills, 0);
-  const { immediate, 'kill -9': killed, backend } = database.crashes;
+  const crashes = Object.values(database.crashes);
   return [
-    ['kills', ofShops + sandbox.kills + immediate + killed + backend],
+    ['kills', crashes.reduce((sum, count) => sum + count, ofShops + sandbox.kills)],
     ['  shops, kill -9', ofShops],
     ['  sandbox, kill -9', sandbox.kills],
-    ['  database: immediate, kill -9, one process', `${immediate}, ${killed}, ${backend}`],
+    [`  ${database.kind.name}: ${Object.keys(database.crashes).join(', ')}`, crashes.join(', ')],
     ['shops frozen and woken', shops.reduce((sum, { freezes }) => sum + freezes, 0)],
     ['connections cut', database.cuts],
   ];

@@ -5,6 +5,9 @@ import { readLedger } from './ledger.mjs';
 const HEALTHY_S = 60;
 const SETTLED_S = 120;
 
+const CHECK_NOW = `UPDATE payment_acceptance.bill SET next_check_at = least(next_check_at, current_timestamp(6))
+  WHERE service_bill_id = $1 AND next_check_at IS NOT NULL`;
+
 /** Ends the trouble: no faults, everything up, the payments that still run completed. */
 export async function heal({ database, sandbox, control, shops }, { dropAll }, random) {
   await database.becomesReady(HEALTHY_S);
@@ -54,12 +57,9 @@ async function passHours(database, bills) {
   const ids = [...new Set(waiting.map(({ billId }) => billId))];
   if (ids.length === 0) return;
   console.log(`Further payments that no postback has told of yet: hours pass for ${ids.length} paid bills.`);
-  await database.query((client) =>
-    client.query(
-      'UPDATE payment_acceptance.bill SET next_check_at = least(next_check_at, now()) WHERE service_bill_id = ANY($1) AND next_check_at IS NOT NULL',
-      [ids],
-    ),
-  );
+  await database.query(async (client) => {
+    for (const id of ids) await client.query(CHECK_NOW, [id]);
+  });
 }
 
 /** Payments of known bills that are not on record as they are. */

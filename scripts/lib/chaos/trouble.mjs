@@ -10,7 +10,8 @@ const FREEZE_EVERY_MS = 15_000;
 const FREEZE_S = [1, 3, 10];
 const FAULTS_EVERY_MS = 4_000;
 
-const WHAT = { shop: 62, sandbox: 14, immediate: 7, 'kill -9': 8, backend: 9 };
+/** How often each, beside the ways in which the database crashes. */
+const WHAT = { shop: 62, sandbox: 14 };
 
 /** Kills, cuts and faults at random instants until the signal; resolves when the last of them is over. */
 export async function makeTrouble({ database, sandbox, control, shops }, { seed, dropAll }, signal) {
@@ -20,7 +21,7 @@ export async function makeTrouble({ database, sandbox, control, shops }, { seed,
   };
   const crashes = new Set();
   const kill = (random) => {
-    const what = random.weighted(WHAT);
+    const what = random.weighted({ ...WHAT, ...database.kind.crashes });
     const downMs = random.wait(600);
     if (what === 'shop') random.pick(shops).kill(downMs);
     else if (what === 'sandbox') sandbox.kill(downMs);

@@ -17,7 +17,7 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../../../apps/shop/src/app.module.js';
 import { paymentsConfig } from '../../../apps/shop/src/payments.config.js';
 import { configureShop, shopAdapter } from '../../../apps/shop/src/shop.js';
-import { createTestDatabase } from '../../support/database.js';
+import { createTestDatabase, forTestSql } from '../../support/database.js';
 import { postJson } from '../../support/http.js';
 import type { OrderView } from '../../support/shop.js';
 import { LogRecorder } from './log-recorder.js';
@@ -130,7 +130,7 @@ export async function startAttackedShop(
       resultUrl: `${url}/postback/payment${suffix}`,
     });
   }
-  const dataSource = app.get(DataSource);
+  const dataSource = await forTestSql(app.get(DataSource));
   const confirmer = app.get(Confirmer);
   const deliveries = app.get(DeliveryWorker);
 

@@ -19,7 +19,7 @@ const TABLES: Readonly<Record<string, { order: string; without: readonly string[
   'payment_acceptance.payment': { order: 'shop, payment_id', without: [] },
   'payment_acceptance.event': { order: 'seq', without: [] },
   'payment_acceptance.delivery': { order: 'id', without: [] },
-  'payment_acceptance.review': { order: 'key', without: [] },
+  'payment_acceptance.review': { order: '"key"', without: [] },
   'payment_acceptance.operator_action': { order: 'id', without: [] },
   shop_order: { order: 'id', without: [] },
   shop_order_event: { order: 'id', without: [] },
@@ -31,10 +31,11 @@ export async function stateOf(dataSource: DataSource): Promise<State> {
   const state: Record<string, readonly object[]> = {};
   for (const [table, { order, without }] of Object.entries(TABLES)) {
     const rows = await dataSource.query<{ row: object }[]>(
-      `SELECT to_jsonb(t) - $1::text[] AS row FROM ${table} t ORDER BY ${order}`,
-      [without],
+      `SELECT to_jsonb(t) AS row FROM ${table} t ORDER BY ${order}`,
     );
-    state[table] = rows.map(({ row }) => row);
+    state[table] = rows.map(({ row }) =>
+      Object.fromEntries(Object.entries(row).filter(([column]) => !without.includes(column))),
+    );
   }
   return state;
 }

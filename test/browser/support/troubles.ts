@@ -37,8 +37,8 @@ export async function refusedByHandler(
   await sandbox.pay(billId);
   await until(
     () =>
-      bed.database(`SELECT FROM payment_acceptance.delivery WHERE bill_id = '${intent}' AND last_error IS NOT NULL`),
-    ({ rowCount }) => rowCount === 1,
+      bed.database(`SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = '${intent}' AND last_error IS NOT NULL`),
+    ({ length }) => length === 1,
   );
   if (end === 'given up') {
     await bed.database(

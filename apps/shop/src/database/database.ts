@@ -3,15 +3,24 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { OrderEvent } from '../orders/order-event.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { CreateOrders1700000000000 } from './0001-create-orders.js';
+import { kindOf, kindOfUrl } from './kind.js';
 
-/** Any constant of this application. */
-const MIGRATION_LOCK = 1_700_000_000;
+/** Holds whatever the shop's instances must do in turn. Any constants of this application. */
+const MIGRATION_LOCK = {
+  postgres: { take: 'SELECT pg_advisory_lock(1700000000)', give: 'SELECT pg_advisory_unlock(1700000000)' },
+  mariadb: {
+    take: `DO GET_LOCK(CONCAT('shop:', DATABASE()), 86400)`,
+    give: `DO RELEASE_LOCK(CONCAT('shop:', DATABASE()))`,
+  },
+};
 
 export function databaseOptions(): TypeOrmModuleOptions {
-  if (!process.env.DATABASE_URL) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
+  const url = process.env.DATABASE_URL;
+  if (!url) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
   return {
-    type: 'postgres',
-    url: process.env.DATABASE_URL,
+    // Instants of MariaDB have no zone: they are UTC, wherever the shop runs.
+    ...(kindOfUrl(url) === 'mariadb' ? { type: 'mariadb', timezone: 'Z' } : { type: 'postgres' }),
+    url,
     entities: [Order, OrderEvent],
     migrations: [CreateOrders1700000000000],
     retryAttempts: 3,
@@ -33,13 +42,14 @@ export async function openDatabase(options?: DataSourceOptions): Promise<DataSou
 }
 
 async function migrateInTurn(dataSource: DataSource): Promise<void> {
+  const lock = MIGRATION_LOCK[kindOf(dataSource)];
   const runner = dataSource.createQueryRunner();
   try {
-    await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await runner.query(lock.take);
     await dataSource.runMigrations();
   } finally {
     // A connection that is gone has lost its lock as well.
-    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
+    await runner.query(lock.give).catch(() => undefined);
     await runner.release();
   }
 }

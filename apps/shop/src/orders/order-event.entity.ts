@@ -4,7 +4,7 @@ import { Order } from './order.entity.js';
 /** A payment event that the order has taken. */
 @Entity('shop_order_event')
 export class OrderEvent {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint' })
+  @PrimaryGeneratedColumn({ type: 'bigint' })
   id!: string;
 
   @ManyToOne(() => Order, (order) => order.events)
@@ -17,6 +17,6 @@ export class OrderEvent {
   @Column('text', { name: 'payment_id' })
   paymentId!: string;
 
-  @Column('timestamptz')
+  @Column()
   at!: Date;
 }

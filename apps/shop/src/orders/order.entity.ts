@@ -33,7 +33,7 @@ export class Order {
   @Column('text', { nullable: true })
   note!: string | null;
 
-  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  @CreateDateColumn({ name: 'created_at' })
   createdAt!: Date;
 
   @OneToMany(() => OrderEvent, (event) => event.order)

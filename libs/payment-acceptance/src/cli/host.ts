@@ -87,6 +87,7 @@ async function dataSourceOf(file: string | undefined, env: NodeJS.ProcessEnv): P
   }
   const url = env['DATABASE_URL'];
   if (!url) throw new UsageError('Name the database: set DATABASE_URL, or --data-source FILE.');
+  if (/^(mariadb|mysql):/.test(url)) return new DataSource({ type: 'mariadb', url });
   return new DataSource({ type: 'postgres', url, applicationName: 'payment-acceptance' });
 }
 

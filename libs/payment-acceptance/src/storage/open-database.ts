@@ -16,10 +16,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const { type } = dataSource.options;
   if (type === 'postgres') return new Database(dataSource, clock, probe);
-  // Not for use yet, see docs/mariadb.md: only the test bed asks for it.
-  if (process.env.TEST_DATABASE !== 'mariadb' || (type !== 'mariadb' && type !== 'mysql')) {
-    throw new UnsupportedDataSourceError(type);
-  }
+  if (type !== 'mariadb' && type !== 'mysql') throw new UnsupportedDataSourceError(type);
   const database = new MariaDatabase(dataSource, clock, probe);
   await database.verify();
   return database;

@@ -13,7 +13,7 @@ export class UnsupportedDataSourceError extends PaymentAcceptanceError {
         (sqlite
           ? 'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back. '
           : '') +
-        'Use PostgreSQL, and name its data source with the option "dataSource".',
+        'Use PostgreSQL or MariaDB, and name its data source with the option "dataSource".',
     );
   }
 }

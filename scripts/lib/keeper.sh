@@ -1,4 +1,4 @@
-# Keeps one PostgreSQL server: runs it, and stops it when our standard input ends. It ends when the process that holds
+# Keeps one database server: runs it, and stops it when our standard input ends. It ends when the process that holds
 # its other side does, however that happens, so a server never outlives the command that started it. A shell, because
 # it survives what kills every node process, and weighs nothing.
 #

@@ -1,0 +1,10 @@
+// For .ci/run: ends with 0 where the chaos test can start a MariaDB of its own; else with 1, and says why not.
+import { databaseUser } from '../database-user.mjs';
+import { findMariaDb } from '../mariadb-server.mjs';
+
+try {
+  findMariaDb(databaseUser());
+} catch (error) {
+  console.log(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,60 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { takeOver } from './folders.mjs';
+import { CommandError } from './lifecycle.mjs';
+
+/*
+ * Homes of servers that are thrown away. `server` is `{ name, find, end }`: what its homes are called after, and how what
+ * runs on one is found and ended.
+ */
+
+export function makeTemporaryHome(user, { name }) {
+  const parents = temporaryParents();
+  for (const parent of parents) {
+    const home = fs.mkdtempSync(path.join(parent, prefixOf(name)));
+    if (takeOver(home, user)) return home;
+    fs.rmdirSync(home);
+  }
+  throw new CommandError(`No folder for a temporary database: tried ${parents.join(', ')}.`);
+}
+
+/** Ends and removes servers that a kill -9 of everything around them has left behind. */
+export async function sweepTemporaryHomes(user, { name, find, end }) {
+  for (const home of temporaryHomes(user, name)) {
+    const running = find(home);
+    if (running?.kept) continue;
+    // One without a server may be starting just now.
+    const age = Date.now() - (fs.statSync(home, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (!running && age < 600_000) continue;
+    await end(home);
+    fs.rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** Homes of servers started earlier by us: those still running, and those left behind. */
+function temporaryHomes(user, name) {
+  const owners = new Set([process.getuid(), user?.uid]);
+  return temporaryParents()
+    .flatMap((parent) => fs.readdirSync(parent).map((each) => path.join(parent, each)))
+    .filter((home) => path.basename(home).startsWith(prefixOf(name)))
+    .filter((home) => {
+      const found = fs.lstatSync(home, { throwIfNoEntry: false });
+      return found?.isDirectory() && owners.has(found.uid);
+    });
+}
+
+function prefixOf(name) {
+  return `nest-payment-acceptance-${name}-`;
+}
+
+function temporaryParents() {
+  return [...new Set([fs.realpathSync(os.tmpdir()), '/tmp', '/var/tmp'])].filter((folder) => {
+    try {
+      fs.accessSync(folder, fs.constants.W_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

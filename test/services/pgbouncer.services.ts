@@ -1,0 +1,91 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { onPostgres } from '../support/database.js';
+import { startBed } from '../support/bed.js';
+import { EffectWriter } from '../support/orders.js';
+import { until } from '../support/until.js';
+import { programOf, startOwnServer } from './support/own-server.js';
+
+const program = programOf('/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer');
+const onPgBouncer = program === undefined ? test.skip : onPostgres(test);
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** A pooler that gives each transaction whichever of three connections is free. */
+async function startPgBouncer(server: URL) {
+  const connect = async (url: string) => {
+    const client = new pg.Client({ connectionString: sameDatabase(server, url), connectionTimeoutMillis: 1_000 });
+    client.on('error', () => undefined);
+    await client.connect();
+    await client.end();
+  };
+  return startOwnServer(
+    program ?? '',
+    (folder, port) => {
+      const { hostname, port: behind, username, password } = server;
+      const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
+      chmodSync(folder, 0o755);
+      writeFileSync(
+        join(folder, 'pgbouncer.ini'),
+        `[databases]
+* = host=${hostname} port=${behind || '5432'} user=${username} password=${decodeURIComponent(password)}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 500
+`,
+      );
+      return { args: [...user, join(folder, 'pgbouncer.ini')] };
+    },
+    connect,
+    'postgres',
+  );
+}
+
+function sameDatabase(database: URL, pooler: string): string {
+  const url = new URL(pooler);
+  url.username = database.username;
+  url.pathname = database.pathname;
+  return url.href;
+}
+
+onPgBouncer(
+  `behind a PgBouncer that pools transactions all is settled, by polling${program ? '' : ' (there is no pgbouncer to start)'}`,
+  async () => {
+    const pooler = await startPgBouncer(new URL(process.env.TEST_DATABASE_URL ?? ''));
+    ends.push(() => pooler.close());
+    const bed = await startBed({
+      through: (databaseUrl) => sameDatabase(new URL(databaseUrl), pooler.url),
+      instances: 2,
+      providers: [EffectWriter],
+      options: { autoStart: true, confirmer: { pollMs: 50 }, deliveries: { pollMs: 50 } },
+    });
+    ends.push(() => bed.close());
+    const orders = Array.from({ length: 60 }, (_, index) => `order-${index}`);
+    await Promise.all(
+      orders.map(async (orderId, index) => {
+        const { billId } = await bed.instances[index % 2]!.payments.createBill({ orderId, amount: '10' });
+        await bed.sandbox.pay(billId, { outcome: 'fail' });
+        await bed.sandbox.pay(billId);
+      }),
+    );
+    await bed.sandbox.settled();
+    const effects = await until(
+      () => bed.effects(),
+      (all) => all.length >= 2 * orders.length,
+    );
+    const told = effects.map(({ orderId, event }) => `${orderId} ${event}`).sort();
+    expect(told).toEqual(orders.flatMap((order) => [`${order} payment.failed`, `${order} payment.succeeded`]).sort());
+    const { callbacks, reviews } = await bed.host.ledger();
+    expect([callbacks.length, reviews.length]).toEqual([2 * orders.length, 0]);
+  },
+);
