@@ -31,8 +31,8 @@ async function pay(...orderIds: string[]): Promise<string[]> {
   return billIds;
 }
 
-/** Keeps the answers of the service until so many have come. */
-function gather(count: number): void {
+/** Keeps the answers of the service until so many have come. Gives how many have. */
+function gather(count: number): () => number {
   const client = bed.host.app.get(PaymentServiceClient, { strict: false });
   const list = client.listPayments.bind(client);
   let open = (): void => undefined;
@@ -44,6 +44,7 @@ function gather(count: number): void {
     await all;
     return listed;
   };
+  return () => came;
 }
 
 const ORDERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
@@ -153,5 +154,62 @@ describe('bills that are settled in one transaction', () => {
     expect(rows.map(({ first }) => first)).toEqual([false, true]);
     const { reviews } = await bed.host.ledger();
     expect(reviews.map(({ reason }) => reason)).toEqual(['second-payment']);
+  });
+
+  test('two answers about one bill: only that of the claim which holds settles', async () => {
+    await start();
+    const { billId } = await bed.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
+    bed.clock.advance(60_000);
+    const came = gather(2);
+    const stale = bed.host.confirmer.runOnce();
+    await until(
+      async () => (await states()) && came(),
+      (answers) => answers === 1,
+    );
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    bed.clock.advance(61_000);
+    const current = bed.host.confirmer.runOnce();
+    expect(await Promise.all([stale, current])).toEqual([1, 1]);
+    expect((await states())['claimed-twice']).toBe('PAID');
+    for (let day = 0; day < 6; day += 1) {
+      bed.clock.advance(86_400_000);
+      await bed.settle();
+    }
+    const { bills, events } = await bed.host.ledger();
+    expect(bills.find(({ orderId }) => orderId === 'claimed-twice')?.state).toBe('PAID');
+    expect(events.filter(({ orderId }) => orderId === 'claimed-twice').map(({ name }) => name)).toEqual([
+      'payment.succeeded',
+    ]);
+  });
+
+  test('one that does not end is left to its lease, and the others are settled', async () => {
+    await start({
+      http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
+      confirmer: { concurrency: 8, leaseMs: 4_000 },
+    });
+    const { dataSource, confirmer } = bed.host;
+    const holder = dataSource.createQueryRunner();
+    await holder.query('SELECT pg_advisory_lock(4711)');
+    const [stuck] = await pay('stuck');
+    await dataSource.query(
+      `CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
+       CREATE TRIGGER hang BEFORE INSERT ON payment_acceptance.payment FOR EACH ROW
+       WHEN (new.payment_id = '${bed.sandbox.bill(stuck!).payments[0]!.id}') EXECUTE FUNCTION hang()`,
+    );
+    const hanging = confirmer.runOnce();
+    const waiting = () =>
+      dataSource.query<unknown[]>(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+    await until(waiting, (locks) => locks.length === 1);
+    await pay('b', 'c');
+    expect(await confirmer.runOnce()).toBe(2);
+    expect(await states()).toMatchObject({ b: 'PAID', c: 'PAID', stuck: 'OPEN' });
+    expect(await hanging).toBe(1);
+    await holder.query('SELECT pg_advisory_unlock(4711)');
+    await holder.release();
+    // What was under way may end all the same; it has held the lock of its bill.
+    await until(states, (all) => all['stuck'] === 'PAID');
+    await bed.settle();
+    expect((await bed.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);
   });
 });

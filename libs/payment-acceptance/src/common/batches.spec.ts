@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { Batches, type Ended } from './batches.js';
+import { Batches, BatchOverdueError, type Ended } from './batches.js';
 
 /** Notes each batch; an item is done as its text says. */
-function setUp(most = 3) {
+function setUp(most = 3, limitMs = 60_000) {
   const log: string[] = [];
   let gate = Promise.resolve();
   const alone = (item: string): Promise<string> => {
@@ -18,7 +18,7 @@ function setUp(most = 3) {
       item === 'locked' ? undefined : item === 'wrong' ? { error: new Error('wrong') } : { value: item },
     );
   };
-  const batches = new Batches<string, string>(most, run, alone, (error) => error instanceof TypeError);
+  const batches = new Batches<string, string>(most, run, alone, (error) => error instanceof TypeError, limitMs);
   const all = (...items: string[]) => Promise.allSettled(items.map((item) => batches.add(item)));
   return { log, batches, all, hold: (until: Promise<void>): void => void (gate = until) };
 }
@@ -58,5 +58,19 @@ describe('batches', () => {
     // An only one is to blame itself.
     expect(ends(await all('poison'))).toEqual(['TypeError: a batch with poison']);
     expect(ends(await all('c'))).toEqual(['c']);
+  });
+
+  test('one that does not end is given up, and the next one goes on', async () => {
+    const { log, batches, hold } = setUp(3, 20);
+    let open = (): void => undefined;
+    hold(new Promise((resolve) => (open = resolve)));
+    const hanging = batches.add('a');
+    while (log.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    hold(Promise.resolve());
+    const next = batches.add('b');
+    await expect(hanging).rejects.toThrow(BatchOverdueError);
+    expect(await next).toBe('b');
+    open();
+    expect(log).toEqual(['a', 'b']);
   });
 });

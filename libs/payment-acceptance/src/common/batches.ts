@@ -1,7 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { TimeLimitError, within } from './time-limit.js';
 
 /** How one item of a batch ended. */
 export type Ended<R> = { readonly value: R } | { readonly error: unknown };
+
+/** The item was given up. What is under way for it may still be done. */
+export class BatchOverdueError extends Error {
+  override readonly name = 'BatchOverdueError';
+}
 
 interface Waiting<T, R> {
   readonly item: T;
@@ -11,7 +17,7 @@ interface Waiting<T, R> {
 
 /**
  * Group commit: what comes in the same turn of the event loop, or while a batch is under way, makes the next batch, in the
- * order in which it came. An item that comes alone waits for nobody.
+ * order in which it came. An item that comes alone waits for nobody, and no batch waits for ever for the one before.
  */
 export class Batches<T, R> {
   private waiting: Waiting<T, R>[] = [];
@@ -22,12 +28,14 @@ export class Batches<T, R> {
    * @param run does a batch; gives how each item ended, in their order, or `undefined` for one that it left out: such an
    *   item is done by `alone`, as all are where it throws and `separable` says that one item may be to blame
    * @param alone does one item beside the batches, which do not wait for it
+   * @param limitMs when items are given up with a BatchOverdueError, in milliseconds
    */
   constructor(
     private readonly most: number,
     private readonly run: (items: readonly T[]) => Promise<readonly (Ended<R> | undefined)[]>,
     private readonly alone: (item: T) => Promise<R>,
     private readonly separable: (error: unknown) => boolean,
+    private readonly limitMs: number,
   ) {}
 
   add(item: T): Promise<R> {
@@ -50,7 +58,7 @@ export class Batches<T, R> {
 
   private async runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      const ends = await this.run(batch.map(({ item }) => item));
+      const ends = await this.limited(this.run(batch.map(({ item }) => item)));
       batch.forEach((one, index) => {
         const end = ends[index];
         if (!end) this.runAlone(one);
@@ -67,9 +75,17 @@ export class Batches<T, R> {
   }
 
   private runAlone(one: Waiting<T, R>): void {
-    void this.alone(one.item).then(
+    void this.limited(this.alone(one.item)).then(
       (value) => one.resolve(value),
       (error: unknown) => one.reject(error),
     );
+  }
+
+  private async limited<V>(work: Promise<V>): Promise<V> {
+    try {
+      return await within(this.limitMs, work);
+    } catch (error) {
+      throw error instanceof TimeLimitError ? new BatchOverdueError(error.message) : error;
+    }
   }
 }

@@ -11,6 +11,7 @@ import {
   UnauthenticatedError,
 } from '../client/service.errors.js';
 import { backoff } from '../common/backoff.js';
+import { BatchOverdueError } from '../common/batches.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { ReportedPayment } from '../common/payment.js';
@@ -109,15 +110,22 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const { shops, nextMs } = await this.followed.look(PROBE_MS);
     this.restMs = shops.length > 0 ? AGAIN_MS : nextMs;
     const claimed: ClaimedBill[] = [];
-    for await (const { name, requestsPerSecond } of this.followed.inTurns(shops)) {
-      const limits = {
-        limit: limit - claimed.length,
-        leaseMs: this.options.confirmer.leaseMs,
-        requestsPerSecond,
-        probeMs: PROBE_MS,
-      };
-      claimed.push(...(await this.checks.claim(name, this.random.uuid(), limits)));
-      if (claimed.length >= limit) break;
+    try {
+      for await (const { name, requestsPerSecond } of this.followed.inTurns(shops)) {
+        const limits = {
+          limit: limit - claimed.length,
+          leaseMs: this.options.confirmer.leaseMs,
+          requestsPerSecond,
+          probeMs: PROBE_MS,
+        };
+        claimed.push(...(await this.checks.claim(name, this.random.uuid(), limits)));
+        if (claimed.length >= limit) break;
+      }
+    } catch (error) {
+      // What is leased already goes on: it would wait for the end of its lease.
+      if (claimed.length === 0) throw error;
+      this.restMs = null;
+      this.logger.error(`Could not look for bills of every shop. ${describeError(error)}`, { error: errorType(error) });
     }
     return claimed;
   }
@@ -158,6 +166,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       if (claim.shopRefused) await this.accept(claim.shop);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
+      // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
+      if (error instanceof BatchOverdueError) return this.leave(claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
@@ -176,6 +186,16 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.onEvents?.();
     recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
     return 'settled';
+  }
+
+  private leave(claim: ClaimedBill, error: BatchOverdueError): string {
+    const type = errorType(error);
+    const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" does not end`;
+    this.logger.error(`${what}: the bill is checked again when its lease is over. ${error.message}`, {
+      ...this.fieldsOf(claim),
+      error: type,
+    });
+    return type;
   }
 
   private async putOff(claim: ClaimedBill, error: unknown): Promise<void> {

@@ -52,6 +52,7 @@ export class SettlementService {
       (answers) => this.settleTogether(answers, false),
       (answer) => this.settleAlone(answer),
       mayConcernOneRow,
+      this.options.confirmer.leaseMs / 2,
     );
   }
 
@@ -146,16 +147,21 @@ export class SettlementService {
     const claims = answers.map(({ claim }) => claim);
     return this.store.transaction(async (manager) => {
       const locked = await this.store.lockClaimed(manager, claims, wait);
-      const held = new Map(locked.map((one) => [one.bill.id, one]));
+      // By bill and token: of two answers about one bill only that of the claim which holds.
+      const held = new Map(locked.map((one) => [claimKey({ id: one.bill.id, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);
-      const listed = answers.flatMap(({ claim: { id, shop }, paymentIds }) =>
-        held.has(id) ? paymentIds.map((paymentId) => ({ shop, paymentId })) : [],
+      const listed = answers.flatMap(({ claim, paymentIds }) =>
+        held.has(claimKey(claim)) ? paymentIds.map((paymentId) => ({ shop: claim.shop, paymentId })) : [],
       );
-      const known = await this.store.payments(manager, [...held.keys()], listed);
+      const billIds = Array.from(held.values(), ({ bill }) => bill.id);
+      const known = await this.store.payments(manager, billIds, listed);
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
       const ends = answers.map((answer): Ended<Settled> | undefined => {
-        const one = held.get(answer.claim.id);
+        const key = claimKey(answer.claim);
+        const one = held.get(key);
         if (!one) return undefined;
+        // A second answer of the same claim must see what the first one has written.
+        held.delete(key);
         const end = batch.settle(answer, one);
         if ('error' in end) return end;
         return { value: { stale: false, state: end.value.state, events: end.value.events } };
@@ -189,4 +195,8 @@ export class SettlementService {
       { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event, eventId },
     );
   }
+}
+
+function claimKey({ id, token }: Pick<ClaimedBill, 'id' | 'token'>): string {
+  return `${id} ${token}`;
 }

@@ -57,8 +57,9 @@ export interface KnownPayment extends LedgerPayment {
 /** A bill that a check has claimed, and the token that it claimed it with. */
 export type Claimed = Pick<LockedBill, 'id' | 'shop' | 'orderId'> & { readonly token: string };
 
-/** A locked bill, and the payment that paid its order before, if any. */
+/** A locked bill, the claim that still holds of it, and the payment that paid its order before, if any. */
 export interface LockedClaim {
+  readonly token: string;
   readonly bill: LockedBill;
   readonly firstPaymentId: string | null;
 }
@@ -95,14 +96,14 @@ export class SettlementStore {
    */
   async lockClaimed(manager: EntityManager, claims: readonly Claimed[], wait: boolean): Promise<LockedClaim[]> {
     const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
-    const rows = await this.database.query<Locked & { firstPaymentId: string | null }>(
+    const rows = await this.database.query<Locked & Pick<LockedClaim, 'token' | 'firstPaymentId'>>(
       `WITH claimed AS (
          SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS claimed (id, token, shop, order_id)
        ), held AS (
          SELECT o.shop, o.order_id, o.first_payment_id FROM payment_acceptance.shop_order o
          WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${lock}
        )
-       SELECT ${BILL}, held.first_payment_id AS "firstPaymentId" FROM claimed JOIN held USING (shop, order_id)
+       SELECT ${BILL}, claimed.token::text AS token, held.first_payment_id AS "firstPaymentId" FROM claimed JOIN held USING (shop, order_id)
        JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
        ORDER BY b.id ${lock.replace('UPDATE', 'UPDATE OF b')}`,
       [
@@ -114,7 +115,7 @@ export class SettlementStore {
       ],
       manager,
     );
-    return rows.map(({ firstPaymentId, ...bill }) => ({ bill: lockedBill(bill), firstPaymentId }));
+    return rows.map(({ token, firstPaymentId, ...bill }) => ({ bill: lockedBill(bill), token, firstPaymentId }));
   }
 
   /** Locks a bill whatever claim there is, for an operator. The order must be locked before. */

@@ -39,21 +39,19 @@ export class MariaSettlementStore extends SettlementStore {
       manager,
     );
     const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
-    const tokens = new Map(
-      claims.filter(({ shop, orderId }) => held.has(key(shop, orderId))).map(({ id, token }) => [id, token]),
-    );
-    const rows = await this.maria.query<Locked & { leaseToken: string | null }>(
-      `SELECT ${BILL}, b.lease_token AS "leaseToken" FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
+    const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
+    const claimed = new Set(near.map(({ id, token }) => key(id, token)));
+    const rows = await this.maria.query<Locked & { token: string | null }>(
+      `SELECT ${BILL}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
        WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
-      [this.maria.offsetMs, [...tokens.keys()]],
+      [this.maria.offsetMs, [...new Set(near.map(({ id }) => id))]],
       manager,
     );
-    return rows
-      .filter(({ id, leaseToken }) => tokens.get(id) === leaseToken)
-      .map(({ leaseToken: _, ...bill }) => ({
-        bill: lockedBill(bill),
-        firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null,
-      }));
+    return rows.flatMap(({ token, ...bill }) =>
+      token === null || !claimed.has(key(bill.id, token))
+        ? []
+        : [{ bill: lockedBill(bill), token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
+    );
   }
 
   override async payments(
