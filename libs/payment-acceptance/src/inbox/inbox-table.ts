@@ -21,14 +21,16 @@ export type InboxDialect = keyof typeof CREATE;
  * @throws TypeError for one that `processOnce` does not work on
  */
 export function inboxDialect(manager: EntityManager): InboxDialect {
-  // `connection` is its name in TypeORM 0.3.
-  const { dataSource, connection } = manager as { dataSource?: DataSource; connection?: DataSource };
-  const type = (dataSource ?? connection)?.options.type;
+  const { type } = dataSourceOf(manager).options;
   if (type === 'postgres') return 'postgres';
   if (type === 'mysql' || type === 'mariadb') return 'mysql';
-  throw new TypeError(
-    `processOnce works on PostgreSQL, MySQL and MariaDB, not on a data source of type "${String(type)}".`,
-  );
+  throw new TypeError(`processOnce works on PostgreSQL, MySQL and MariaDB, not on a data source of type "${type}".`);
+}
+
+export function dataSourceOf(manager: EntityManager): DataSource {
+  // `connection` is its name in TypeORM 0.3.
+  const { dataSource, connection } = manager as { dataSource?: DataSource; connection?: DataSource };
+  return (dataSource ?? connection) as DataSource;
 }
 
 /**

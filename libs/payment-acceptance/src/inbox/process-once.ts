@@ -1,5 +1,7 @@
-import { QueryFailedError, type EntityManager } from 'typeorm';
-import { INBOX_TABLE, inboxDialect, type InboxDialect } from './inbox-table.js';
+import { QueryFailedError, type EntityManager, type QueryRunner } from 'typeorm';
+import { removeFromPool } from '../storage/pg-connection.js';
+import { transact } from '../storage/transaction.js';
+import { INBOX_TABLE, dataSourceOf, inboxDialect, type InboxDialect } from './inbox-table.js';
 
 export interface ProcessOnceOptions {
   /** Who processes, where several takers of one database each process every event. 1 to 100 characters. Default `default`. */
@@ -26,13 +28,22 @@ export async function processOnce(
   checkText('id of the event', id, 255);
   checkText('name of the consumer', consumer, 100);
   const dialect = inboxDialect(manager);
-  // READ COMMITTED: after the wait for another's transaction its record must be seen. Within a transaction of the caller's
-  // it is a savepoint: where the caller goes on after an error of the work, no record of it stays behind.
-  return manager.transaction('READ COMMITTED', async (inner) => {
+  const once = async (inner: EntityManager): Promise<boolean> => {
     if (!(await record(inner, dialect, consumer, id))) return false;
     await work(inner);
     return true;
-  });
+  };
+  // READ COMMITTED: after the wait for another's transaction its record must be seen. Within a transaction of the caller's
+  // it is a savepoint: where the caller goes on after an error of the work, no record of it stays behind.
+  const level = 'READ COMMITTED';
+  if (manager.queryRunner) return manager.transaction(level, once);
+  return transact(dataSourceOf(manager), once, { level }, dialect === 'postgres' ? removeFromPool : destroy);
+}
+
+/** A connection of `mysql2`. */
+function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
+  (connection as { destroy(): void }).destroy();
+  return Promise.resolve();
 }
 
 /** Whether there was no record yet. Waits for the end of another transaction that is making the same one. */

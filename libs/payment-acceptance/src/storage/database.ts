@@ -1,6 +1,8 @@
-import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
+import { QueryFailedError, type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
+import { closeNow, isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
+import { transact } from './transaction.js';
 
 /** SQL for the present moment on the database's clock; `$1` of the statement is `Database.offsetMs`. */
 export const NOW = `(now() + $1::double precision * interval '1 millisecond')`;
@@ -149,16 +151,39 @@ export class Database {
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const level = await this.isolationLevel();
+    const destroy = this.destroy.bind(this);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { dataSource } = this;
-        const result = await (level ? dataSource.transaction(level, work) : dataSource.transaction(work));
+        const result = await transact(this.dataSource, work, { level }, destroy);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
+  }
+
+  /**
+   * Makes sure that a connection can be destroyed with what runs on it.
+   * @throws UndestroyableConnectionError
+   */
+  verifyDestroyable(connection: unknown): void {
+    pgClientOf(connection);
+  }
+
+  /** Ends a connection and its server process at once. Resolves when the pool knows; the runner is still to be released. */
+  async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+    if (isPgClient(connection)) {
+      const { stream } = connection.connection;
+      // A socket that has been lost says nothing of who has its process's number by now.
+      const lost = stream.destroyed;
+      const closed = closeNow(stream);
+      // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
+      // permitted, what follows waits for those locks, and nothing is wrong but the delay.
+      const end = (): Promise<unknown> => this.query(`SELECT pg_terminate_backend($1::int)`, [connection.processID]);
+      await Promise.all([closed, lost ? undefined : end().catch(() => undefined)]);
+    }
+    await removeFromPool(runner);
   }
 
   /** Statements are few and come again and again: each is named once. */

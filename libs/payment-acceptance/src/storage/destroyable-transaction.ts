@@ -1,36 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager, QueryRunner } from 'typeorm';
-import { Database } from './database.js';
-import { UndestroyableConnectionError } from './storage.errors.js';
+import type { Database } from './database.js';
+import { pgClientOf, type OnAnswer } from './pg-connection.js';
+import { Transaction } from './transaction.js';
 
-/** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
-interface PgClient {
-  readonly processID: number;
-  readonly connection: PgConnection;
-}
-
-interface PgConnection {
-  readonly stream: Stream;
-  on(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
-  off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
-}
-
-/** Told after each statement; status `E` is a transaction that a statement's failure has ended. An error comes before it. */
-type OnAnswer = (message: { readonly status?: string }) => void;
-
-interface Stream {
-  readonly closed: boolean;
-  destroy(): void;
-  once(event: 'close', listener: () => void): void;
-}
+/** What a transaction is refused for whose work swallowed the failure of a statement. */
+export const STATEMENT_FAILED = 'A statement of the transaction has failed, so nothing of it can be kept.';
 
 /**
  * A transaction whose connection can be destroyed from outside. Rolling back would queue behind the query that is
- * running; the next query of the same work could then commit on its own.
+ * running.
  */
 @Injectable()
 export class DestroyableTransaction {
-  constructor(private readonly database: Database) {}
+  constructor(protected readonly database: Database) {}
 
   /**
    * Makes sure that this driver's connections can be destroyed.
@@ -39,7 +22,7 @@ export class DestroyableTransaction {
   async verify(): Promise<void> {
     const runner = this.database.dataSource.createQueryRunner();
     try {
-      clientOf(await runner.connect());
+      this.database.verifyDestroyable(await runner.connect());
     } finally {
       await runner.release();
     }
@@ -51,77 +34,67 @@ export class DestroyableTransaction {
    * @throws also where the work swallowed the failure of a statement: PostgreSQL answers such a COMMIT with a rollback
    */
   async run(work: (manager: EntityManager) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const level = await this.database.isolationLevel();
+    signal.throwIfAborted();
     const runner = this.database.dataSource.createQueryRunner();
+    const transaction = new Transaction(runner);
+    let connecting: Promise<unknown> | undefined;
+    let connection: unknown;
     let destroyed: Promise<void> | undefined;
     let onAbort = (): void => undefined;
-    let connection: PgConnection | undefined;
-    let status = '';
-    const onReady: OnAnswer = (message) => (status = message.status ?? '');
-    const onError: OnAnswer = () => (status = 'E');
-    try {
-      const client = clientOf(await runner.connect());
-      connection = client.connection;
-      connection.on('readyForQuery', onReady);
-      connection.on('errorMessage', onError);
-      const checked = async (manager: EntityManager): Promise<void> => {
-        await work(manager);
-        if (status === 'E') throw new Error('A statement of the transaction has failed, so nothing of it can be kept.');
+    const aborted = new Promise<never>((_resolve, reject) => {
+      onAbort = () => {
+        transaction.close();
+        if (connection !== undefined) destroyed = this.database.destroy(runner, connection);
+        reject(signal.reason as Error);
       };
-      const aborted = new Promise<never>((_resolve, reject) => {
-        onAbort = () => {
-          destroyed = this.destroy(client);
-          reject(signal.reason as Error);
-        };
-        if (signal.aborted) onAbort();
-        else signal.addEventListener('abort', onAbort, { once: true });
-      });
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+    try {
+      const level = await Promise.race([this.database.isolationLevel(), aborted]);
+      connecting = runner.connect();
+      connection = await Promise.race([connecting, aborted]);
       // The race is lost only together with the connection, so what goes on running can change nothing.
-      await Promise.race([commitAfter(runner, level, checked), aborted]);
+      await Promise.race([this.whole(transaction, connection, work, level), aborted]);
     } finally {
       // Once released, the connection belongs to somebody else.
       signal.removeEventListener('abort', onAbort);
-      connection?.off('readyForQuery', onReady);
-      connection?.off('errorMessage', onError);
-      await destroyed;
-      await runner.release();
+      if (connection === undefined) leave(runner, connecting);
+      else {
+        if (!transaction.isOver) destroyed ??= this.database.destroy(runner, connection);
+        await destroyed;
+        await runner.release();
+      }
     }
   }
 
-  /** Resolves when the pool has seen the connection close: released before, it would be handed to the next caller. */
-  private async destroy({ connection: { stream }, processID }: PgClient): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      if (stream.closed) resolve();
-      else stream.once('close', resolve);
-    });
-    stream.destroy();
-    // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
-    // permitted, recording the failure waits for those locks, and nothing is wrong but the delay.
-    const terminated = this.database.query(`SELECT pg_terminate_backend($1::int)`, [processID]).catch(() => undefined);
-    await Promise.all([closed, terminated]);
+  protected async whole(
+    transaction: Transaction,
+    connection: unknown,
+    work: (manager: EntityManager) => Promise<void>,
+    level: 'READ COMMITTED' | undefined,
+  ): Promise<void> {
+    const { connection: answers } = pgClientOf(connection);
+    let status = '';
+    const onReady: OnAnswer = (message) => (status = message.status ?? '');
+    const onError: OnAnswer = () => (status = 'E');
+    const check = (): void => {
+      if (status === 'E') throw new Error(STATEMENT_FAILED);
+    };
+    answers.on('readyForQuery', onReady);
+    answers.on('errorMessage', onError);
+    try {
+      await transaction.run(work, { level, check });
+    } finally {
+      answers.off('readyForQuery', onReady);
+      answers.off('errorMessage', onError);
+    }
   }
 }
 
-function clientOf(connection: unknown): PgClient {
-  const client = connection as Partial<PgClient>;
-  if (typeof client.connection?.stream.destroy !== 'function' || typeof client.processID !== 'number') {
-    throw new UndestroyableConnectionError();
-  }
-  return client as PgClient;
-}
-
-async function commitAfter(
-  runner: QueryRunner,
-  level: 'READ COMMITTED' | undefined,
-  work: (manager: EntityManager) => Promise<void>,
-): Promise<void> {
-  await runner.startTransaction(level);
-  try {
-    await work(runner.manager);
-    await runner.commitTransaction();
-  } catch (error) {
-    // A rollback that fails has lost its connection, and with it the transaction.
-    await runner.rollbackTransaction().catch(() => undefined);
-    throw error;
-  }
+/** Nobody waits any more for a connection of the pool: should it come after all, it goes back. */
+function leave(runner: QueryRunner, connecting: Promise<unknown> | undefined): void {
+  connecting?.then(
+    () => runner.release(),
+    () => undefined,
+  );
 }

@@ -1,6 +1,8 @@
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { Database, isConflict } from '../database.js';
+import { closeNow } from '../pg-connection.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
+import { mysqlConnectionOf } from './mysql-connection.js';
 import { spell, type Spelled } from './spelling.js';
 
 /** SQL in the place of a parameter. */
@@ -48,6 +50,21 @@ export class MariaDatabase extends Database {
 
   override claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
     return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
+  }
+
+  override verifyDestroyable(connection: unknown): void {
+    mysqlConnectionOf(connection);
+  }
+
+  override async destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
+    const mysql = mysqlConnectionOf(connection);
+    const lost = mysql.stream.destroyed;
+    // The pool's own listener hears the first error only; nobody else would hear a second.
+    mysql.on('error', () => undefined);
+    const closed = closeNow(mysql.stream);
+    // The server goes on with a running query, and keeps its locks, until it is told to end.
+    const killed = lost ? undefined : this.query(`KILL CONNECTION ${mysql.threadId}`, []).catch(() => undefined);
+    await Promise.all([closed, killed]);
   }
 
   /** Asked for each time: a session's default says nothing of those of the pool's other connections. */

@@ -1,0 +1,59 @@
+import type { QueryRunner } from 'typeorm';
+import { UndestroyableConnectionError } from './storage.errors.js';
+
+/** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
+export interface PgClient {
+  readonly processID: number;
+  readonly connection: PgConnection;
+}
+
+export interface PgConnection {
+  readonly stream: Stream;
+  on(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+  off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+}
+
+/** Told after each statement; status `E` is a transaction that a statement's failure has ended. An error comes before it. */
+export type OnAnswer = (message: { readonly status?: string }) => void;
+
+/** A driver's socket. */
+export interface Stream {
+  readonly closed: boolean;
+  readonly destroyed: boolean;
+  destroy(): void;
+  once(event: 'close', listener: () => void): void;
+}
+
+/** What TypeORM's query runner has for PostgreSQL, and keeps private. */
+interface PgRunner {
+  releasePostgresConnection(error: Error): Promise<void>;
+}
+
+/** Releases the runner of a connection that is ended instead of being handed to the next caller. */
+export function removeFromPool(runner: QueryRunner): Promise<void> {
+  return (runner as unknown as PgRunner).releasePostgresConnection(
+    new Error('The connection is not to be used again.'),
+  );
+}
+
+/** @throws UndestroyableConnectionError */
+export function pgClientOf(connection: unknown): PgClient {
+  if (!isPgClient(connection)) throw new UndestroyableConnectionError();
+  return connection;
+}
+
+/** Whether it is a connection of the JavaScript client, not of pg-native. */
+export function isPgClient(connection: unknown): connection is PgClient {
+  const client = connection as Partial<PgClient>;
+  return typeof client.connection?.stream.destroy === 'function' && typeof client.processID === 'number';
+}
+
+/** Resolves when the pool has seen the connection close: released before, it would be handed to the next caller. */
+export function closeNow(stream: Stream): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    if (stream.closed) resolve();
+    else stream.once('close', resolve);
+  });
+  stream.destroy();
+  return closed;
+}

@@ -1,0 +1,151 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+
+type Call<T> = (...given: unknown[]) => Promise<T>;
+
+interface Closing {
+  once(event: 'close', listener: () => void): void;
+}
+
+export interface TransactionOptions {
+  /** Where another level than the connection's own has to be asked for. */
+  level: 'READ COMMITTED' | undefined;
+  /** Throws where the transaction must not be committed although its work has returned. */
+  check?: () => void;
+  /** Statements for what the connection is to do otherwise while the transaction lasts. */
+  before?: string;
+  after?: string;
+}
+
+/** The transaction that is being committed or rolled back, for what the host's subscribers do on that occasion. */
+const ending = new AsyncLocalStorage<Transaction>();
+
+/**
+ * Does the work in a transaction of its own. TypeORM's way would release a connection that could not be rolled back, for
+ * the next callers to write into it; this one is destroyed.
+ */
+export async function transact<T>(
+  dataSource: DataSource,
+  work: (manager: EntityManager) => Promise<T>,
+  options: TransactionOptions,
+  destroy: (runner: QueryRunner, connection: unknown) => Promise<void>,
+): Promise<T> {
+  const runner = dataSource.createQueryRunner();
+  const connection: unknown = await runner.connect();
+  const transaction = new Transaction(runner);
+  try {
+    return await transaction.run(work, options);
+  } finally {
+    if (!transaction.isOver) await destroy(runner, connection);
+    await runner.release();
+  }
+}
+
+/**
+ * One transaction on a query runner that is used for nothing else. What its work sends after it has returned or thrown is
+ * refused: behind COMMIT or ROLLBACK each statement would commit by itself.
+ */
+export class Transaction {
+  /** Whether nothing of it is left on the connection. Where it is not, the connection must never reach the pool. */
+  isOver = false;
+  /** Whether a statement has failed, be it that the work went on. */
+  hasFailed = false;
+  private closed = false;
+  private refused = false;
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(private readonly runner: QueryRunner) {
+    const query = runner.query.bind(runner) as Call<unknown>;
+    const stream = runner.stream.bind(runner) as unknown as Call<Closing>;
+    const streaming: Call<Closing> = async (...given) => {
+      const opened = await stream(...given);
+      // Until it is closed, the driver still sends it rows, and everything else waits.
+      void this.track(new Promise<void>((resolve) => opened.once('close', resolve)));
+      return opened;
+    };
+    runner.query = ((...given: unknown[]) => this.pass(query, given)) as typeof runner.query;
+    runner.stream = ((...given: unknown[]) => this.pass(streaming, given)) as unknown as typeof runner.stream;
+  }
+
+  /** Commits what the work has done, or undoes it and throws. */
+  async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
+    const { level, check, before, after } = options;
+    try {
+      if (before !== undefined) await this.runner.query(before);
+      await this.runner.startTransaction(level);
+      const result = await work(this.runner.manager);
+      await this.settle();
+      check?.();
+      await this.end(() => this.runner.commitTransaction(), after);
+      return result;
+    } catch (error) {
+      this.close();
+      // ROLLBACK would wait for what is still running, and undo a nested transaction alone. Where it fails, the connection
+      // may still be inside the transaction. Either way it is not over.
+      if (this.running.size === 0 && !this.isNested()) {
+        await this.end(() => this.runner.rollbackTransaction(), after).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
+  /** From now on nothing is sent but our own COMMIT or ROLLBACK. */
+  close(): void {
+    this.closed = true;
+  }
+
+  /** Work may return before a statement of it has ended, but not before its last one has begun. */
+  private async settle(): Promise<void> {
+    this.close();
+    if (this.running.size > 0) {
+      await Promise.allSettled(this.running);
+      // What waited for these statements goes on before this does.
+      await setImmediate();
+    }
+    if (this.refused || this.isNested()) {
+      throw new Error('The work of the transaction went on after it had returned, so nothing of it can be kept.');
+    }
+  }
+
+  private async end(transaction: () => Promise<void>, after: string | undefined): Promise<void> {
+    await ending.run(this, transaction);
+    // Failing to prepare the connection for others does not change what has become of the transaction.
+    const restored =
+      after === undefined ||
+      (await ending
+        .run(this, () => this.runner.query(after))
+        .then(
+          () => true,
+          () => false,
+        ));
+    this.isOver = restored && this.running.size === 0;
+  }
+
+  private isNested(): boolean {
+    return (this.runner as unknown as { readonly transactionDepth: number }).transactionDepth > 1;
+  }
+
+  private async pass<T>(send: Call<T>, given: unknown[]): Promise<T> {
+    if (this.closed && (this.isOver || ending.getStore() !== this)) {
+      this.refused = true;
+      throw new Error(
+        'The transaction of this manager has ended, so the statement was refused. Await all that a handler does before ' +
+          'it returns or throws.',
+      );
+    }
+    try {
+      return await this.track(send(...given));
+    } catch (error) {
+      this.hasFailed = true;
+      throw error;
+    }
+  }
+
+  /** Deleted before anybody who waits for it goes on. */
+  private track<T>(statement: Promise<T>): Promise<T> {
+    const tracked = statement.finally(() => this.running.delete(tracked));
+    this.running.add(tracked);
+    return tracked;
+  }
+}
