@@ -200,6 +200,29 @@ describe('a database that does not answer', () => {
     expect(await answers).toEqual(Array(300).fill({ kind: 'stored', status: 200 }));
     expect(await rows()).toHaveLength(300);
   });
+
+  test('shutting down ends while they go on coming, and each is answered', async () => {
+    await start({ maxUnmatched: 100_000 });
+    const instance = await bed.start();
+    const callbacks = instance.app.get(PaymentCallbacks);
+    const statuses: number[] = [];
+    let coming = true;
+    let begun = (): void => undefined;
+    const many = new Promise<void>((resolve) => (begun = resolve));
+    // Of bills that nobody knows: they are stored one by one, so that some are always waiting.
+    const senders = together(20, async (index) => {
+      while (coming) {
+        statuses.push((await callbacks.postback(undefined, fields(`unknown-${index}`))).status);
+        if (statuses.length > 100) begun();
+      }
+    });
+    await many;
+    await instance.app.close();
+    coming = false;
+    await senders;
+    expect(count(statuses, 200) + count(statuses, 503)).toBe(statuses.length);
+    expect((await rows()).length).toBeGreaterThanOrEqual(count(statuses, 200));
+  });
 });
 
 test('processes killed in the middle: each callback that was answered 200 is stored', async () => {

@@ -98,7 +98,7 @@ for (const [kind, broker] of kinds) {
       void proxy.mute();
       await bed.settle();
       const [second] = (await bed.host.ledger()).events;
-      expect(second!.deliveries).toMatchObject([{ state: 'PENDING', attempts: 1 }]);
+      expect(second!.deliveries).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
       expect(second!.deliveries[0]!.lastError).toContain('The broker has not acknowledged an event in time.');
       await proxy.cut();
       await proxy.restore();
@@ -109,7 +109,7 @@ for (const [kind, broker] of kinds) {
       );
       const ids = (await bus.received()).map(({ event }) => event.id);
       expect(ids.filter((id) => id === second!.id)).toHaveLength(kind.deduplicates ? 1 : 2);
-      expect((await bed.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 2 }]);
+      expect((await bed.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 1 }]);
     });
 
     test('an application that shuts down ends its connection, also where the broker no longer answers', async () => {
@@ -141,6 +141,8 @@ for (const [kind, broker] of kinds) {
 
       test('after acknowledgements that were lost', async () => {
         const { bed, bus, proxy } = await start(RUNNING, 2);
+        // All of them are connected: what gets lost is an acknowledgement.
+        for (const { deliveries } of bed.instances) await deliveries.runOnce();
         const { messages } = await payThrough(bed, bus, 30, async () => {
           await proxy.mute();
           await proxy.cut();

@@ -5,6 +5,7 @@ import type { AddedConsumers } from '../events/added-consumers.js';
 import { cloudEvent } from '../events/cloud-event.js';
 import type { DeliveryWorker } from '../events/delivery.worker.js';
 import { BrokerLink, type BrokerConnection } from './broker-link.js';
+import { isUnavailable } from './broker.errors.js';
 import type { ResolvedBrokerOptions } from './resolved-options.js';
 
 /** A kind of broker with the options of its module, checked. */
@@ -37,12 +38,14 @@ export class BrokerConsumer implements OnApplicationShutdown {
     added.add(
       broker.origin,
       events.map((event) => ({
-        kind: 'lease',
+        kind: 'broker',
         name,
         event,
         shops,
         handle: (payload, signal, traceparent) => link.publish(cloudEvent(payload, source, traceparent), signal),
         ready: () => link.ready(),
+        connecting: () => link.connecting,
+        isUnanswered: isUnavailable,
       })),
     );
   }

@@ -35,7 +35,9 @@ beforeEach(async () => {
     },
     new PaymentLogger('Test'),
   );
-  expect(await link.ready()).toBe(true);
+  expect(link.ready()).toBe(false);
+  await link.connecting;
+  expect(link.ready()).toBe(true);
 });
 afterEach(async () => {
   await link.close();

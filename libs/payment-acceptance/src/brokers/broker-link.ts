@@ -4,11 +4,11 @@ import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import { within } from '../common/time-limit.js';
 import type { PaymentCloudEvent } from '../events/cloud-event.js';
-import { unavailable } from './broker.errors.js';
+import { isUnavailable, unavailable } from './broker.errors.js';
 
 /** One connection to a broker. */
 export interface BrokerConnection {
-  /** Resolves only with the acknowledgement that the transport gives. */
+  /** Resolves only with the acknowledgement that the transport gives; what the broker has refused counts as an attempt. */
   publish(event: PaymentCloudEvent): Promise<void>;
   /** Whether it takes events now: a broker may hold its publishers up. */
   readonly ready: boolean;
@@ -39,6 +39,8 @@ export class BrokerLink {
   private connection: BrokerConnection | undefined;
   private keeper: Promise<void> | undefined;
   private firstAttempt: Promise<void> | undefined;
+  /** How often in a row the broker has left an event unanswered. Until it answers, it is tried with one at a time. */
+  private unanswered = 0;
   /** Ends the present connection, or the present pause. */
   private drop: (reason: string) => void = () => undefined;
   private closing = false;
@@ -53,15 +55,20 @@ export class BrokerLink {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** Whether an event could go out now. Waits for nothing but the very first attempt to connect. */
-  async ready(): Promise<boolean> {
+  /** Whether an event could go out now. Waits for nothing; being asked for the first time, it begins to connect. */
+  ready(): boolean {
     if (!this.closing && !this.keeper) {
       this.firstAttempt = new Promise((tried) => {
         this.keeper = this.keep(tried);
       });
+      void this.firstAttempt.then(() => (this.firstAttempt = undefined));
     }
-    await this.firstAttempt;
-    return this.connection?.ready ?? false;
+    return (this.connection?.ready ?? false) && !this.isOnTrial();
+  }
+
+  /** The very first attempt to connect, while it lasts. */
+  get connecting(): Promise<void> | undefined {
+    return this.firstAttempt;
   }
 
   /**
@@ -71,14 +78,12 @@ export class BrokerLink {
   async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
     const { connection } = this;
     if (!connection) throw unavailable('There is no connection to the broker.');
+    if (this.isOnTrial())
+      throw unavailable('The broker has not answered lately, and is being tried with another event.');
     let timer: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      onAbort = () => {
-        const reason = 'The broker has not acknowledged an event in time.';
-        if (connection === this.connection) this.drop(reason);
-        reject(unavailable(reason));
-      };
+      onAbort = () => reject(unavailable('The broker has not acknowledged an event in time.'));
       // No AbortSignal.timeout: while only an AbortSignal.any waits for it, Node 20 may collect it before it fires.
       timer = setTimeout(onAbort, this.options.acknowledgeTimeoutMs);
       if (signal.aborted) onAbort();
@@ -91,6 +96,11 @@ export class BrokerLink {
     this.onTheWay.add(onLoss);
     try {
       await Promise.race([connection.publish(event), lost, late]);
+      this.answered();
+    } catch (error) {
+      if (isUnavailable(error)) this.missed(connection, (error as Error).message);
+      else this.answered();
+      throw error;
     } finally {
       this.onTheWay.delete(onLoss);
       clearTimeout(timer);
@@ -105,13 +115,31 @@ export class BrokerLink {
     await this.keeper;
   }
 
+  private isOnTrial(): boolean {
+    return this.unanswered > 0 && this.onTheWay.size > 0;
+  }
+
+  private answered(): void {
+    if (this.unanswered === 0) return;
+    this.unanswered = 0;
+    this.options.onReady();
+  }
+
+  /** A connection that has left an event unanswered is given up, unless the broker has said that it takes nothing now. */
+  private missed(connection: BrokerConnection, reason: string): void {
+    if (connection !== this.connection) return;
+    this.unanswered += 1;
+    if (!connection.ready) return;
+    this.connection = undefined;
+    this.drop(reason);
+  }
+
   private async keep(tried: () => void): Promise<void> {
     const { consumer } = this.options;
     for (let failures = 0; !this.closing; failures += 1) {
       const dropped = this.untilDropped();
       const connection = await this.open(failures, dropped);
       if (connection) {
-        failures = 0;
         this.connection = connection;
         this.logger.log(`Connected: events go out to "${consumer}".`, { consumer });
         this.options.onReady();
@@ -119,10 +147,12 @@ export class BrokerLink {
       tried();
       if (connection) {
         const reason = await Promise.race([connection.lost, dropped]);
+        if (this.connection && this.onTheWay.size > 0) this.unanswered += 1;
         this.connection = undefined;
         for (const lose of this.onTheWay) lose(reason);
         this.logger.warn(`The connection of "${consumer}" has ended: ${reason}`, { consumer });
         await this.end(connection);
+        failures = this.unanswered;
       }
       if (this.isClosing()) return;
       let timer: NodeJS.Timeout | undefined;

@@ -16,3 +16,6 @@ export const unavailable = (message: string): PaymentBrokerError =>
 
 /** The broker has answered, and does not take this event. */
 export const refused = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);
+
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof PaymentBrokerError && error.code === 'broker-unavailable';

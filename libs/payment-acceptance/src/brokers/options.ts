@@ -21,8 +21,8 @@ export interface PaymentBrokerOptions {
   /** How long connecting may take, the check of what must be there included. Default 5000. */
   connectTimeoutMs?: number;
   /**
-   * How long the broker's acknowledgement may take; then the connection counts as lost and the event is sent again.
-   * Default 10000; less than the `timeLimitMs` of `deliveries`.
+   * How long the broker's acknowledgement may take; then the connection counts as lost and the event is sent again, which
+   * is no attempt. Default 10000; less than the `timeLimitMs` of `deliveries`.
    */
   acknowledgeTimeoutMs?: number;
 }

@@ -42,7 +42,8 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   private batchRuns = false;
   private singlesRun = 0;
   private timer: NodeJS.Timeout | undefined;
-  private readonly idle: (() => void)[] = [];
+  /** Shutdowns: those that each still waits for. */
+  private readonly drains: { readonly left: Set<Waiting>; readonly done: () => void }[] = [];
   /** What runs for many callbacks belongs to the trace and the context of none. */
   private readonly context = new AsyncResource('PaymentCallbackJournal');
 
@@ -72,7 +73,10 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     });
   }
 
-  /** Requests come until the server is closed; both times all that came is answered before the data source goes. */
+  /**
+   * Requests come until the server is closed, so the first time waits for those that are there, and the second one takes
+   * the rest: all that came is answered before the data source goes. Neither takes longer than `storeTimeoutMs`.
+   */
   beforeApplicationShutdown(): Promise<void> {
     return this.drained();
   }
@@ -81,8 +85,9 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     return this.drained();
   }
 
-  private async drained(): Promise<void> {
-    while (this.open.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+  private drained(): Promise<void> {
+    if (this.open.size === 0) return Promise.resolve();
+    return new Promise((done) => this.drains.push({ left: new Set(this.open), done }));
   }
 
   /** What the event loop has read by now goes together: a statement for the first one alone would hold up the others. */
@@ -152,10 +157,10 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   private end(one: Waiting, answer: () => void): void {
     if (!this.open.delete(one)) return;
     answer();
+    for (const { left, done } of this.drains) if (left.delete(one) && left.size === 0) done();
     if (this.open.size > 0) return;
     clearTimeout(this.timer);
     this.timer = undefined;
-    for (const tell of this.idle.splice(0)) tell();
   }
 
   /** Answers those whose time is over. What is under way for them goes on, and may store them still. */

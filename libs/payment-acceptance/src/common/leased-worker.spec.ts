@@ -167,6 +167,24 @@ describe('by itself', () => {
     expect(logged.mock.calls.at(-1)?.[1]).toEqual({ deliveryId: 'a', error: 'Error' });
   });
 
+  test('after a claim that fails it waits as long as it says, whatever the work knew before', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker, logged } = setUp(1, 5_000);
+      work.rest = () => 1;
+      work.claimError = new Error('the database is away');
+      worker.start();
+      await jest.advanceTimersByTimeAsync(4_999);
+      expect(logged).toHaveBeenCalledTimes(1);
+      expect(logged).toHaveBeenCalledWith(expect.stringContaining('trying again in 5000 ms'));
+      await jest.advanceTimersByTimeAsync(1);
+      expect(logged).toHaveBeenCalledTimes(2);
+      await worker.stop();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('looks again before the next poll where the work knows that there may be more', async () => {
     const { work, worker } = setUp(1);
     work.rest = () => 1;

@@ -98,20 +98,22 @@ export class LeasedWorker<T> {
       this.signalled = false;
       this.lastLookAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
-      const claimed = free > 0 ? await this.claim(free) : 0;
-      if (claimed === free && free > 0) continue;
-      await this.pause();
+      const claimed = free > 0 ? await this.claim(free) : undefined;
+      if (claimed === free) continue;
+      // What the work says of its rest is of the claim before, where there was none, or one that failed.
+      await this.pause(claimed === undefined ? null : this.work.rest?.());
     }
   }
 
-  private async claim(limit: number): Promise<number> {
+  /** How many items were claimed; `undefined` where the claim failed. */
+  private async claim(limit: number): Promise<number | undefined> {
     try {
       const items = await this.work.claim(limit);
       for (const item of items) this.begin(item);
       return items.length;
     } catch (error) {
       this.logger.error(`Could not look for work; trying again in ${this.options.pollMs} ms. ${describeError(error)}`);
-      return 0;
+      return undefined;
     }
   }
 
@@ -135,9 +137,9 @@ export class LeasedWorker<T> {
     return tracked;
   }
 
-  private async pause(): Promise<void> {
+  private async pause(knownMs: number | null | undefined): Promise<void> {
     if (this.signalled) return;
-    const restMs = Math.max(LEAST_REST_MS, this.work.rest?.() ?? Infinity);
+    const restMs = Math.max(LEAST_REST_MS, knownMs ?? Infinity);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, Math.min(restMs, this.options.pollMs));
       this.signal = () => {

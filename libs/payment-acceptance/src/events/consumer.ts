@@ -17,7 +17,8 @@ export type AnyPaymentEvent = PaymentEventMap[PaymentEventName];
 
 /**
  * One taker of one kind of event. `transaction` consumers run inside the transaction that marks their delivery done;
- * `lease` consumers run outside of any, and are marked afterwards: at least once.
+ * `lease` consumers run outside of any, and are marked afterwards: at least once. So are `broker` ones, which may also be
+ * away: what they leave unanswered is no attempt.
  */
 export type EventConsumer = {
   readonly name: string;
@@ -26,11 +27,19 @@ export type EventConsumer = {
   readonly shops: readonly string[] | null;
 } & (
   | { readonly kind: 'transaction'; handle(event: AnyPaymentEvent, context: PaymentEventContext): Promise<void> }
+  | { readonly kind: 'lease'; handle: HandOver }
   | {
-      readonly kind: 'lease';
-      /** Resolves when the event is in other hands; `traceparent` is where the trace of its settlement goes on. */
-      handle(event: AnyPaymentEvent, signal: AbortSignal, traceparent?: string | null): Promise<void>;
+      readonly kind: 'broker';
+      /** Ends by itself when the signal says so, and tells then whether the broker has answered. */
+      handle: HandOver;
       /** Whether it could take an event now. While it says no, its deliveries wait and no attempt is counted. */
-      ready?(): Promise<boolean>;
+      ready(): boolean;
+      /** The very first attempt to connect, while it lasts. */
+      connecting(): Promise<void> | undefined;
+      /** Whether the broker has not answered: nothing is wrong with the event then. */
+      isUnanswered(error: unknown): boolean;
     }
 );
+
+/** Resolves when the event is in other hands; `traceparent` is where the trace of its settlement goes on. */
+type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, traceparent?: string | null) => Promise<void>;

@@ -1,7 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { backoff } from '../common/backoff.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { NowAndThen } from '../common/now-and-then.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
@@ -12,12 +10,13 @@ import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.j
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
-import { isNonRetryable } from './non-retryable.js';
+import { BrokerPlaces } from './broker-places.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
+import { FailedAttempts, fieldsOf, type Failure } from './failed-attempts.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
 
 /** How an attempt ended. */
-type DeliveryOutcome = 'done' | 'retried' | 'dead' | 'taken-over';
+type DeliveryOutcome = 'done' | Failure;
 
 /** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
 const LEASE_MARGIN_MS = 15_000;
@@ -38,9 +37,11 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private readonly house: NowAndThen;
+  private readonly heartbeat: NowAndThen;
+  private readonly places: BrokerPlaces;
+  private readonly failed: FailedAttempts;
   private restMs: number | null = null;
   private consumers: readonly EventConsumer[] = [];
-  private announcedAt = 0;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -54,12 +55,18 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
     this.house = new NowAndThen(clock, HOUSEKEEPING_MS);
+    this.heartbeat = new NowAndThen(clock, HEARTBEAT_MS);
+    this.places = new BrokerPlaces(options.deliveries.concurrency);
+    this.failed = new FailedAttempts(store, random, options.deliveries, this.logger);
   }
 
   /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
-    await this.announce();
+    this.places.host(consumers);
+    this.heartbeat.isDue(); // and taken here
+    await this.store.register(consumers);
+    await this.reportUntaken();
     for (const { name, event, waiting } of await this.store.absent(ABSENT_MS)) {
       this.logger.warn(
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
@@ -69,8 +76,15 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }
   }
 
-  /** Hands over what is due now; resolves with the number of attempts when all have ended. */
-  runOnce(): Promise<number> {
+  /**
+   * Hands over what is due now; resolves with the number of attempts when all have ended. Brokers that are still connecting
+   * for the first time are waited for when nothing else is left: nobody else would call again for them.
+   */
+  async runOnce(): Promise<number> {
+    const attempts = await this.worker.runOnce();
+    const connecting = this.consumers.flatMap((each) => (each.kind === 'broker' && each.connecting()) || []);
+    if (attempts > 0 || connecting.length === 0) return attempts;
+    await Promise.all(connecting);
     return this.worker.runOnce();
   }
 
@@ -95,15 +109,18 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** @internal */
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     if (this.consumers.length === 0) return [];
-    if (this.clock.now().getTime() - this.announcedAt >= HEARTBEAT_MS) await this.announce();
+    if (this.heartbeat.isDue()) await this.store.register(this.consumers);
     const { timeLimitMs, maxAttempts } = this.options.deliveries;
     if (this.house.isDue()) await this.bury(maxAttempts);
-    const ready = await this.readyConsumers();
+    const { consumers, most } = this.places.offer(limit);
     this.restMs = null;
-    if (ready.length === 0) return [];
+    if (consumers.length === 0) return [];
     const leaseMs = timeLimitMs + LEASE_MARGIN_MS;
-    const claimed = await this.store.claim(ready, limit, leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
-    if (claimed.length === 0) this.restMs = await this.store.nextDueMs(ready);
+    const claimed = await this.store.claim(consumers, most, leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
+    for (const { consumer } of claimed) this.places.take(consumer);
+    if (claimed.length === 0) this.restMs = await this.store.nextDueMs(consumers);
+    // There may be more for the places that this claim had to leave.
+    else if (claimed.length === most && most < limit) this.worker.wake();
     return claimed;
   }
 
@@ -113,15 +130,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   /** @internal */
-  fieldsOf({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields {
-    return { consumer, event, deliveryId, attempt };
-  }
-
-  private async readyConsumers(): Promise<readonly EventConsumer[]> {
-    const answers = await Promise.all(
-      this.consumers.map(async (each) => each.kind === 'transaction' || (await each.ready?.()) !== false),
-    );
-    return this.consumers.filter((_each, index) => answers[index]);
+  fieldsOf(delivery: ClaimedDelivery): LogFields {
+    return fieldsOf(delivery);
   }
 
   private async bury(maxAttempts: number): Promise<void> {
@@ -133,13 +143,28 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }
   }
 
-  private async announce(): Promise<void> {
-    this.announcedAt = this.clock.now().getTime();
-    await this.store.register(this.consumers);
+  /** Another release names more, has named them once, or is being rolled out: only people know which. */
+  private async reportUntaken(): Promise<void> {
+    for (const { name, event, shops } of await this.store.untaken(this.consumers)) {
+      this.logger.warn(
+        `Consumer "${name}" of ${event} does not name here what another release has named: ` +
+          `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +
+          'Deliveries of what it does not name are kept for instances that do; events still make new ones.',
+        { consumer: name, event },
+      );
+    }
   }
 
   /** @internal */
   async process(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
+    try {
+      await this.handOver(delivery, stopping);
+    } finally {
+      this.places.leave(delivery.consumer);
+    }
+  }
+
+  private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
     if (stopping.aborted) return this.store.release(delivery);
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
@@ -180,7 +205,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       return 'done';
     } catch (error) {
       span.fail(error);
-      return await this.putOff(delivery, error);
+      return await this.failed.settle(consumer, delivery, error);
     } finally {
       timers.forEach((timer) => clearTimeout(timer));
       stopping.removeEventListener('abort', onStop);
@@ -193,11 +218,13 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<AnyPaymentEvent | undefined> {
-    if (consumer.kind === 'lease') {
+    if (consumer.kind !== 'transaction') {
       const event = revive(delivery);
       this.probe.reached('before listeners');
-      await untilAborted(consumer.handle(event, signal, delivery.traceparent), signal);
+      const handed = consumer.handle(event, signal, delivery.traceparent);
+      await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
       this.probe.reached('after listeners');
+      this.failed.answered(consumer);
       return (await this.store.complete(delivery)) ? event : undefined;
     }
     let event: AnyPaymentEvent | undefined;
@@ -211,22 +238,6 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }, signal);
     this.probe.reached('after COMMIT of a handler');
     return event;
-  }
-
-  private async putOff(delivery: ClaimedDelivery, error: unknown): Promise<DeliveryOutcome> {
-    const reason = describeError(error);
-    const { maxAttempts, retryBaseMs, retryCapMs } = this.options.deliveries;
-    const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
-    const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
-    const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
-    const fields = { ...this.fieldsOf(delivery), error: errorType(error) };
-    if (!(await this.store.fail(delivery, reason, pauseMs))) {
-      this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`, fields);
-      return 'taken-over';
-    }
-    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`, fields);
-    else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`, { ...fields, againInMs: pauseMs });
-    return pauseMs === null ? 'dead' : 'retried';
   }
 }
 

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { lastValueFrom } from 'rxjs';
-import { refused } from '../brokers/broker.errors.js';
+import { refused, unavailable } from '../brokers/broker.errors.js';
 import type { Broker } from '../brokers/broker-consumer.js';
 import type { BrokerConnection } from '../brokers/broker-link.js';
 import { brokerModule, type PaymentBrokerAsyncOptions } from '../brokers/broker.module.js';
@@ -47,8 +47,12 @@ async function connect({ client, pattern = nameOf, message = itself }: PaymentMi
       try {
         await lastValueFrom(client.emit(pattern(event), message(event)), { defaultValue: undefined });
       } catch (error) {
-        await client.connect().catch((cause: unknown) => lose(describeError(cause)));
-        throw refused(`The client has not sent the event: ${describeError(error)}`);
+        const what = `The client has not sent the event: ${describeError(error)}`;
+        await client.connect().catch((cause: unknown) => {
+          lose(describeError(cause));
+          throw unavailable(what);
+        });
+        throw refused(what);
       }
     },
     close: () => Promise.resolve(),

@@ -1,5 +1,5 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect, headers, RequestError, type NatsConnection } from '@nats-io/transport-node';
+import { connect, errors, headers, RequestError, type NatsConnection } from '@nats-io/transport-node';
 import { refused, unavailable } from '../brokers/broker.errors.js';
 import type { BrokerConnection } from '../brokers/broker-link.js';
 import { describeError } from '../common/errors.js';
@@ -26,13 +26,15 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
   const server = await connect({ name, ...connection, servers, timeout, reconnect: false });
   try {
     const manager = await jetstreamManager(server, { checkAPI: false, timeout });
-    const { config } = await manager.streams.info(stream).catch((error: unknown) => {
-      throw unavailable(`The stream "${stream}" cannot be used: ${describeError(error)}`);
-    });
+    const look = async () =>
+      manager.streams.info(stream).catch((error: unknown) => {
+        throw unavailable(`The stream "${stream}" cannot be used: ${describeError(error)}`);
+      });
+    const { config } = await look();
     if (config.no_ack) throw unavailable(`The stream "${stream}" acknowledges nothing (no_ack), so it cannot be used.`);
     return {
       ready: true,
-      publish: publisher(server, target),
+      publish: publisher(server, target, look),
       lost: server.closed().then((error) => (error ? describeError(error) : 'it was closed.')),
       close: () => server.close(),
     };
@@ -42,7 +44,11 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
   }
 }
 
-function publisher(server: NatsConnection, target: NatsTarget): BrokerConnection['publish'] {
+function publisher(
+  server: NatsConnection,
+  target: NatsTarget,
+  look: () => Promise<unknown>,
+): BrokerConnection['publish'] {
   const { stream, subject, name, acknowledgeTimeoutMs } = target;
   const client = jetstream(server, { timeout: acknowledgeTimeoutMs + MARGIN_MS });
   return async (event) => {
@@ -51,9 +57,13 @@ function publisher(server: NatsConnection, target: NatsTarget): BrokerConnection
     fields.set('Content-Type', CLOUD_EVENT_TYPE);
     if (event.traceparent !== undefined) fields.set('traceparent', event.traceparent);
     const options = { msgID: `${name}:${event.id}`, headers: fields, expect: { streamName: stream } };
-    const ack = await client.publish(to, JSON.stringify(event), options).catch((error: unknown) => {
-      if (isUnheard(error)) throw refused(`No stream takes "${to}". Add it to "${stream}".`);
-      throw refused(`JetStream has not taken the event: ${describeError(error)}`);
+    const ack = await client.publish(to, JSON.stringify(event), options).catch(async (error: unknown) => {
+      const what = `JetStream has not taken the event: ${describeError(error)}`;
+      if (isUnanswered(error)) throw unavailable(what);
+      if (!isUnheard(error)) throw refused(what);
+      // A stream without a leader hears nothing either, and then does not answer this.
+      await look();
+      throw refused(`No stream takes "${to}". Add it to "${stream}".`);
     });
     // A duplicate is one that the stream has already: an earlier attempt whose acknowledgement was lost.
     if (ack.stream !== stream) throw refused(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
@@ -64,4 +74,12 @@ function publisher(server: NatsConnection, target: NatsTarget): BrokerConnection
 function isUnheard(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof RequestError && cause.isNoResponders();
+}
+
+/** The connection has ended, or nobody has answered in time. */
+function isUnanswered(error: unknown): boolean {
+  const { TimeoutError, ClosedConnectionError, DrainingConnectionError } = errors;
+  const kinds = [TimeoutError, ClosedConnectionError, DrainingConnectionError];
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  return causes.some((cause) => kinds.some((kind) => cause instanceof kind));
 }

@@ -18,6 +18,9 @@ export interface RabbitMqTarget {
 
 const CLOSE_MS = 1_000;
 
+/** ACCESS_REFUSED and PRECONDITION_FAILED: what RabbitMQ closes a channel with for a message that it does not take. */
+const REJECTIONS = new Set([403, 406]);
+
 /** Connects, with a channel on which the broker confirms each message, and makes sure that the exchange is there. */
 export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => void): Promise<BrokerConnection> {
   const { url, exchange, connection, name, connectTimeoutMs } = target;
@@ -61,9 +64,16 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
 function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTarget): BrokerConnection['publish'] {
   /** What came back, by message id: the broker says so before it confirms. */
   const returned = new Map<string, string>();
+  /** Whether the channel is closed, and whether for what was sent on it: a message that is too large, a forbidden topic. */
+  let closed = false;
+  let rejected = false;
+  channel.on('error', ({ code }: { code?: number }) => (rejected = code !== undefined && REJECTIONS.has(code)));
+  // Before amqplib's own listener, which ends the wait for every confirmation.
+  channel.prependListener('close', () => (closed = true));
   channel.on('return', ({ fields, properties }: Returned) => returned.set(properties.messageId, fields.replyText));
   return (event) =>
     new Promise<void>((resolve, reject) => {
+      if (closed) throw unavailable('Its channel was closed.');
       const key = routingKey(event);
       const options = {
         persistent: true,
@@ -78,8 +88,10 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
       channel.publish(exchange, key, Buffer.from(JSON.stringify(event)), options, (error: unknown) => {
         const reason = returned.get(event.id);
         returned.delete(event.id);
-        if (error) reject(refused(`RabbitMQ has not confirmed the event: ${describeError(error)}`));
-        else if (reason === undefined) resolve();
+        if (error) {
+          const kind = closed && !rejected ? unavailable : refused;
+          reject(kind(`RabbitMQ has not confirmed the event: ${describeError(error)}`));
+        } else if (reason === undefined) resolve();
         else reject(refused(`No queue takes "${key}" of the exchange "${exchange}" (${reason}). Bind one to it.`));
       });
     });

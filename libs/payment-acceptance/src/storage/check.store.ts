@@ -175,7 +175,11 @@ export class CheckStore {
 
   protected async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
-    const hints = await this.hintsOf(bills.map(({ id }) => id));
+    const hints = await this.hintsOf(bills.map(({ id }) => id)).catch(async (error: unknown) => {
+      // They are leased already, and nobody is going to ask about them.
+      await Promise.all(bills.map((bill) => this.release(bill)));
+      throw error;
+    });
     return bills.map((bill) => ({
       ...bill,
       openedAt: instant(bill.openedAt),
@@ -235,7 +239,7 @@ export class CheckStore {
   }
 
   /** Gives a claim back unused. */
-  async release(claim: ClaimedBill): Promise<void> {
+  async release(claim: Pick<ClaimedBill, 'id' | 'token'>): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL WHERE id = $1 AND lease_token = $2`,
       [claim.id, claim.token],

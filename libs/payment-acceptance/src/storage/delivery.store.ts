@@ -33,6 +33,23 @@ export interface ClaimedDelivery {
 /** How many of a consumer's next deliveries are read to tell when one of them is due. */
 const IN_SIGHT = 20;
 
+/** The consumers that {@link listed} gives, from this parameter on. */
+const HOSTED = (first: number): string => `SELECT *
+  FROM unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::jsonb[]) AS given (consumer, event_name, shops)`;
+
+/** Names, events and shops; of these an array of arrays would have to be rectangular. */
+function listed(consumers: readonly HostedConsumer[]): [string[], string[], (string | null)[]] {
+  return [
+    consumers.map(({ name }) => name),
+    consumers.map(({ event }) => event),
+    consumers.map(({ shops }) => shops && JSON.stringify(shops)),
+  ];
+}
+
+/** Whether a consumer names the shop of a delivery `d`. */
+const NAMES_ITS_SHOP = (consumer: string): string => `(${consumer}.shops IS NULL OR ${consumer}.shops @> to_jsonb((
+  SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id)))`;
+
 /** Consumers and their deliveries. */
 @Injectable()
 export class DeliveryStore {
@@ -40,29 +57,45 @@ export class DeliveryStore {
 
   /**
    * Makes the consumers known: from its commit on, every settlement of any instance creates their deliveries. Called
-   * again and again while they are hosted: what nobody hosts any more holds nothing back.
+   * again and again while they are hosted: what nobody hosts any more holds nothing back. The shops of a consumer only
+   * grow: while a release is rolled out, instances that name fewer than others would otherwise take those away again.
    */
   async register(consumers: readonly HostedConsumer[]): Promise<void> {
     await this.database.query(
       `INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
-       SELECT name, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(shops::json)) END,
-         ${NOW}, ${NOW} FROM unnest($2::text[], $3::text[], $4::text[]) AS hosted (name, event_name, shops) ORDER BY 1, 2
-       ON CONFLICT (name, event_name) DO UPDATE SET shops = excluded.shops, last_seen_at = excluded.last_seen_at`,
-      [
-        this.database.offsetMs,
-        consumers.map(({ name }) => name),
-        consumers.map(({ event }) => event),
-        // An array of arrays would have to be rectangular.
-        consumers.map(({ shops }) => shops && JSON.stringify(shops)),
-      ],
+       SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
+         ${NOW}, ${NOW} FROM (${HOSTED(2)}) hosted ORDER BY 1, 2
+       ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
+         shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
+           THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
+      [this.database.offsetMs, ...listed(consumers)],
+    );
+  }
+
+  /** Those of the consumers that are known with more shops than they have here; `shops` are those that they lack. */
+  async untaken(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
+    const known = await this.known();
+    return consumers.flatMap(({ name, event, shops }) => {
+      const other = known.find((each) => each.name === name && each.event === event);
+      if (!other || !shops) return [];
+      const lacking = other.shops && other.shops.filter((shop) => !shops.includes(shop));
+      return lacking?.length === 0 ? [] : { name, event, shops: lacking };
+    });
+  }
+
+  protected known(): Promise<HostedConsumer[]> {
+    return this.database.query(
+      `SELECT name, event_name AS event, to_jsonb(shops) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
+      [],
     );
   }
 
   /**
    * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
-   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Earlier
-   * ones that nobody has hosted for `absentMs` hold nothing back: they may wait for ever. One whose last attempt never
-   * ended is left to `buryExhausted`.
+   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Those of
+   * shops that a consumer does not name here are left to instances where it does. Earlier ones that nobody has hosted for
+   * `absentMs`, or that are of such a shop and have been due for so long, hold nothing back: they may wait for ever. One
+   * whose last attempt never ended is left to `buryExhausted`.
    */
   async claim(
     hosted: readonly HostedConsumer[],
@@ -73,15 +106,18 @@ export class DeliveryStore {
     maxAttempts: number,
   ): Promise<ClaimedDelivery[]> {
     return this.database.claim<ClaimedDelivery>(
-      `WITH due AS (
-         SELECT d.id FROM unnest($4::text[], $5::text[]) AS hosted (consumer, event_name) CROSS JOIN LATERAL (
+      `WITH hosted AS (${HOSTED(4)}), due AS (
+         SELECT d.id FROM hosted CROSS JOIN LATERAL (
            SELECT d.id, d.due_at, d.seq FROM payment_acceptance.delivery d
            WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
-             AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $8::int)
+             AND ${NAMES_ITS_SHOP('hosted')} AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $9::int)
              AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
                JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
                WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
-                 AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $7::double precision * interval '1 millisecond'
+                 AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $8::double precision * interval '1 millisecond'
+                 AND (earlier.due_at >= ${NOW} - $8::double precision * interval '1 millisecond'
+                   OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
+                     AND own.event_name = earlier.event_name AND NOT ${NAMES_ITS_SHOP('own')}))
                ${ROW_BY_ROW})
              AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
                AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
@@ -89,7 +125,7 @@ export class DeliveryStore {
            ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED) d
          ORDER BY d.due_at, d.seq LIMIT $3
        )
-       UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $6, lease_until = ${inMs('$2')}
+       UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $7, lease_until = ${inMs('$2')}
        FROM due, payment_acceptance.event e, payment_acceptance.bill b
        WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
        RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
@@ -98,16 +134,7 @@ export class DeliveryStore {
            AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
          NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
            AND other.consumer = d.consumer AND other.id <> d.id) AS alone`,
-      [
-        this.database.offsetMs,
-        leaseMs,
-        limit,
-        hosted.map(({ name }) => name),
-        hosted.map(({ event }) => event),
-        token,
-        absentMs,
-        maxAttempts,
-      ],
+      [this.database.offsetMs, leaseMs, limit, ...listed(hosted), token, absentMs, maxAttempts],
     );
   }
 
@@ -115,11 +142,12 @@ export class DeliveryStore {
   async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
     const [row] = await this.database.query<{ next: string | null; now: string }>(
       `SELECT ${epochMs('min(soon.at)')} AS next, ${epochMs(NOW)} AS now
-       FROM unnest($2::text[], $3::text[]) AS hosted (consumer, event_name) CROSS JOIN LATERAL (
+       FROM (${HOSTED(2)}) hosted CROSS JOIN LATERAL (
          SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
          WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
+           AND ${NAMES_ITS_SHOP('hosted')}
          ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${NOW}`,
-      [this.database.offsetMs, hosted.map(({ name }) => name), hosted.map(({ event }) => event)],
+      [this.database.offsetMs, ...listed(hosted)],
     );
     return typeof row?.next === 'string' ? Number(row.next) - Number(row.now) : null;
   }
@@ -168,6 +196,17 @@ export class DeliveryStore {
        WHERE id = $1 AND lease_token = $2 AND state = 'PENDING'`,
       [delivery.id, delivery.token],
     );
+  }
+
+  /** Gives a claim back for a while, whose attempt does not count; `false` if the token was replaced, or it is done. */
+  async giveBack(delivery: ClaimedDelivery, error: string, pauseMs: number): Promise<boolean> {
+    const given = await this.database.query(
+      `UPDATE payment_acceptance.delivery SET last_error = $5, attempts = attempts - 1, lease_token = NULL,
+         lease_until = NULL, due_at = ${inMs('$2')}
+       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING' RETURNING id`,
+      [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
+    );
+    return given.length === 1;
   }
 
   /** Marks the delivery done; `false` if the token was replaced. */

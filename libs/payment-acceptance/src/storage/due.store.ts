@@ -26,7 +26,7 @@ export class DueStore {
   async registerShops(shops: readonly string[]): Promise<void> {
     await this.database.query(
       `INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
-       SELECT shop, '-infinity' FROM unnest($1::text[]) AS shop ON CONFLICT DO NOTHING`,
+       SELECT shop, '-infinity' FROM unnest($1::text[]) AS shop ORDER BY 1 ON CONFLICT DO NOTHING`,
       [shops],
     );
   }

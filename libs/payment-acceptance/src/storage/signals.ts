@@ -17,6 +17,9 @@ const GATHER_MS = 50;
 /** How long the first signal, to ourselves, may take. */
 const ECHO_MS = 5_000;
 
+/** How long the server may take to let us in, and to answer each statement. */
+const ANSWER_MS = 10_000;
+
 const FAREWELL_MS = 1_000;
 const RETRY_MS = 1_000;
 const RETRY_CAP_MS = 60_000;
@@ -28,7 +31,9 @@ interface PgPool {
 }
 
 interface PgClient {
-  readonly connection?: { readonly stream?: { setKeepAlive?(on: boolean, afterMs: number): void } };
+  readonly connection?: {
+    readonly stream?: { setKeepAlive?(on: boolean, afterMs: number): void; destroy?(): void };
+  };
   connect(): Promise<void>;
   query(sql: string, parameters?: unknown[]): Promise<unknown>;
   end(): Promise<void>;
@@ -48,6 +53,8 @@ export class Signals {
   private readonly waiting = new Set<Signal>();
   private hear: ((signal: Signal) => void) | undefined;
   private client: PgClient | undefined;
+  /** The one that is being connected. */
+  private candidate: PgClient | undefined;
   private sending: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
   private connecting: Promise<void> | undefined;
@@ -79,11 +86,11 @@ export class Signals {
     this.stopped = true;
     clearTimeout(this.sending);
     clearTimeout(this.retry);
-    await this.connecting;
+    // Whatever is still awaited of a connection that is cut fails at once.
+    await within(FAREWELL_MS, Promise.resolve(this.connecting)).catch(() => cut(this.candidate));
     const { client } = this;
     this.client = undefined;
-    // A server that is gone does not answer to a farewell.
-    if (client) await within(FAREWELL_MS, client.end()).catch(() => undefined);
+    if (client) await leave(client);
   }
 
   /** Asked again after a wait, in which it may have changed. */
@@ -104,15 +111,16 @@ export class Signals {
     const { master } = this.database.dataSource.driver as { master?: PgPool };
     if (this.stopped || !master?.Client) return;
     const client = new master.Client(master.options);
+    this.candidate = client;
     const lost = new Promise<void>((resolve) => {
       client.on('error', () => resolve());
       client.on('end', () => resolve());
     });
     try {
-      await client.connect();
+      await within(ANSWER_MS, client.connect());
       client.connection?.stream?.setKeepAlive?.(true, 30_000);
-      if (!(await this.listen(client))) {
-        await client.end();
+      if (!(await this.listen(client, lost))) {
+        await leave(client);
         this.logger.warn(
           'Wake-ups from other instances do not arrive, as behind a PgBouncer that pools transactions: work that they ' +
             'leave is found by polling. Set wakeUps: "poll", or shorten confirmer.pollMs and deliveries.pollMs.',
@@ -120,11 +128,11 @@ export class Signals {
         return;
       }
     } catch (error) {
-      await client.end().catch(() => undefined);
+      void leave(client);
       this.again(`Other instances cannot be heard. ${describeError(error)}`);
       return;
     }
-    if (this.isStopped()) return client.end();
+    if (this.isStopped()) return leave(client);
     if (this.failures > 0) this.logger.log('Other instances are heard again.');
     this.failures = 0;
     this.client = client;
@@ -135,7 +143,7 @@ export class Signals {
   }
 
   /** `false` where not even our own signal comes back. */
-  private async listen(client: PgClient): Promise<boolean> {
+  private async listen(client: PgClient, lost: Promise<void>): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const echo = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), ECHO_MS);
@@ -146,9 +154,12 @@ export class Signals {
       });
     });
     try {
-      await client.query(`LISTEN ${CHANNEL}`);
-      await client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]);
-      return await echo;
+      await within(ANSWER_MS, client.query(`LISTEN ${CHANNEL}`));
+      await within(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]));
+      const gone = lost.then((): never => {
+        throw new Error('The connection was lost.');
+      });
+      return await Promise.race([echo, gone]);
     } finally {
       clearTimeout(timer);
     }
@@ -157,7 +168,7 @@ export class Signals {
   private lose(client: PgClient): void {
     if (this.client !== client) return;
     this.client = undefined;
-    client.end().catch(() => undefined);
+    void leave(client);
     this.again('The connection that hears other instances was lost.');
   }
 
@@ -171,4 +182,13 @@ export class Signals {
       this.connecting = this.connect();
     }, pauseMs);
   }
+}
+
+/** A server that is gone does not answer to a farewell. */
+async function leave(client: PgClient): Promise<void> {
+  await within(FAREWELL_MS, client.end()).catch(() => cut(client));
+}
+
+function cut(client: PgClient | undefined): void {
+  client?.connection?.stream?.destroy?.();
 }

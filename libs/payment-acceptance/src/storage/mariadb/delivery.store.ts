@@ -8,14 +8,33 @@ const IN_SIGHT = 20;
 /** How many deliveries are looked at for each that may be claimed: another instance may have locked some. */
 const LOOKED_AT = 3;
 
-/** The next deliveries `d` of each consumer, whose names begin with the parameter after `before`. */
+/** The next deliveries `d` of each consumer and its shops, whose names begin with the parameter after `before`. */
 function ofEach(hosted: readonly HostedConsumer[], before: number, columns: string, condition: string, limit: number) {
   const one = (consumer: number): string =>
     `(SELECT ${columns} FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = $${consumer}
-      AND d.event_name = $${consumer + 1}${condition} ORDER BY d.due_at, d.seq LIMIT ${limit})`;
+      AND d.event_name = $${consumer + 1} AND ($${consumer + 2} IS NULL OR JSON_CONTAINS($${consumer + 2}, ${SHOP_OF('d')}))
+      ${condition} ORDER BY d.due_at, d.seq LIMIT ${limit})`;
   return {
-    sql: hosted.map((_each, index) => one(before + 1 + 2 * index)).join(' UNION ALL '),
-    names: hosted.flatMap(({ name, event }) => [name, event]),
+    sql: hosted.map((_each, index) => one(before + 1 + 3 * index)).join(' UNION ALL '),
+    names: hosted.flatMap(({ name, event, shops }) => [name, event, shops && JSON.stringify(shops)]),
+  };
+}
+
+/** The shop of a delivery. */
+const SHOP_OF = (d: string): string =>
+  `JSON_QUOTE((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = ${d}.event_id))`;
+
+/**
+ * Whether a delivery `earlier` is of a shop that its consumer does not name here: a condition whose parameters begin after
+ * `before`. It has the bill, and so the shop, of the delivery `d`.
+ */
+function unnamed(hosted: readonly HostedConsumer[], before: number, d: string) {
+  const some = hosted.filter(({ shops }) => shops !== null);
+  const one = (at: number): string =>
+    `earlier.consumer = $${at} AND earlier.event_name = $${at + 1} AND NOT JSON_CONTAINS($${at + 2}, ${SHOP_OF(d)})`;
+  return {
+    sql: some.length > 0 ? `(${some.map((_each, index) => one(before + 1 + 3 * index)).join(' OR ')})` : 'FALSE',
+    names: some.flatMap(({ name, event, shops }) => [name, event, JSON.stringify(shops)]),
   };
 }
 
@@ -35,9 +54,22 @@ export class MariaDeliveryStore extends DeliveryStore {
     const rows = inOrder.map(({ name, event, shops }) => [name, event, shops && JSON.stringify(shops), now, now]);
     await this.maria.query(
       `INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at) VALUES $1
-       ON DUPLICATE KEY UPDATE shops = VALUES(shops), last_seen_at = VALUES(last_seen_at)`,
+       ON DUPLICATE KEY UPDATE last_seen_at = VALUES(last_seen_at), shops = CASE
+         WHEN JSON_CONTAINS(shops, VALUES(shops)) THEN shops ELSE JSON_MERGE_PRESERVE(shops, VALUES(shops)) END`,
       [rows],
     );
+  }
+
+  protected override async known(): Promise<HostedConsumer[]> {
+    const rows = await this.maria.query<{ name: string; event: string; shops: string | null }>(
+      `SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
+      [],
+    );
+    return rows.map(({ shops, ...row }) => ({
+      ...row,
+      // Shops that two releases have named stand there twice.
+      shops: shops === null ? null : [...new Set(JSON.parse(shops) as string[])],
+    }));
   }
 
   override async claim(
@@ -49,29 +81,33 @@ export class MariaDeliveryStore extends DeliveryStore {
     maxAttempts: number,
   ): Promise<ClaimedDelivery[]> {
     if (hosted.length === 0) return [];
-    const free = (d: string, absent: string, most: string): string =>
+    const free = (d: string, absent: string, most: string, elsewhere: string): string =>
       `${d}.due_at <= ${NOW} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${NOW} AND ${d}.attempts < ${most})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
          JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
          WHERE earlier.state = 'PENDING' AND earlier.bill_id = ${d}.bill_id AND earlier.consumer = ${d}.consumer
-           AND earlier.seq < ${d}.seq AND c.last_seen_at >= ${NOW} - ${absent}::double precision * interval '1 millisecond')
+           AND earlier.seq < ${d}.seq AND c.last_seen_at >= ${NOW} - ${absent}::double precision * interval '1 millisecond'
+           AND (earlier.due_at >= ${NOW} - ${absent}::double precision * interval '1 millisecond' OR NOT ${elsewhere}))
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
          AND running.bill_id = ${d}.bill_id AND running.consumer = ${d}.consumer AND running.id <> ${d}.id
          AND running.lease_until >= ${NOW})`;
-    const each = ofEach(hosted, 3, 'd.id, d.due_at, d.seq', ` AND ${free('d', '$2', '$3')}`, limit * LOOKED_AT);
+    const others = unnamed(hosted, 3, 'd');
+    const next = ` AND ${free('d', '$2', '$3', others.sql)}`;
+    const each = ofEach(hosted, 3 + others.names.length, 'd.id, d.due_at, d.seq', next, limit * LOOKED_AT);
     const due = await this.maria.query<{ id: string }>(
       `SELECT id::text AS id FROM (${each.sql}) due ORDER BY due_at, seq LIMIT ${limit * LOOKED_AT}`,
-      [this.maria.offsetMs, absentMs, maxAttempts, ...each.names],
+      [this.maria.offsetMs, absentMs, maxAttempts, ...others.names, ...each.names],
     );
     if (due.length === 0) return [];
     return this.maria.transaction(async (manager) => {
-      const condition = `t.state = 'PENDING' AND ${free('t', '$2', '$3')}`;
+      const same = unnamed(hosted, 3, 't');
+      const condition = `t.state = 'PENDING' AND ${free('t', '$2', '$3', same.sql)}`;
       const locked = await this.maria.lockFree(
         manager,
         'delivery',
         due.map(({ id }) => id),
         condition,
-        [absentMs, maxAttempts],
+        [absentMs, maxAttempts, ...same.names],
       );
       const ids = locked.slice(0, limit);
       await this.maria.query(

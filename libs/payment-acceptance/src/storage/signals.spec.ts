@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import pg from 'pg';
+import type { DataSource } from 'typeorm';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { PaymentRandom } from '../common/random.js';
+import { Database } from './database.js';
+import { Signals } from './signals.js';
+
+/** The server's "you are in", and "what next?". */
+const WELCOME = Buffer.from([...Buffer.from('R'), 0, 0, 0, 8, 0, 0, 0, 0, ...Buffer.from('Z'), 0, 0, 0, 5, 73]);
+
+/** Longer than any limit, and than the pause after the first failure. */
+const LONG_MS = 30_000;
+
+let server: Server;
+let sockets: Socket[];
+let welcoming: boolean;
+let signals: Signals;
+let warned: jest.SpiedFunction<PaymentLogger['warn']>;
+
+/** The instant that a connection comes to the server. */
+const connection = () => once(server, 'connection') as Promise<[Socket]>;
+
+beforeEach(async () => {
+  sockets = [];
+  // It never ends a connection by itself, as behind a proxy whose database is gone.
+  server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => welcoming && socket.write(WELCOME)).resume();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  warned = jest.spyOn(PaymentLogger.prototype, 'warn').mockImplementation(() => undefined);
+  const { port } = server.address() as AddressInfo;
+  const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
+  const dataSource = { driver: { master } } as unknown as DataSource;
+  signals = new Signals(new Database(dataSource, new PaymentClock()), new PaymentRandom());
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe.each([
+  ['accepts and never answers', false],
+  ['lets in and never answers then', true],
+])('a server that %s', (_, lets) => {
+  beforeEach(() => {
+    welcoming = lets;
+  });
+
+  test('is left after a while, and tried again', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+    const came = connection();
+    signals.start(() => undefined);
+    const [first] = await came;
+    if (lets) await listening(first);
+    const left = once(first, 'end');
+    const again = connection();
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    await Promise.all([left, again]);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining('did not answer within 10000 ms'));
+    const stopped = signals.stop();
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    await stopped;
+  });
+
+  test('does not hold up a shutdown', async () => {
+    const came = connection();
+    signals.start(() => undefined);
+    const [socket] = await came;
+    const left = once(socket, 'end');
+    await signals.stop();
+    await left;
+  });
+});
+
+/** Until LISTEN has come. */
+async function listening(socket: Socket): Promise<void> {
+  for (let heard = ''; !heard.includes('LISTEN');) heard += String(((await once(socket, 'data')) as [Buffer])[0]);
+}
