@@ -142,6 +142,10 @@ describe('7 Errors of the create operation: not shown (assumed)', () => {
     [404, ''],
     [200, '{"success":"false","message":"The amount is wrong."}'],
     [200, '{"success":false}'],
+    [200, '{"success":false,"message":"The amount is wrong.","bill_id":null,"link_url":null}'],
+    [200, '{"success":"0","bill_id":""}'],
+    [400, '{"success":false,"bill_id":null}'],
+    [422, '{"message":"The amount is wrong.","bill_id":""}'],
   ])('%d %s is a refusal: no bill was made', async (status, body) => {
     const { orderId } = fresh();
     recorded.recorder.answer({ status, body });
@@ -160,6 +164,8 @@ describe('7 Errors of the create operation: not shown (assumed)', () => {
     [200, '{"success":"true"}'],
     [200, '{"success":"perhaps","bill_id":"b"}'],
     [400, '{"success":false,"bill_id":"b"}'],
+    [200, '{"success":false,"bill_id":7}'],
+    [422, '{"success":false,"bill_id":{}}'],
   ])('%d %s leaves the outcome unknown, and is sent once', async (status, body) => {
     const { orderId } = fresh();
     recorded.recorder.answer({ status, body, headers: { location: '/elsewhere' } });

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 
+const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+
 describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
   let bed: Bed;
   let count = 0;
@@ -108,6 +110,21 @@ describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
       const mismatch = { order: 'mismatch', amount: 'mismatch', currency: 'mismatch', custom: 'mismatch' };
       expect(await storedOf(billId)).toMatchObject([{ billId, corroboration: mismatch, digest: 'mismatch' }]);
     });
+
+    test.each<[string, Record<string, unknown>]>([
+      ['longer than any of ours', { custom: `cart 7${'x'.repeat(50_000)}`, CurrencyIn: `RUB${' '.repeat(1_000)}`, Commission: 'x'.repeat(5_000) }],
+      ['longer but for what no database takes', { custom: `cart 7${'\0'.repeat(5_000)}`, CurrencyIn: `RUB${'\0'.repeat(20)}` }],
+      ['of other forms', { custom: { cart: 7 }, CurrencyIn: ['RUB'], Commission: { amount: '2.10', currency: 'RUB' } }],
+      ['nested deeply', { custom: nested(500), CurrencyIn: nested(500), Commission: nested(500) }],
+    ])('what decides nothing turns no postback away, and is no match: fields that are %s', async (_name, told) => {
+      const { billId, fields } = await billed();
+      expect((await postJson(target(), { ...fields, ...told })).status).toBe(200);
+      const corroboration = { order: 'match', amount: 'match', currency: 'mismatch', custom: 'mismatch' };
+      expect(await storedOf(billId)).toMatchObject([{ billId, corroboration, digest: 'match' }]);
+      const [raw] = await rawOf(billId);
+      expect(JSON.stringify(raw).length).toBeLessThanOrEqual(16_384);
+      expect(Object.keys(raw!)).toEqual(expect.arrayContaining(['InvId', 'TrsId', 'custom']));
+    }); // prettier-ignore
 
     test('an InvId that could be a card number is masked where it is stored, and still compared as it was sent', async () => {
       const orderId = '4111111111111111';

@@ -207,6 +207,24 @@ describe('replays', () => {
     expect([same!.fields, again!.fields]).toEqual([callback!.fields, callback!.fields]);
     expect(changed!.fields).toEqual({ ...callback!.fields, OutSum: '1.00', More: 'x' });
   });
+
+  test('take a field whose name every object has like any other', async () => {
+    const billId = await fixture.bill();
+    await fixture.sandbox.pay(billId);
+    const [callback] = fixture.sandbox.bill(billId).callbacks;
+    const named = { 'field.constructor': 'x', 'field.toString': '', 'field.__proto__': 'y' };
+    expect((await submit(`callbacks/${callback!.id}/replay`, named)).status).toBe(303);
+    const sent = fixture.sandbox.bill(billId).callbacks.at(-1)!.fields;
+    expect(Object.entries(sent)).toEqual([
+      ...Object.entries(callback!.fields),
+      ['constructor', 'x'],
+      ['__proto__', 'y'],
+    ]);
+    const forged = await fixture.sandbox.forge(billId, {
+      set: JSON.parse('{"__proto__":"z"}') as Record<string, string>,
+    });
+    expect(Object.entries(forged.fields)).toContainEqual(['__proto__', 'z']);
+  });
 });
 
 describe('a shop’s ledger', () => {

@@ -177,6 +177,7 @@ describe('the sandbox serves', () => {
       ['a body above 1 MiB', { body: new URLSearchParams({ amount: '5', custom: 'x'.repeat(1024 * 1024) }) }],
       ['an unknown currency', { body: new URLSearchParams({ amount: '5', currency_in: 'XXX' }) }],
       ['an unknown flag', { body: new URLSearchParams({ amount: '5', payer_pays_commission: 'maybe' }) }],
+      ['a flag that every object has', json('{"amount":5,"payer_pays_commission":"constructor"}')],
     ])('%s', async (_what, init) => {
       const { status, json: body, headers } = await create(init);
       expect(status).toBe(400);

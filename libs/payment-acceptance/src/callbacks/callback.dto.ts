@@ -4,6 +4,10 @@ import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-va
 /** Currencies of a redirect (section 2.4, documented). */
 export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
+/** Of a callback; ours are shorter. */
+export const LONGEST_CUSTOM = 4_000;
+export const LONGEST_CURRENCY = 16;
+
 const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
 
@@ -47,9 +51,37 @@ const Text = (): PropertyDecorator =>
     return typeof given === 'object' ? NO_TEXT : given;
   });
 
-/** The same, where no form of the value is an error: what is no text is read as its JSON. */
-const TextOrJson = (): PropertyDecorator =>
-  readBy((given) => (isAbsent(given) ? undefined : typeof given === 'string' ? given : JSON.stringify(given)));
+/** The same, where what is no text is read as its JSON. */
+const readAsJson: Reader = (given) => {
+  if (isAbsent(given)) return undefined;
+  // A parser of the host's may make these, and JSON has none.
+  if (typeof given === 'bigint') return String(given);
+  return typeof given === 'string' ? given : JSON.stringify(given);
+};
+
+const TextOrJson = (): PropertyDecorator => readBy(readAsJson);
+
+/** Far more than any callback needs, and far less than the stack of those who read nested values by recursion. */
+const MAX_DEPTH = 32;
+
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
+}
+
+const readAnything: Reader = (given) => (isTooDeep(given) ? '[nested too deeply]' : readAsJson(given));
+
+/** Decides nothing, so no form of it turns a genuine postback away, and no length. Who compares or keeps it sets bounds. */
+function Anything(): PropertyDecorator {
+  return (target, field) => {
+    for (const decorate of [readBy(readAnything), IsOptional(), IsString()]) decorate(target, field);
+  };
+}
+
+/** Whether the DTO takes whatever was sent in a field. */
+export function takesAnything(type: new () => object, field: string): boolean {
+  return readerOf(type, field) === readAnything;
+}
 
 /** What redirects and postbacks have in common. */
 export abstract class CallbackDto {
@@ -66,11 +98,7 @@ export abstract class CallbackDto {
   readonly OutSum!: string;
 
   /** The `custom` given when the bill was created, which a sender may turn back into the JSON it was. */
-  @TextOrJson()
-  @IsOptional()
-  @IsString()
-  @MaxLength(4000)
-  readonly custom?: string;
+  abstract readonly custom?: string;
 }
 
 /** The payer's redirect to the Success URL or the Fail URL: section 2.4 of the specification. */
@@ -79,6 +107,12 @@ export class RedirectDto extends CallbackDto {
   @Text()
   @IsIn(REDIRECT_CURRENCIES)
   readonly CurrencyIn!: string;
+
+  @TextOrJson()
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_CUSTOM)
+  readonly custom?: string;
 
   /** Checked when present (section 5.5, documented). */
   @Text()
@@ -99,17 +133,13 @@ export class PostbackDto extends CallbackDto {
   @Length(1, 64)
   readonly Status!: string;
 
-  /** Decides nothing, so no form of it turns a genuine postback away. */
-  @Text()
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
+  @Anything()
+  readonly custom?: string;
+
+  @Anything()
   readonly Commission?: string;
 
-  @Text()
-  @IsOptional()
-  @IsString()
-  @Length(1, 16)
+  @Anything()
   readonly CurrencyIn?: string;
 
   /** The bill identifier, equal to `bill_id`. */
@@ -118,12 +148,7 @@ export class PostbackDto extends CallbackDto {
   @Length(1, 128)
   readonly TrsId!: string;
 
-  /**
-   * The formula is not documented, so it is held against the redirect's and recorded, and no form of it turns a genuine
-   * postback away.
-   */
-  @TextOrJson()
-  @IsOptional()
-  @IsString()
+  /** The formula is not documented, so it is held against the redirect's, and recorded. */
+  @Anything()
   readonly SignatureValue?: string;
 }

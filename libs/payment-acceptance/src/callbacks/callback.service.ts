@@ -29,7 +29,7 @@ import {
   type ResultAnswer,
 } from './callback.answers.js';
 import { CallbackWatch, type Seen } from './callback-watch.js';
-import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { LONGEST_CURRENCY, LONGEST_CUSTOM, PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal, JournalFullError } from './journal.js';
 import { parseBody } from './parse-body.js';
@@ -272,7 +272,13 @@ export class PaymentCallbacks {
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   return {
     amount: parseAmount(callback.OutSum),
-    currency: callback.CurrencyIn === undefined ? null : databaseText(callback.CurrencyIn),
-    custom: callback.custom === undefined ? null : databaseText(callback.custom),
+    currency: comparable(callback.CurrencyIn, LONGEST_CURRENCY),
+    custom: comparable(callback.custom, LONGEST_CUSTOM),
   };
+}
+
+/** A postback's may be of any length: in place of one that is longer than ours can be goes what agrees with none of ours. */
+function comparable(told: string | undefined, longest: number): string | null {
+  if (told === undefined) return null;
+  return told.length > longest ? ' '.repeat(longest + 1) : databaseText(told);
 }

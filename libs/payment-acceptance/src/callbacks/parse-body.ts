@@ -1,5 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { isTooDeep, takesAnything } from './callback.dto.js';
 import { CallbackRules } from './callback.rules.js';
 
 /** One unusable field of a callback, as the 400 answer names it. */
@@ -7,9 +8,6 @@ export interface FieldError {
   readonly field: string;
   readonly errors: readonly string[];
 }
-
-/** Far more than any callback needs, and far less than the stack of those who read nested values by recursion. */
-const MAX_DEPTH = 32;
 
 export type Parsed<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
 
@@ -28,7 +26,7 @@ export function parseBody<T extends object>(type: new () => T, body: unknown): P
   const valid = rules.read(body);
   if (valid) return { value: valid as T };
   const given = Object.fromEntries(rules.fields.map((field) => [field, own(body, field)]));
-  const deep = Object.keys(given).filter((field) => isDeeper(given[field], MAX_DEPTH));
+  const deep = Object.keys(given).filter((field) => isTooDeep(given[field]) && !takesAnything(type, field));
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
   const value = plainToInstance(type, Object.fromEntries(known));
@@ -45,9 +43,4 @@ function own(body: object, field: string): unknown {
 
 function isNested(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (!isNested(value)) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }

@@ -6,19 +6,19 @@ export const HELP = `Usage: payment-acceptance <command> [options]
   status                   how things stand; exit code 1 unless all is well
   check BILL               asks the service about one bill now and settles the answer
                            BILL is the service's bill_id, or the id of our bill
-  -s, --shop NAME          one of this shop; default: of the default shop
+      -s, --shop NAME      one of this shop; default: of the default shop
   replay                   sends dead letters again: those that fit, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
   reconcile --day DAY      a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
                            on the service's wall clock; exit code 1 on a difference
-  -s, --shop NAME          those of this shop; default: of every shop
+      -s, --shop NAME      those of this shop; default: of every shop
       --followed           also bills that ended on an earlier day and are still followed
   doctor                   looks whether the service behaves as expected; makes nothing there;
                            exit code 1 where it does not
-  -s, --shop NAME          asks as this shop; default: as each in turn
+      -s, --shop NAME      asks as this shop; default: as each in turn
   import FILE              takes over open bills of an older integration: JSON, an array or one object a line
-  -s, --shop NAME          the shop of bills that name none; default: the default shop
+      -s, --shop NAME      the shop of bills that name none; default: the default shop
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only says what would happen
 

@@ -213,7 +213,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     if (!isSuccess(fields)) {
       const messageKey = readMessage(answer.text, (line) => withoutTokens(shop, line));
       // A refusal that still names a bill is not a refusal that can be relied on.
-      if (isRefusal(fields) && fields.bill_id === undefined) throw new RequestRefusedError({ ...details, messageKey });
+      if (isRefusal(fields) && !namesBill(fields)) throw new RequestRefusedError({ ...details, messageKey });
       throw new AnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
     }
     try {
@@ -235,7 +235,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     if (isUnavailable(status)) {
       return new ServiceUnavailableError(details, retryAfterMs(answer.retryAfter, this.clock.now()));
     }
-    if (status >= 400 && parseAnswer(answer.text)?.bill_id === undefined) return new RequestRefusedError(details);
+    if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new RequestRefusedError(details);
     return new AnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
   }
 }
@@ -247,6 +247,11 @@ function isUnavailable(status: number): boolean {
 
 function isRefusal(fields: Fields): boolean {
   return fields.success === false || (typeof fields.success === 'string' && /^(false|0)$/i.test(fields.success));
+}
+
+/** `null` and an empty text name none. What else stands there may be the id of a bill that was made after all. */
+function namesBill({ bill_id: billId }: Fields = {}): boolean {
+  return billId !== undefined && billId !== null && billId !== '';
 }
 
 /** A service that repeats the token in its message does not get it into our errors. */

@@ -1,14 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { TooManyPaymentsError } from '../client/service.errors.js';
+import { BatchOverdueError } from '../common/batches.js';
 import type { ReportedPayment } from '../common/payment.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { Confirmer } from '../settlement/confirmer.js';
-import { SettlementService } from '../settlement/settlement.service.js';
+import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import type { BillState } from '../storage/bill.store.js';
-import { CheckStore } from '../storage/check.store.js';
+import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
 
 /** What one check out of turn came to. */
@@ -75,17 +76,29 @@ export class PaymentChecks {
     const { shop: name, orderId, billId, id: intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
     let payments: ReportedPayment[];
+    let settled: Settled;
     try {
       payments = await this.client.listPayments(of, claim.billId);
+      if (claim.shopRefused) await this.checks.acceptShop(of.name);
+      settled = await this.settlement.settle(claim, payments);
     } catch (error) {
-      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
-      else await this.checks.release(claim);
+      await this.giveBack(claim, error);
       throw error;
     }
-    if (claim.shopRefused) await this.checks.acceptShop(of.name);
-    const settled = await this.settlement.settle(claim, payments);
     if (settled.stale) throw new OperatorActionError('Another check has taken the bill over. Ask again in a moment.');
     if (settled.events.length > 0) this.confirmer.onEvents?.();
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
+  }
+
+  /** So that the bill can be asked about again at once, and not only when the lease is over. */
+  private async giveBack(claim: ClaimedBill, error: unknown): Promise<void> {
+    // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
+    if (error instanceof BatchOverdueError) return;
+    try {
+      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+    } finally {
+      // Nothing where the claim ended with what was settled.
+      await this.checks.release(claim);
+    }
   }
 }

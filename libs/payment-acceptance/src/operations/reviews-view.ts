@@ -1,11 +1,12 @@
 import { parseAmount, type DecimalAmount } from '../common/money.js';
 import { isUuid, type PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
-import { decideAccepted, type AcceptedPayment } from '../settlement/decide.js';
+import { decideAccepted } from '../settlement/decide.js';
 import type { SettlementService } from '../settlement/settlement.service.js';
 import type { LedgerReview, LedgerStore } from '../storage/ledger.store.js';
 import type { OperatorStore, ReviewRow } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
+import { assertAcceptable, listedIn } from './acceptance.js';
 import { OperatorActionError } from './operator.errors.js';
 
 export interface AcceptReviewOptions {
@@ -47,22 +48,23 @@ export class ReviewsView {
    * Accepts what a review is about. A payment that has had no `payment.succeeded` gets it, with the operator's name in
    * `acceptedBy`, and its bill is paid; where it has had it (overpaid, second payment, a later change), the review is
    * only closed.
-   * @throws OperatorActionError where the review is not open, or says too little to accept it
+   * @throws OperatorActionError where the review is not open, or says too little to accept it; and where the payment has
+   *   failed, is of another bill, or was listed otherwise since, as far as is known by now
    */
   async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
-    const { settlement } = this.tools;
+    const { settlement, store } = this.tools;
     const review = await this.open(reviewId);
     await settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
       await this.close(manager, reviewId, 'ACCEPTED', options);
-      const payment = paymentOf(review, bill.currency, options);
-      const known = await settlement.payments(manager, bill, [payment.paymentId]);
-      const row = known.find(({ paymentId }) => paymentId === payment.paymentId);
-      if (row && row.billId !== bill.id) {
-        throw new OperatorActionError(
-          `Payment ${row.paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
-        );
-      }
-      return row?.verdict === 'succeeded' ? undefined : decideAccepted(bill, firstPaymentId, known, payment);
+      const paymentId = paymentOf(review, options);
+      const known = await settlement.payments(manager, bill, [paymentId]);
+      const row = known.find((one) => one.paymentId === paymentId);
+      if (row?.billId === bill.id && row.verdict === 'succeeded') return undefined;
+      const newest = await store.newestReview(manager, bill.id, paymentId);
+      const orderOf = (serviceBillId: string) => store.orderOfBill(manager, bill.shop, serviceBillId);
+      await assertAcceptable({ bill, review, paymentId, row, newest, orderOf });
+      const amount = amountOf(review, bill.currency, options);
+      return decideAccepted(bill, firstPaymentId, known, { paymentId, amount, operator: options.operator });
     });
   }
 
@@ -97,9 +99,8 @@ export class ReviewsView {
   }
 }
 
-/** What the review knows of the payment, and the operator adds. */
-function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): AcceptedPayment {
-  const { listed } = JSON.parse(review.detail) as { listed?: { amount: string | null; currency: string | null } };
+/** The payment that the review is about, or that the operator names. */
+function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
     throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
@@ -107,14 +108,20 @@ function paymentOf(review: ReviewRow, currency: string, options: AcceptReviewOpt
   if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
     throw new OperatorActionError('A payment id has 1 to 128 visible characters and no space.');
   }
-  const stated = listed?.currency === currency ? listed.amount : null;
-  const amount = options.amount === undefined ? stated : parseAmount(options.amount);
+  return paymentId;
+}
+
+/** What counts: what the operator says, else what the review knows. */
+function amountOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): DecimalAmount {
+  const listed = listedIn(review);
+  const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
+  const amount = parseAmount(options.amount ?? stated);
   if (amount === null || /^-|^0\.00$/.test(amount)) {
     throw new OperatorActionError(
       `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
     );
   }
-  return { paymentId, amount, operator: options.operator };
+  return amount;
 }
 
 function notOpen(reviewId: string): OperatorActionError {

@@ -38,6 +38,9 @@ export interface ReviewRow {
   readonly detail: string;
 }
 
+/** A review of a payment. */
+export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
+
 /** Counts and ages that tell whether somebody has to look. */
 export interface PaymentStats {
   readonly unknownBills: number;
@@ -123,6 +126,27 @@ export class OperatorStore {
       manager,
     );
     return review;
+  }
+
+  /** The newest review of a payment under this bill of ours, decided or not. */
+  async newestReview(manager: EntityManager, billId: string, paymentId: string): Promise<PaymentReview | undefined> {
+    const [newest] = await this.database.query<PaymentReview>(
+      `SELECT r.id, r.reason, r.state, r.detail::text AS detail FROM payment_acceptance.review r
+       WHERE r.bill_id = $1 AND r.payment_id = $2 ORDER BY r.opened_at DESC, r.id LIMIT 1`,
+      [billId, paymentId],
+      manager,
+    );
+    return newest;
+  }
+
+  /** The order of the shop's bill with this id at the service, whatever its state. */
+  async orderOfBill(manager: EntityManager, shop: string, serviceBillId: string): Promise<string | undefined> {
+    const [bill] = await this.database.query<{ orderId: string }>(
+      `SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b WHERE b.shop = $1 AND b.service_bill_id = $2`,
+      [shop, serviceBillId],
+      manager,
+    );
+    return bill?.orderId;
   }
 
   async closeReview(

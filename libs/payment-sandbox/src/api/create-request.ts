@@ -16,7 +16,13 @@ export interface CreateRequest {
   payerPaysCommission: boolean;
 }
 
-const FLAGS: Record<string, boolean> = { '': false, '0': false, false: false, '1': true, true: true };
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['', false],
+  ['0', false],
+  ['false', false],
+  ['1', true],
+  ['true', true],
+]);
 
 /**
  * Reads a bill out of the parameters. Which of them are required, and their bounds, is not shown: assumed is that only
@@ -55,7 +61,7 @@ function readCurrency(text: string): Currency {
 }
 
 function readFlag(text: string): boolean {
-  const flag = FLAGS[text.trim().toLowerCase()];
+  const flag = FLAGS.get(text.trim().toLowerCase());
   if (flag === undefined) {
     throw ApiRefusal.invalid('payer_pays_commission', 'The payer_pays_commission must be 1, 0, true or false.');
   }

@@ -47,13 +47,13 @@ export function readTexts(fields: Fields, name: string): Record<string, string> 
   const value = fields[name];
   if (value === undefined) return undefined;
   if (!isFields(value)) throw new SandboxError(400, `${name} must be an object of fields and their text values`);
-  const texts: Record<string, string> = {};
+  const texts = new Map<string, string>();
   for (const [key, text] of Object.entries(value)) {
     if (typeof text !== 'string')
       throw new SandboxError(400, `${name}.${key} must be text: all values of a callback are`);
-    texts[key] = text;
+    texts.set(key, text);
   }
-  return texts;
+  return Object.fromEntries(texts);
 }
 
 function quote(text: string): string {

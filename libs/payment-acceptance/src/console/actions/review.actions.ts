@@ -4,11 +4,17 @@ import { html, type Html } from '../html.js';
 import { billLink, tag } from '../pages/parts.js';
 import { reviewFacts } from '../pages/reviews.page.js';
 import type { Visit } from '../visit.js';
-import { reasonOf } from '../words/reasons.js';
+import { adviceOn, hasFailed, reasonOf } from '../words/reasons.js';
 import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
 export function acceptReview(visit: Visit, review: ConsoleReview): OperatorAction | ImpossibleAction {
   if (review.state !== 'OPEN') return decided(review);
+  if (hasFailed(review)) {
+    return {
+      place: 'reviews',
+      impossible: `The payment of order ${review.orderId} does not count. ${adviceOn(review)}`,
+    };
+  }
   const fields = review.succeeded ? [] : missing(review);
   return {
     title: `Accept the review of order ${review.orderId}?`,
@@ -65,10 +71,10 @@ export function dismissReview(visit: Visit, review: ConsoleReview): OperatorActi
 }
 
 function about(visit: Visit, review: ConsoleReview): Html {
-  const { shows, advice } = reasonOf(review.reason);
+  const { shows } = reasonOf(review.reason);
   return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(visit, review)}.</p>
     ${reviewFacts(visit, review)}
-    <p><strong>What to do:</strong> ${advice}</p>`;
+    <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
 }
 
 function decided({ state, closedBy }: ConsoleReview): ImpossibleAction {

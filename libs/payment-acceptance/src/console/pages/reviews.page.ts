@@ -1,7 +1,7 @@
-import type { ConsoleReview, Paged } from '../../storage/console/console.rows.js';
+import type { ConsoleReview, Paged, ReviewDetail } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
 import type { Page, Visit } from '../visit.js';
-import { reasonOf } from '../words/reasons.js';
+import { adviceOn, reasonOf } from '../words/reasons.js';
 import { money } from '../words/text.js';
 import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
 
@@ -19,15 +19,14 @@ export function reviewsPage(visit: Visit, { rows, more }: Paged<ConsoleReview>, 
 /** One open review: what is there, what to do about it, and the ways to do it. */
 export function reviewCard(visit: Visit, review: ConsoleReview): Html {
   const { id, orderId, reason } = review;
-  const { shows, advice } = reasonOf(reason);
   return html`<section class="card attention" aria-labelledby="review-${id}">
     <div class="title">
       <h2 id="review-${id}">Order ${billLink(visit, review)}</h2>
       ${tag(reason, 'bad')}
     </div>
-    <p>${shows}</p>
+    <p>${reasonOf(reason).shows}</p>
     ${reviewFacts(visit, review)}
-    <p><strong>What to do:</strong> ${advice}</p>
+    <p><strong>What to do:</strong> ${adviceOn(review)}</p>
     <p class="actions">
       ${actionLink(visit, 'accept-review', id, 'Accept…', `the review of order ${orderId}`)}
       ${actionLink(visit, 'dismiss-review', id, 'Dismiss…', `the review of order ${orderId}`)}
@@ -35,17 +34,29 @@ export function reviewCard(visit: Visit, review: ConsoleReview): Html {
   </section>`;
 }
 
-export function reviewFacts({ scope }: Visit, { detail, paymentId, shop, billId, openedAt }: ConsoleReview): Html {
+export function reviewFacts({ scope }: Visit, review: ConsoleReview): Html {
+  const { detail, newest, paymentId, ledgerStatus, succeeded, shop, billId, openedAt } = review;
   const { billed, listed } = detail;
+  const last = newest?.listed;
   return facts([
     billed !== undefined && ['Billed', money(billed.amount, billed.currency)],
-    listed !== undefined && [
-      'The service lists',
-      `${listed.status ?? 'no status'}, ${money(listed.amount, listed.currency)}`,
+    listed !== undefined && ['The service listed', listedAs(listed)],
+    last !== undefined &&
+      listedAs(last) !== (listed && listedAs(listed)) && ['The service listed later', listedAs(last)],
+    listed !== undefined &&
+      listed.billId !== null &&
+      listed.billId !== billId && ['Of the bill', html`<code>${listed.billId}</code>`],
+    paymentId !== null && [
+      'The ledger has now',
+      `${ledgerStatus ?? 'no such payment'}${succeeded ? ', and it counts' : ''}`,
     ],
     paymentId !== null && ['Payment', html`<code>${paymentId}</code>`],
     ['Bill at the service', billId !== null && html`<code>${billId}</code>`],
     scope === null && ['Shop', shop],
     ['Open since', time(openedAt)],
   ]);
+}
+
+function listedAs({ status, amount, currency }: NonNullable<ReviewDetail['listed']>): string {
+  return `${status ?? 'no status'}, ${money(amount, currency)}`;
 }

@@ -1,3 +1,5 @@
+import type { ConsoleReview } from '../../storage/console/console.rows.js';
+
 /** What a review is about, and what to do about it. The same table is in docs/events.md. */
 export interface Reason {
   /** What the service shows. */
@@ -32,7 +34,9 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   'payment-changed': {
     shows: 'A successful payment that now shows something else than before. Nothing was taken back.',
-    advice: 'Look the payment up at the service. What your books need is yours to decide; then dismiss.',
+    advice:
+      'Look the payment up at the service. Accept it only where it waited for you before and the money is there; ' +
+      'else dismiss. What your books need is yours to decide.',
   },
   'payment-moved': {
     shows: 'A payment that stands under another bill than before.',
@@ -40,7 +44,9 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   'foreign-bill': {
     shows: 'A payment that the service lists for this bill, and says belongs to another.',
-    advice: 'Ask the service which bill it belongs to, then dismiss.',
+    advice:
+      'Where that is a bill of yours, dismiss, and check that bill. Else ask the service which bill it belongs to, and ' +
+      'accept it only where the money is for this order.',
   },
   'too-many-payments': {
     shows: 'The service refuses to list the payments of this bill: there are too many.',
@@ -60,6 +66,22 @@ const REASONS: Readonly<Record<string, Reason>> = {
       "The bill's last error says why. Look the bill up at the service; accept the payment that paid it, or dismiss.",
   },
 };
+
+/** What to do about a review, by what is known of its payment now. */
+export function adviceOn(review: ConsoleReview): string {
+  const { reason, succeeded } = review;
+  if (succeeded && reason === 'payment-changed') {
+    return 'Look the payment up at the service. It counts already, and what your books need is yours to decide; then dismiss.';
+  }
+  return hasFailed(review)
+    ? 'The payment has failed, as far as the service said last, and cannot be accepted: dismiss.'
+    : reasonOf(reason).advice;
+}
+
+/** Whether the payment does not count, and is known to have failed. */
+export function hasFailed({ succeeded, ledgerStatus, detail, newest }: ConsoleReview): boolean {
+  return !succeeded && [ledgerStatus, detail.listed?.status, newest?.listed?.status].includes('FAIL');
+}
 
 /** A judge of the host's own may have reasons of its own. */
 export function reasonOf(reason: string): Reason {

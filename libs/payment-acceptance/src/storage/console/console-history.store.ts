@@ -8,6 +8,7 @@ import {
   BILL,
   REVIEW,
   parsed,
+  reviewOf,
   type ConsoleAction,
   type ConsoleBill,
   type ConsoleReview,
@@ -184,7 +185,7 @@ export class ConsoleHistoryStore {
        WHERE r.bill_id = $1 ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
       [intentId],
     );
-    return rows.map(parsed('detail'));
+    return rows.map(reviewOf);
   }
 
   private async actions(targets: readonly string[]): Promise<ConsoleAction[]> {

@@ -12,6 +12,7 @@ import {
   REVIEW,
   pageOf,
   parsed,
+  reviewOf,
   type ConsoleAction,
   type ConsoleBill,
   type ConsoleReview,
@@ -101,7 +102,7 @@ export class ConsoleListsStore {
        ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
       [scope, uuidOrNull(after)],
     );
-    return pageOf(rows.map(parsed('detail')));
+    return pageOf(rows.map(reviewOf));
   }
 
   async review(scope: ShopScope, id: string): Promise<ConsoleReview | undefined> {
@@ -111,7 +112,7 @@ export class ConsoleListsStore {
        WHERE r.id = $2 AND ${inScope('r.shop', '$1')}`,
       [scope, id],
     );
-    return rows.map(parsed('detail'))[0];
+    return rows.map(reviewOf)[0];
   }
 
   /** Those that fit the filter, in settlement order. */

@@ -1,3 +1,4 @@
+import type { PaymentStatus } from '../../common/payment.js';
 import type { BillState } from '../bill.store.js';
 import { iso } from '../database.js';
 
@@ -45,6 +46,10 @@ export interface ConsoleReview {
   readonly currency: string;
   /** Whether the payment has had its `payment.succeeded` already. */
   readonly succeeded: boolean;
+  /** Status of the payment in the ledger by now; `null` where it has none of it. */
+  readonly ledgerStatus: PaymentStatus | null;
+  /** Of the newest review of the payment, which may be this one; `null` where this one is about its bill as a whole. */
+  readonly newest: ReviewDetail | null;
   readonly openedAt: string;
   readonly closedAt: string | null;
   readonly closedBy: string | null;
@@ -67,6 +72,10 @@ export const REVIEW = `r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "ord
   r.payment_id AS "paymentId", r.reason, r.state, r.detail::text AS detail, b.currency, EXISTS (
     SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
       AND p.bill_id = r.bill_id AND p.verdict = 'succeeded') AS succeeded,
+  (SELECT p.status FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id)
+    AS "ledgerStatus",
+  (SELECT n.detail::text FROM payment_acceptance.review n WHERE n.bill_id = r.bill_id AND n.payment_id = r.payment_id
+    ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
 
 export interface ConsoleAction {
@@ -98,4 +107,8 @@ export function pageOf<Row>(rows: readonly Row[]): Paged<Row> {
 /** JSON comes as text, whatever type parsers the host has. */
 export function parsed<Row extends object>(column: keyof Row): (row: Row) => Row {
   return (row) => ({ ...row, [column]: JSON.parse(String(row[column])) as unknown });
+}
+
+export function reviewOf(row: ConsoleReview): ConsoleReview {
+  return parsed<ConsoleReview>('newest')(parsed<ConsoleReview>('detail')(row));
 }

@@ -36,11 +36,12 @@ export function replayForms(callback: Callback): Html {
 
 /** The fields of a posted form that differ from those of the postback. */
 export function changedFields(form: URLSearchParams, { fields }: Callback): Record<string, string> {
-  const set: Record<string, string> = {};
+  const before = new Map(Object.entries(fields));
+  const set = new Map<string, string>();
   for (const [key, value] of form) {
     const name = key.startsWith(FIELD_PREFIX) ? key.slice(FIELD_PREFIX.length) : '';
     // A text field carries no line breaks.
-    if (name !== '' && value !== (fields[name] ?? '').replace(/[\r\n]/g, '')) set[name] = value;
+    if (name !== '' && value !== (before.get(name) ?? '').replace(/[\r\n]/g, '')) set.set(name, value);
   }
-  return set;
+  return Object.fromEntries(set);
 }
