@@ -163,7 +163,10 @@ describe('bills that are settled in one transaction', () => {
     const came = gather(2);
     const stale = bed.host.confirmer.runOnce();
     await until(
-      async () => (await states()) && came(),
+      async () => {
+        await states();
+        return came();
+      },
       (answers) => answers === 1,
     );
     await bed.sandbox.pay(billId);
