@@ -28,12 +28,13 @@ async function startPgBouncer(server: URL) {
     program ?? '',
     (folder, port) => {
       const { hostname, port: behind, username, password } = server;
+      const secret = password === '' ? '' : ` password=${decodeURIComponent(password)}`;
       const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
       chmodSync(folder, 0o755);
       writeFileSync(
         join(folder, 'pgbouncer.ini'),
         `[databases]
-* = host=${hostname} port=${behind || '5432'} user=${username} password=${decodeURIComponent(password)}
+* = host=${hostname} port=${behind || '5432'} user=${username}${secret}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
