@@ -1,10 +1,9 @@
 // The module as it is installed: it receives callbacks, asks the service, settles, and a durable handler updates the order.
 import { Injectable } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
-import { Order } from '../lib/orders.mjs';
+import { databaseOf, Order } from '../lib/orders.mjs';
 import { SHOP } from '../lib/postback-bodies.mjs';
 
 // The service of the bench has no certificate, which the module accepts outside production only.
@@ -20,13 +19,7 @@ provider(Orders, Injectable());
 
 await serve(options.adapter, '/postback/payment', {
   imports: [
-    TypeOrmModule.forRoot({
-      type: 'postgres',
-      url: options.databaseUrl,
-      entities: [Order],
-      synchronize: true,
-      poolSize: options.poolSize ?? 20,
-    }),
+    databaseOf(options),
     PaymentAcceptanceModule.forRoot({
       shops: {
         main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl, requestsPerSecond: 1000 },

@@ -12,12 +12,12 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
-import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
+import { getDataSourceToken } from '@nestjs/typeorm';
 import { createHash } from 'node:crypto';
 import { firstValueFrom } from 'rxjs';
 import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
-import { Order } from '../lib/orders.mjs';
+import { databaseOf, Order } from '../lib/orders.mjs';
 import { SHOP } from '../lib/postback-bodies.mjs';
 import { PostbackDto } from '../lib/tutorial-dto.mjs';
 
@@ -66,17 +66,7 @@ await serve(
   options.adapter,
   '/postback',
   {
-    imports: [
-      TypeOrmModule.forRoot({
-        type: 'postgres',
-        url: options.databaseUrl,
-        entities: [Order],
-        synchronize: true,
-        poolSize: options.poolSize ?? 20,
-      }),
-      HttpModule,
-      EventEmitterModule.forRoot(),
-    ],
+    imports: [databaseOf(options), HttpModule, EventEmitterModule.forRoot()],
     controllers: [Postbacks],
     providers: [Listener],
   },

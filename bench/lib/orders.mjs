@@ -1,3 +1,4 @@
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { EntitySchema } from 'typeorm';
 
 /** Orders of a host, as everybody who is measured has them. */
@@ -16,3 +17,7 @@ export const ordersIn = (tableName) =>
 
 /** Those whose payments are measured. */
 export const Order = ordersIn('shop_order');
+
+/** The data source of a host that is measured with them. */
+export const databaseOf = ({ databaseUrl, poolSize = 20 }) =>
+  TypeOrmModule.forRoot({ type: 'postgres', url: databaseUrl, entities: [Order], synchronize: true, poolSize });

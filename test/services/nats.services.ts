@@ -3,6 +3,7 @@ import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-accep
 import { randomBytes } from 'node:crypto';
 import { startBed, type Bed } from '../support/bed.js';
 import { onServer } from './support/nats.js';
+import { pay } from './support/pay.js';
 import { eventually } from './support/outage.js';
 import { describeOn, service } from './support/service.js';
 
@@ -25,12 +26,6 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     const bed = await startBed({ imports });
     ends.push(() => bed.close());
     return bed;
-  }
-
-  async function pay(bed: Bed, orderId = 'A-1'): Promise<void> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
   }
 
   const deliveriesOf = async (bed: Bed) => (await bed.host.ledger()).events[0]!.deliveries;

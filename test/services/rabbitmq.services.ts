@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { startBed, type Bed } from '../support/bed.js';
 import { eventually } from './support/outage.js';
+import { pay } from './support/pay.js';
 import { onChannel, readingOf } from './support/rabbitmq.js';
 import { describeOn, service } from './support/service.js';
 
@@ -31,12 +32,6 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     const bed = await startBed({ imports });
     ends.push(() => bed.close());
     return bed;
-  }
-
-  async function pay(bed: Bed, orderId = 'A-1'): Promise<void> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
   }
 
   const deliveryOf = async (bed: Bed) => (await bed.host.ledger()).events[0]!.deliveries[0]!;

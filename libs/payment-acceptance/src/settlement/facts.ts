@@ -3,17 +3,11 @@ import type { Judge, ReportedPayment, ReviewReason, Verdict } from '../common/pa
 import { paymentEvent, type EventData, type PaymentEventName } from '../events/payment-events.js';
 import type { BillState } from '../storage/bill.store.js';
 import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
-import type { NewEvent, NewReview } from '../storage/settlement.writer.js';
+import type { NewReview, Settlement } from '../storage/settlement.writer.js';
 
 /** What a list of payments changes, all of it written in one transaction. */
-export interface Decision {
+export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'reviews' | 'firstPaymentId'> {
   readonly state: BillState;
-  /** The payments that are new or have advanced. */
-  readonly payments: readonly LedgerPayment[];
-  readonly events: readonly NewEvent[];
-  readonly reviews: readonly NewReview[];
-  /** The payment that pays the order for the first time, if any. */
-  readonly firstPaymentId: string | null;
 }
 
 export interface DecisionInput {

@@ -30,6 +30,7 @@ export interface BillChange {
 /** All that the settlement of one bill writes. */
 export interface Settlement {
   readonly bill: LockedBill;
+  /** The payments that are new or have advanced. */
   readonly payments: readonly LedgerPayment[];
   readonly events: readonly NewEvent[];
   readonly reviews: readonly NewReview[];
