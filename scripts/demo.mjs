@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser } from './lib/browser.mjs';
 import { beforeExit, command, CommandError } from './lib/lifecycle.mjs';
-import { freePort } from './lib/ports.mjs';
+import { freePort } from './lib/free-port.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { address, endTogether, startSandbox, startShop } from './lib/servers.mjs';

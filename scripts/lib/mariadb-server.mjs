@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isKept, keep, lastWords, serverEnvironment } from './keeper.mjs';
 import { CommandError } from './lifecycle.mjs';
-import { host } from './ports.mjs';
+import { host } from './free-port.mjs';
 import { processInfo } from './process-info.mjs';
 
 /*

@@ -1,15 +1,7 @@
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { host } from './free-port.mjs';
 import { CommandError } from './lifecycle.mjs';
-
-export const host = '127.0.0.1';
-
-export async function freePort() {
-  const server = await listen(0);
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The port that the environment variable names, or the default. Fails where it is no port, or in use. */
 export async function portFrom(variable, defaultPort) {

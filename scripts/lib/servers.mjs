@@ -2,7 +2,8 @@ import path from 'node:path';
 import { startNode, waitUntilAnswers } from './children.mjs';
 import { exit, isExiting } from './lifecycle.mjs';
 import { startLastingPostgres } from './postgres.mjs';
-import { host, portFrom } from './ports.mjs';
+import { host } from './free-port.mjs';
+import { portFrom } from './ports.mjs';
 import { dataFolder } from './project.mjs';
 
 export const shopPort = () => portFrom('SHOP_PORT', 3000);

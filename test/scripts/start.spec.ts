@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { type Command, CommandProject, freePort } from '../support/command-project.js';
+import { freePort } from '../../scripts/lib/free-port.mjs';
+import { type Command, CommandProject } from '../support/command-project.js';
 
 let project: CommandProject;
 let env: { SHOP_PORT: string; SANDBOX_PORT: string };

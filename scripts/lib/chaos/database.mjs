@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../database-user.mjs';
 import { beforeExit, CommandError, isExiting } from '../lifecycle.mjs';
-import { freePort } from '../ports.mjs';
+import { freePort } from '../free-port.mjs';
 import { processInfo } from '../process-info.mjs';
 import { makeTemporaryHome, sweepTemporaryHomes } from '../temporary-homes.mjs';
 import { mariadb } from './mariadb.mjs';

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { startNode } from '../children.mjs';
 import { CommandError } from '../lifecycle.mjs';
-import { freePort } from '../ports.mjs';
+import { freePort } from '../free-port.mjs';
 import { address } from '../servers.mjs';
 import { ChaosDatabase } from './database.mjs';
 import { SandboxControl } from './sandbox-control.mjs';
