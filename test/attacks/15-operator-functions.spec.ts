@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Injectable } from '@nestjs/common';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import {
   migratePaymentAcceptance,
   NonRetryableError,
@@ -15,6 +14,7 @@ import {
   type PaymentLedger,
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
+import { freePort } from '../../scripts/lib/free-port.mjs';
 import { startBed, type Bed } from '../support/bed.js';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 import { watchRoutes } from '../support/routes.js';
@@ -290,15 +290,6 @@ class Refusing {
   notNow(): void {
     throw new Error('not now');
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function listening(child: ChildProcess): Promise<void> {

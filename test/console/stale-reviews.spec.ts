@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { PaymentChecks } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { startBed, type Bed } from '../support/bed.js';
 import { Operator } from './support/operator.js';
@@ -75,4 +76,26 @@ test('one of a payment that counts says that it does', async () => {
   );
   expect((await operator.open('reviews')).text).toContain('The ledger has now SUCCESS, and it counts');
   expect((await operator.open(`actions/accept-review/${review}`)).text).toContain('so the review is only closed');
+});
+
+test('of a bill that cannot be listed, a payment that had failed counts where the operator says that it did', async () => {
+  const { billId, intentId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
+  const checks = bed.host.app.get(PaymentChecks);
+  await bed.sandbox.pay(billId, { outcome: 'fail' });
+  await checks.check(billId);
+  await bed.sandbox.setFaults({ requests: { tooManyPayments: { times: 1 } } });
+  await expect(checks.check(billId)).rejects.toThrow();
+  const ledger = await bed.host.ledger();
+  const page = `actions/accept-review/${ledger.reviews.find(({ reason }) => reason === 'too-many-payments')!.id}`;
+  const fields = { paymentId: ledger.payments.find((payment) => payment.billId === billId)!.paymentId, amount: '10' };
+  expect((await operator.open(page)).text).toContain('Had it failed before?');
+  for (const [hadFailed, status, said] of [
+    ['', 409, 'has failed: the ledger says FAIL'],
+    ['perhaps', 400, 'write yes, or nothing'],
+  ] as const) {
+    const answer = await operator.submit(await operator.open(page), { ...fields, hadFailed });
+    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
+  }
+  await operator.confirm(page, { ...fields, hadFailed: 'Yes' });
+  expect((await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state).toBe('PAID');
 });

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import type { EntityManager, EntitySubscriberInterface, TransactionCommitEvent } from 'typeorm';
@@ -128,6 +129,17 @@ describe('a handler that returns before what it has begun', () => {
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError });
     expect(await effects()).toEqual([]);
   });
+});
+
+test('without such subscribers no context is followed through the promises of the process', async () => {
+  const followed = jest.spyOn(AsyncLocalStorage.prototype, 'run');
+  const { effects } = await paidFor(async (_manager, write) => {
+    await write('handler');
+  });
+  await bed.host.deliveries.runOnce();
+  expect(await effects()).toEqual(['handler']);
+  expect(followed).not.toHaveBeenCalled();
+  followed.mockRestore();
 });
 
 /** Holds the transaction of a handler where it is committed, and not yet released. */

@@ -14,7 +14,7 @@ let bed: Bed;
 afterEach(() => bed.close());
 
 const EFFECT = { event: 'e', paymentId: 'p', orderId: 'o' };
-const NEVER = new AbortController().signal;
+const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
 const LOCK = 77;
 const WAIT = `SELECT pg_advisory_xact_lock(${LOCK})`;
 
@@ -86,7 +86,7 @@ type Work = (manager: EntityManager) => Promise<void>;
 
 test.each<[string, (work: Work) => Promise<unknown>]>([
   ['a transaction', (work) => bed.host.app.get(Database, { strict: false }).transaction(work)],
-  ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(work, NEVER)],
+  ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
   ['processOnce', (work) => processOnce(bed.host.dataSource.manager, { id: 'once' }, work)],
 ])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
   bed = await startBed({ instances: 2 });
@@ -115,12 +115,13 @@ test('a time limit ends the wait for a connection, which goes back should it com
     return () => Promise.all(runners.map((runner) => runner.release()));
   };
   const limit = new AbortController();
+  const limits = { ...LIMITS, signal: limit.signal };
   const transactions = app.get(DestroyableTransaction, { strict: false });
   // Both databases have been asked by then what has to be known once.
-  await transactions.run(() => Promise.resolve(), limit.signal);
+  await transactions.run(limits, () => Promise.resolve());
   const giveBack = await takeAll();
   let worked = false;
-  const waiting = transactions.run(() => Promise.resolve(void (worked = true)), limit.signal);
+  const waiting = transactions.run(limits, () => Promise.resolve(void (worked = true)));
   await setImmediate();
   limit.abort(new Error('The handler did not end in time.'));
   await expect(waiting).rejects.toThrow('The handler did not end in time.');

@@ -35,6 +35,14 @@ async function shows(bill: Bill, status: string, amount: string, more: object = 
   await recorded.bed.host.app.get(PaymentChecks).check(bill.billId);
 }
 
+/** The service refuses to list the bill, and is asked. */
+async function refusesToList({ billId }: Bill): Promise<void> {
+  recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
+  await expect(recorded.bed.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
+    code: 'too-many-payments',
+  });
+}
+
 const of = async ({ orderId }: Bill) => {
   const ledger = await recorded.bed.host.ledger();
   const own = <T extends { orderId: string }>(rows: readonly T[]) => rows.filter((row) => row.orderId === orderId);
@@ -80,14 +88,47 @@ describe('a payment that has failed since', () => {
   test('is not accepted by the review of its bill either', async () => {
     const bill = await billed();
     await shows(bill, 'FAIL', '100.00');
-    recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
-    await expect(recorded.bed.host.app.get(PaymentChecks).check(bill.billId)).rejects.toMatchObject({
-      code: 'too-many-payments',
-    });
+    await refusesToList(bill);
     const named = { paymentId: bill.paymentId, amount: '100' };
-    await refused(bill, 'too-many-payments', /the ledger says FAIL/, named);
+    await refused(bill, 'too-many-payments', /the ledger says FAIL.* cannot be listed, say so with "hadFailed"/, named);
     await accept(bill, 'too-many-payments', { ...named, paymentId: 'another' });
     expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
+  });
+
+  test('counts by the review of its bill where the operator says that it has succeeded since', async () => {
+    const bill = await billed();
+    await shows(bill, 'FAIL', '100.00');
+    await refusesToList(bill);
+    await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
+    expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
+    // A list that shows it so changes nothing any more.
+    await shows(bill, 'SUCCESS', '100.00');
+    const { events, open } = await of(bill);
+    expect([events.filter((name) => name === 'payment.succeeded'), open]).toEqual([['payment.succeeded'], []]);
+  });
+
+  test('is asked about again where the operator was wrong: a list still says FAIL', async () => {
+    const bill = await billed();
+    await shows(bill, 'FAIL', '100.00');
+    await refusesToList(bill);
+    await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
+    await shows(bill, 'FAIL', '100.00');
+    await shows(bill, 'FAIL', '100.00');
+    expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
+    const [{ detail } = { detail: {} }] = await recorded.bed.host.dataSource.query<{ detail: object }[]>(
+      `SELECT detail FROM payment_acceptance.operator_action WHERE target = $1`,
+      [(await of(bill)).review('too-many-payments')],
+    );
+    expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
+  });
+
+  test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
+    const bill = await billed();
+    await shows(bill, 'PROCESS', '100.00');
+    recorded.bed.clock.advance(40 * DAY);
+    await shows(bill, 'PROCESS', '100.00');
+    await shows(bill, 'FAIL', '100.00');
+    await refused(bill, 'unfinished', /the ledger says FAIL/, { hadFailed: true });
   });
 
   test('and waited for a person is accepted by neither of its reviews, decided in whatever order', async () => {

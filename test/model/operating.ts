@@ -73,8 +73,8 @@ export const voidIntent = step(
 /** A person decides a review: whatever it is about is taken for paid if the service has it as SUCCESS. */
 export const review = step(
   'review',
-  fc.record({ ...who, accept: fc.boolean() }),
-  async (model, world, { which, accept, ...how }) => {
+  fc.record({ ...who, accept: fc.boolean(), hadFailed: fc.boolean() }),
+  async (model, world, { which, accept, hadFailed, ...how }) => {
     if (!(await world.ledger()).reviews.some(({ state }) => state === 'OPEN')) {
       await world.pass(3 * SECOND);
       await world.everybody();
@@ -89,18 +89,21 @@ export const review = step(
       accept
         ? world.reviews(at).accept(id, {
             operator: OPERATOR,
+            hadFailed,
             ...(paid && { paymentId: paid.id, amount: paid.amount }),
           })
         : world.reviews(at).dismiss(id, { operator: OPERATOR }),
     );
-    // A review of the whole bill does not say which payment it would be.
-    expect(decided).toBe(!accept || paid !== undefined);
+    // A review of the whole bill does not say which payment it would be, and whether it has failed before.
+    const failed = payments.some(({ paymentId: known, status }) => known === paid?.id && status === 'FAIL');
+    expect(decided).toBe(!accept || (paid !== undefined && (!failed || (hadFailed && paymentId === null))));
     if (!decided) return;
     model.actions.push(`${accept ? 'accept' : 'dismiss'}-review ${id}`);
     const told = events.some((event) => event.name === 'payment.succeeded' && event.paymentId === paid?.id);
     if (!accept || !paid || told) return;
     const known = payments.some((payment) => payment.paymentId === paid.id && payment.status === 'SUCCESS');
     model.accepted.set(paid.id, known ? 'as listed' : 'ahead of the list');
+    if (failed) model.afterFailure.add(paid.id);
   },
 );
 

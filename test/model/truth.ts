@@ -16,11 +16,19 @@ export interface Model {
   readonly bills: KnownBill[];
   /** Payments that an operator has accepted which had no event: known from the list then, or not yet. */
   readonly accepted: Map<string, 'as listed' | 'ahead of the list'>;
+  /** Those of them that the ledger had as FAIL: a list that still says so is one more review. */
+  readonly afterFailure: Set<string>;
   /** What operators have done. */
   readonly actions: string[];
 }
 
-export const aModel = (run: number): Model => ({ run, bills: [], accepted: new Map(), actions: [] });
+export const aModel = (run: number): Model => ({
+  run,
+  bills: [],
+  accepted: new Map(),
+  afterFailure: new Set(),
+  actions: [],
+});
 
 export type ServiceBill = Bill & { readonly payments: readonly Payment[]; readonly callbacks: readonly Callback[] };
 

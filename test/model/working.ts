@@ -93,13 +93,16 @@ export const lateAnswer = step(
     const slot = world.free(by % 2);
     const { reached, release } = slot.hold();
     const checking = slot.instance.confirmer.runOnce();
-    await Promise.race([reached, checking]);
-    await runAll(steps, model, world);
-    if (stale) {
-      await world.pass(LEASE_MS + SECOND);
-      await world.free(by % 2).instance.confirmer.runOnce();
+    try {
+      await Promise.race([reached, checking]);
+      await runAll(steps, model, world);
+      if (stale) {
+        await world.pass(LEASE_MS + SECOND);
+        await world.free(by % 2).instance.confirmer.runOnce();
+      }
+    } finally {
+      release();
+      await checking;
     }
-    release();
-    await checking;
   },
 );

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { setCallbacks, startBed, type Bed, type Instance } from '../support/bed.js';
+import { setCallbacks, startBed, type Bed } from '../support/bed.js';
 import { EffectWriter } from '../support/orders.js';
+import { pay } from '../support/pay.js';
 import { Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
 
@@ -10,12 +11,6 @@ const running = (pollMs: number) => ({ autoStart: true, confirmer: { pollMs }, d
 
 let bed: Bed;
 afterEach(() => bed.close());
-
-async function pay(instance: Instance, orderId: string): Promise<void> {
-  const { billId } = await instance.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
-}
 
 const listeners = () =>
   bed.host.dataSource.query<{ pid: number }[]>(
@@ -33,12 +28,12 @@ describe('an instance that only receives callbacks', () => {
     await bed.start({ providers: [EffectWriter], extras: { role: 'workers' }, options: running(NEVER_MS) });
     await setCallbacks(bed.sandbox, bed.host.url);
     await until(listeners, (all) => all.length === 2);
-    await pay(bed.host, 'told');
+    await pay(bed, 'told');
     await paid('told');
 
     const lost = await listeners();
     for (const { pid } of lost) await bed.host.dataSource.query('SELECT pg_terminate_backend($1)', [pid]);
-    await pay(bed.host, 'told-again');
+    await pay(bed, 'told-again');
     await until(listeners, (all) => all.length === 2 && all.every(({ pid }) => lost.every((old) => old.pid !== pid)));
     await paid('told-again');
   });
@@ -48,7 +43,7 @@ describe('an instance that only receives callbacks', () => {
     bed = await startBed({ extras: { role: 'callbacks' }, options });
     const works = await bed.start({ providers: [EffectWriter], extras: { role: 'workers' }, options });
     expect(await listeners()).toEqual([]);
-    await pay(bed.host, 'found');
+    await pay(bed, 'found');
     works.confirmer.wake();
     await paid('found');
   });

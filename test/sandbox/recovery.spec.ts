@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
+import { freePort } from '../../scripts/lib/free-port.mjs';
 import { answerOf, ShopServer, StillClock } from './fixture.js';
 
 let dataDir: string;
@@ -116,13 +117,6 @@ describe('the program', () => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
   });
 
-  const freePort = async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  };
   const run = (env: Record<string, string>) => {
     const child = spawn(process.execPath, ['dist/apps/sandbox/main.js'], {
       env: { ...process.env, SANDBOX_DATA: dataDir, ...env },

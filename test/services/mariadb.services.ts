@@ -4,12 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
-import {
-  NOW,
-  epochMs,
-  isUniqueViolation,
-  mayConcernOneRow,
-} from '../../libs/payment-acceptance/src/storage/database.js';
+import { isUniqueViolation, mayConcernOneRow } from '../../libs/payment-acceptance/src/storage/database.js';
+import { NOW, epochMs } from '../../libs/payment-acceptance/src/storage/sql.js';
 import { MariaDestroyableTransaction } from '../../libs/payment-acceptance/src/storage/mariadb/destroyable-transaction.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/storage/mariadb/maria.database.js';
 import { mariaSchema } from '../../libs/payment-acceptance/src/storage/mariadb/schema.js';
@@ -123,7 +119,7 @@ describe('the transaction of a handler', () => {
     // The rival has written more, so the server gives the handler's transaction up.
     await rival.query('UPDATE seat SET taken = 9 WHERE id IN (2, 3)');
     let failure: unknown;
-    const work = transaction.run(async (manager) => {
+    const work = transaction.run({ signal: new AbortController().signal, unattendedMs: 60_000 }, async (manager) => {
       await manager.query('UPDATE seat SET taken = 1 WHERE id = 1');
       const deadlock = manager
         .query('UPDATE seat SET taken = 1 WHERE id = 2')
@@ -132,7 +128,7 @@ describe('the transaction of a handler', () => {
       await deadlock;
       await rival.rollbackTransaction();
       await manager.query('UPDATE seat SET taken = 7 WHERE id = 3');
-    }, new AbortController().signal);
+    });
     await expect(work).rejects.toThrow('A statement of the transaction has failed');
     expect(String(failure)).toMatch(/deadlock/i);
     await rival.release();

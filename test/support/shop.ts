@@ -1,8 +1,8 @@
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { DataSource } from 'typeorm';
+import { freePorts } from '../../scripts/lib/free-port.mjs';
 import { connectionOf, createTestDatabase } from './database.js';
 
 export interface OrderView {
@@ -109,19 +109,6 @@ export async function startShops(instances: number, options: StartOptions = {}):
     },
     close,
   };
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
 }
 
 async function listening(child: ChildProcess): Promise<void> {

@@ -28,7 +28,7 @@ export class Statements {
     const inside = new Set<PgClient>();
     let commits = 0;
     for (const { client, sql } of seen) {
-      if (sql === 'START TRANSACTION') inside.add(client);
+      if (sql.startsWith('START TRANSACTION')) inside.add(client);
       else if (sql === 'COMMIT' || (!inside.has(client) && WRITES.test(sql))) commits += 1;
       if (sql === 'COMMIT' || sql === 'ROLLBACK') inside.delete(client);
     }

@@ -1,8 +1,8 @@
 import type { Bed } from '../../support/bed.js';
+import { pay as payBill } from '../../support/pay.js';
 
 /** A bill of the order is made and paid, and what its events are handed to has had its turn. */
 export async function pay(bed: Bed, orderId = 'A-1'): Promise<void> {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
+  await payBill(bed, orderId);
   await bed.settle();
 }

@@ -1,8 +1,9 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import { PaymentRandom } from '../common/random.js';
+import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { AnswerNotUnderstoodError, PaymentServiceError } from '../client/service.errors.js';
@@ -53,6 +54,7 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly store: BillStore,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
+    private readonly clock: PaymentClock,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -79,7 +81,8 @@ export class BillService implements BeforeApplicationShutdown {
     const attributes = { 'payment.shop': shop.name };
     const call = this.telemetry.span('payment.create_bill', { attributes }, async (span) => {
       const customGiven = request.custom !== undefined;
-      const intent = { id: this.random.uuid(), customGiven, traceparent: span.traceparent };
+      const id = timeOrderedUuid(this.random, this.clock.now());
+      const intent = { id, customGiven, traceparent: span.traceparent };
       const fields = prepareBill(shop, request, intent.id);
       span.set({ 'payment.order_id': fields.orderId });
       if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);

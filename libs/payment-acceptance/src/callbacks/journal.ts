@@ -1,6 +1,5 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { AsyncResource } from 'node:async_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TimeLimitError, within } from '../common/time-limit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackBatchStore } from '../storage/callback-batch.store.js';
@@ -104,7 +103,6 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       const waiting = batch.filter((one) => this.open.has(one));
       await this.storeBatch(waiting.filter(({ callback }) => callback.billId === null));
       await this.storeBatch(waiting.filter(({ callback }) => callback.billId !== null));
-      await nextTurn();
     }
     this.batchRuns = false;
   }
@@ -116,15 +114,20 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     try {
       // A connection that never answers holds up no further batch.
       const stored = await within(storeTimeoutMs, this.batches.record(callbacks, maxPerBill));
-      for (const one of batch) {
-        if (stored.has(one.callback.id)) this.end(one, () => one.resolve('matched'));
-        else this.storeSingly(one);
-      }
+      // Answered when the next statement is on its way: the database works while the answers are written.
+      setImmediate(() => this.answerStored(batch, stored));
     } catch (error) {
       for (const one of batch) {
         if (mayConcernOneRow(error)) this.storeSingly(one);
         else this.end(one, () => one.reject(error));
       }
+    }
+  }
+
+  private answerStored(batch: readonly Waiting[], stored: ReadonlySet<string>): void {
+    for (const one of batch) {
+      if (stored.has(one.callback.id)) this.end(one, () => one.resolve('matched'));
+      else this.storeSingly(one);
     }
   }
 

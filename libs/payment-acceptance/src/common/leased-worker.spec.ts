@@ -228,6 +228,60 @@ describe('by itself', () => {
     expect(worker.state(0)).toBe('stopped');
   });
 
+  test('goes on beside a look that does not end, says so, and does what that has leased should it end after all', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker, logged } = setUp(1, 5_000);
+      const claim = work.claim.bind(work);
+      let letGo = (): void => undefined;
+      work.claim = () => new Promise((resolve) => (letGo = () => resolve(['late'])));
+      worker.start();
+      await jest.advanceTimersByTimeAsync(59_999);
+      expect([logged.mock.calls, worker.state(60_000)]).toEqual([[], 'running']);
+      work.claim = claim;
+      work.queue.push('a');
+      await jest.advanceTimersByTimeAsync(1);
+      expect(logged.mock.calls[0]?.[0]).toMatch(/Could not look for work.* did not answer within 60000 ms/);
+      await jest.advanceTimersByTimeAsync(4_999);
+      expect([work.started, worker.state(59_000)]).toEqual([[], 'stalled']);
+      await jest.advanceTimersByTimeAsync(1);
+      expect([work.started, worker.state(59_000)]).toEqual([['a'], 'running']);
+      letGo();
+      await turn();
+      expect(work.started).toEqual(['a', 'late']);
+      const stopped = worker.stop();
+      work.end('a');
+      work.end('late');
+      await stopped;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test('waits for a look while another one is overdue: no more than two are ever under way', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker, logged } = setUp(1, 5_000);
+      const answers: (() => void)[] = [];
+      work.claim = () => new Promise((resolve) => answers.push(() => resolve([])));
+      worker.start();
+      await jest.advanceTimersByTimeAsync(3_600_000);
+      expect([answers.length, logged.mock.calls.length, worker.state(60_000)]).toEqual([2, 1, 'stalled']);
+      // Only one that ends after its time makes room for another one.
+      answers[0]!();
+      await turn();
+      expect(worker.state(60_000)).toBe('running');
+      answers[1]!();
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect(answers).toHaveLength(3);
+      const stopped = worker.stop();
+      answers[2]!();
+      await stopped;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('after stop() nothing is claimed, and a later start() does nothing', async () => {
     const { work, worker } = setUp(1, 1);
     await worker.stop();

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describeError, errorType } from './errors.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
+import { TimeLimitError, within } from './time-limit.js';
 
 /** Work that is claimed from a table under a lease, then done item by item. */
 export interface LeasedWork<T> {
@@ -33,12 +34,17 @@ const LEAST_REST_MS = 10;
 /** While most places are taken, one that becomes free waits so long for others, so that one claim fills them all. */
 const GATHER_MS = 5;
 
+/** A look that has taken so long may never end, as on a connection whose other side is gone: the next one goes out beside it. */
+const LOOK_MS = 60_000;
+
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
   private readonly inFlight = new Set<Promise<unknown>>();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
+  /** When a look has ended last. */
   private lastLookAt = 0;
+  private isOneOverdue = false;
   private signalled = false;
   private gathering: NodeJS.Timeout | undefined;
   private signal: (() => void) | undefined;
@@ -62,15 +68,23 @@ export class LeasedWorker<T> {
     this.loop ??= this.run();
   }
 
-  /** `stalled` where a loop that should look every `pollMs` has not come round for `silenceMs`, as when a query hangs. */
+  /** `stalled` where a loop that should look every `pollMs` has ended no look for `silenceMs`, as when a query hangs. */
   state(silenceMs: number): WorkerState {
     if (!this.loop) return 'not-started';
     if (this.stopping.signal.aborted) return 'stopped';
     return performance.now() - this.lastLookAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
   }
 
-  /** Looks for work now instead of at the next poll. */
+  /**
+   * Looks for work now instead of at the next poll; while most places are taken, when some more are free or a moment is
+   * over.
+   */
   wake(): void {
+    if (2 * this.inFlight.size <= this.options.concurrency) this.look();
+    else this.gathering ??= setTimeout(() => this.look(), GATHER_MS);
+  }
+
+  private look(): void {
     clearTimeout(this.gathering);
     this.gathering = undefined;
     this.signalled = true;
@@ -80,7 +94,7 @@ export class LeasedWorker<T> {
   /** Claims nothing more, tells running items to stop, and resolves when they have ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.wake();
+    this.look();
     await this.loop;
     await Promise.allSettled(this.inFlight);
   }
@@ -95,20 +109,28 @@ export class LeasedWorker<T> {
 
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      this.signalled = false;
-      this.lastLookAt = performance.now();
+      this.takeSignal();
       const free = this.options.concurrency - this.inFlight.size;
       const claimed = free > 0 ? await this.claim(free) : undefined;
-      if (claimed === free) continue;
+      if (free <= 0) this.lastLookAt = performance.now();
+      // A signal that came meanwhile knew nothing of the places that are taken now.
+      if (this.takeSignal() || claimed === free) this.wake();
       // What the work says of its rest is of the claim before, where there was none, or one that failed.
       await this.pause(claimed === undefined ? null : this.work.rest?.());
     }
   }
 
+  private takeSignal(): boolean {
+    const { signalled } = this;
+    this.signalled = false;
+    return signalled;
+  }
+
   /** How many items were claimed; `undefined` where the claim failed. */
   private async claim(limit: number): Promise<number | undefined> {
     try {
-      const items = await this.work.claim(limit);
+      const looking = this.work.claim(limit).finally(() => (this.lastLookAt = performance.now()));
+      const items = await (this.isOneOverdue ? looking : this.inTime(looking));
       for (const item of items) this.begin(item);
       return items.length;
     } catch (error) {
@@ -117,15 +139,33 @@ export class LeasedWorker<T> {
     }
   }
 
+  /**
+   * Leaves a look behind that does not end: one at a time, or they would take all connections of a pool. Should it end after
+   * all, its items are leased to nobody else.
+   */
+  private async inTime(looking: Promise<T[]>): Promise<T[]> {
+    try {
+      return await within(LOOK_MS, looking);
+    } catch (error) {
+      if (error instanceof TimeLimitError) {
+        this.isOneOverdue = true;
+        void looking
+          .then((late) => late.forEach((item) => this.begin(item)))
+          .catch((end: unknown) =>
+            this.logger.error(`A look that had taken too long has failed. ${describeError(end)}`),
+          )
+          .finally(() => (this.isOneOverdue = false));
+      }
+      throw error;
+    }
+  }
+
   private begin(item: T): void {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
       this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`, fields);
     });
-    void this.track(running).then(() => {
-      if (2 * this.inFlight.size <= this.options.concurrency) this.wake();
-      else this.gathering ??= setTimeout(() => this.wake(), GATHER_MS);
-    });
+    void this.track(running).then(() => this.wake());
   }
 
   /** What `stop()` waits for. */

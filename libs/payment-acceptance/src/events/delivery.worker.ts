@@ -110,13 +110,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   async claim(limit: number): Promise<ClaimedDelivery[]> {
     if (this.consumers.length === 0) return [];
     if (this.heartbeat.isDue()) await this.store.register(this.consumers);
-    const { timeLimitMs, maxAttempts } = this.options.deliveries;
+    const { maxAttempts } = this.options.deliveries;
     if (this.house.isDue()) await this.bury(maxAttempts);
     const { consumers, most } = this.places.offer(limit);
     this.restMs = null;
     if (consumers.length === 0) return [];
-    const leaseMs = timeLimitMs + LEASE_MARGIN_MS;
-    const claimed = await this.store.claim(consumers, most, leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
+    const claimed = await this.store.claim(consumers, most, this.leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
     for (const { consumer } of claimed) this.places.take(consumer);
     if (claimed.length === 0) this.restMs = await this.store.nextDueMs(consumers);
     // There may be more for the places that this claim had to leave.
@@ -185,6 +184,10 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     });
   }
 
+  private get leaseMs(): number {
+    return this.options.deliveries.timeLimitMs + LEASE_MARGIN_MS;
+  }
+
   private async deliver(
     consumer: EventConsumer,
     delivery: ClaimedDelivery,
@@ -228,14 +231,14 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       return (await this.store.complete(delivery)) ? event : undefined;
     }
     let event: AnyPaymentEvent | undefined;
-    await this.transactions.run(async (manager) => {
+    await this.transactions.run({ signal, unattendedMs: this.leaseMs }, async (manager) => {
       const own = await this.store.completeWith(manager, delivery);
       if (!own) return;
       event = revive({ ...delivery, late: own.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
       this.probe.reached('after handler');
-    }, signal);
+    });
     this.probe.reached('after COMMIT of a handler');
     return event;
   }

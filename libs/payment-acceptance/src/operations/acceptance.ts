@@ -21,6 +21,8 @@ export interface Acceptance {
   readonly newest: PaymentReview | undefined;
   /** The order of the shop's bill with this id at the service; `undefined` where it has none. */
   readonly orderOf: (serviceBillId: string) => Promise<string | undefined>;
+  /** What the operator knows of it. */
+  readonly hadFailed: boolean;
 }
 
 /** `undefined` where the review is about its bill as a whole. */
@@ -33,16 +35,18 @@ export function listedIn({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment |
  * otherwise never counts by an earlier one.
  * @throws OperatorActionError which says what to do instead
  */
-export async function assertAcceptable({ bill, review, paymentId, row, newest, orderOf }: Acceptance): Promise<void> {
+export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
+  const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
   if (row && row.billId !== bill.id) {
     throw new OperatorActionError(
       `Payment ${paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
     );
   }
-  if (row?.status === 'FAIL') {
+  const ofWholeBill = review.paymentId === null;
+  if (row?.status === 'FAIL' && !(ofWholeBill && hadFailed)) {
     throw new OperatorActionError(
       `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. Should the service show SUCCESS by now, ` +
-        'check the bill: it then counts by itself.',
+        `check the bill: it then counts by itself.${ofWholeBill ? ' Where it cannot be listed, say so with "hadFailed".' : ''}`,
     );
   }
   const latest = newest && listedIn(newest);

@@ -4,7 +4,7 @@ import { prepareBill } from '../bills/bill-request.js';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import { PaymentClock } from '../common/clock.js';
 import type { DecimalAmount } from '../common/money.js';
-import { PaymentRandom } from '../common/random.js';
+import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
@@ -177,7 +177,7 @@ export class PaymentImport {
     if (typeof given !== 'object' || (given as object | null) === null) return ['It is no object.'];
     const shop = await this.shopOf(scope, given.shop);
     if (!shop) return [`There is no shop "${shown(given.shop)}".`];
-    const id = this.random.uuid();
+    const id = timeOrderedUuid(this.random, this.clock.now());
     const problems: string[] = [];
     const createdAt = instantOf(given.createdAt);
     if (!createdAt) problems.push('createdAt must be an ISO 8601 instant with its zone, such as 2026-11-21T12:00:00Z.');

@@ -16,6 +16,11 @@ export interface AcceptReviewOptions {
   readonly amount?: DecimalAmount;
   /** The payment, where the review is about the bill as a whole. */
   readonly paymentId?: string;
+  /**
+   * Of such a payment that the ledger has as FAIL: the service shows it as SUCCESS by now, and refuses to list its bill, so
+   * that it cannot count by itself. Default `false`.
+   */
+  readonly hadFailed?: boolean;
 }
 
 /** What a view works with. */
@@ -62,7 +67,8 @@ export class ReviewsView {
       if (row?.billId === bill.id && row.verdict === 'succeeded') return undefined;
       const newest = await store.newestReview(manager, bill.id, paymentId);
       const orderOf = (serviceBillId: string) => store.orderOfBill(manager, bill.shop, serviceBillId);
-      await assertAcceptable({ bill, review, paymentId, row, newest, orderOf });
+      const { hadFailed = false } = options;
+      await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);
       return decideAccepted(bill, firstPaymentId, known, { paymentId, amount, operator: options.operator });
     });
@@ -87,14 +93,15 @@ export class ReviewsView {
     manager: Parameters<OperatorStore['closeReview']>[0],
     reviewId: string,
     state: 'ACCEPTED' | 'DISMISSED',
-    { operator, note = '' }: { readonly operator: string; readonly note?: string },
+    { operator, note = '', paymentId, hadFailed }: AcceptReviewOptions,
   ): Promise<void> {
     const { store, random } = this.tools;
     const review = await store.review(reviewId, this.scope, manager);
     if (review?.state !== 'OPEN') throw notOpen(reviewId);
     await store.closeReview(manager, reviewId, state, operator);
     const action = state === 'ACCEPTED' ? 'accept-review' : 'dismiss-review';
-    const detail = { note, reason: review.reason, paymentId: review.paymentId };
+    const named = review.paymentId ?? paymentId ?? null;
+    const detail = { note, reason: review.reason, paymentId: named, ...(hadFailed === true && { hadFailed }) };
     await store.record(manager, { id: random.uuid(), operator, action, target: reviewId, detail });
   }
 }

@@ -30,7 +30,11 @@ export function decide(input: DecisionInput): Decision {
       if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
     } else if (row?.verdict === 'succeeded') {
       // An operator has accepted it before the service did. Where the service then agrees, nobody is told again.
-      if (RANK[payment.status] <= RANK[row.status]) continue;
+      if (RANK[payment.status] <= RANK[row.status]) {
+        // It had failed before, and the operator knew better; the service does not say so.
+        if (payment.status === 'FAIL') facts.review('payment-changed', payment, changeOf(payment));
+        continue;
+      }
       keep({ ...payment, billId: bill.id, verdict: 'succeeded' });
       if (verdict.kind === 'failed' || verdict.kind === 'review') {
         facts.review('payment-changed', payment, changeOf(payment));

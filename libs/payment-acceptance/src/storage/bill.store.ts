@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../common/money.js';
-import { Database, NOW, epochMs, inMs, instant } from './database.js';
+import { Database } from './database.js';
+import { NOW, epochMs, inMs, instant } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
 
 /** States of a bill of ours; the specification shows none (assumed). */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { maskCards } from '../common/redact.js';
 import type { NewCallback } from './callback.store.js';
-import { Database, NOW } from './database.js';
-import { KeptPlan } from './kept-plan.js';
+import { Database } from './database.js';
+import { NOW } from './sql.js';
 
 const CALLBACK = 'payment_acceptance.callback';
 
@@ -16,14 +16,7 @@ const AGREES = (own: string, told: string): string =>
  */
 @Injectable()
 export class CallbackBatchStore {
-  private readonly byServiceBillId: KeptPlan<{ id: string }>;
-  private readonly byBillId: KeptPlan<{ id: string }>;
-
-  constructor(private readonly database: Database) {
-    const kept = (bill: string) => new KeptPlan<{ id: string }>(database, insertion(bill), `INSERT ${CALLBACK}`);
-    this.byServiceBillId = kept('shop = t.shop AND service_bill_id = t.service_bill');
-    this.byBillId = kept('id = t.bill');
-  }
+  constructor(private readonly database: Database) {}
 
   /**
    * Stores those that it can with their corroboration, all or none, and commits. Gives their ids.
@@ -32,8 +25,9 @@ export class CallbackBatchStore {
   async record(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
     const rows = rowsOf(callbacks);
     if (rows.length === 0) return new Set();
-    const statement = rows[0]?.bill === null ? this.byServiceBillId : this.byBillId;
-    const stored = await statement.run([this.database.offsetMs, JSON.stringify(rows), maxPerBill]);
+    const statement = rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID;
+    const parameters = [this.database.offsetMs, JSON.stringify(rows), maxPerBill];
+    const stored = await this.database.claim<{ id: string }>(statement, parameters);
     return new Set(stored.map(({ id }) => id));
   }
 }
@@ -53,6 +47,9 @@ function insertion(bill: string): string {
     WHERE t.place + (SELECT count(*) FROM (SELECT FROM ${CALLBACK} c WHERE c.bill_id = b.id LIMIT $3::int) kept) <= $3::int
     RETURNING id`;
 }
+
+const BY_SERVICE_BILL_ID = insertion('shop = t.shop AND service_bill_id = t.service_bill');
+const BY_BILL_ID = insertion('id = t.bill');
 
 /** `nr`: in the order in which they came. `place`: among those of its bill. Sorted so that all write in the same order. */
 function rowsOf(callbacks: readonly NewCallback[]) {

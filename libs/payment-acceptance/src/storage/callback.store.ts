@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import type { DecimalAmount } from '../common/money.js';
-import { Database, NOW } from './database.js';
+import { Database } from './database.js';
+import { NOW } from './sql.js';
 
 export type CallbackKind = 'redirect-success' | 'redirect-fail' | 'postback';
 export type DigestCheck = 'match' | 'mismatch' | 'absent';

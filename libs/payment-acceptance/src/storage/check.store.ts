@@ -4,7 +4,8 @@ import type { PaymentStatus } from '../common/payment.js';
 import { isUuid } from '../common/random.js';
 import type { BillState } from './bill.store.js';
 import { CLAIM } from './callback.store.js';
-import { Database, NOW, ROW_BY_ROW, epochMs, inMs, instant, type Texts } from './database.js';
+import { Database } from './database.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, UNSEEN_NOW, epochMs, inMs, instant, unseen, type Texts } from './sql.js';
 
 /** What a postback claims to have happened (section 2.5, documented). */
 export type Claim = 'SUCCESS' | 'FAIL';
@@ -80,14 +81,72 @@ export const HINTS_PER_BILL = 5_000;
 /** How many hints are looked at for each bill that can be claimed: a payment has a postback and a redirect as a rule. */
 const HINTS_OF_A_CLAIM = 4;
 
+const MOST = unseen('$3', 'int');
+
+/** Whether a callback of a bill waits; not to be looked for in the index of all that wait. */
+const WAITS = 'c.pending IS NOT FALSE';
+
 /** What a claim gives of a bill `b`. */
 const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
   b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
   ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent`;
 
 /** A bill that the service knows, that nobody is asking about, and that was not asked about a moment ago. */
-export const FREE = `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
-  AND b.check_after <= ${NOW}`;
+export const freeAt = (now: string): string =>
+  `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${now}) AND b.check_after <= ${now}`;
+
+export const FREE = freeAt(UNSEEN_NOW);
+
+const OF_SHOP = `b.shop = $5 AND ${FREE}`;
+
+/** See `CheckStore.claim`. */
+const CLAIM_BILLS = `WITH shop AS (
+    SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'
+      THEN next_request_at ELSE ${NOW} - interval '1 second' END AS start
+    FROM payment_acceptance.shop_state WHERE shop = $5 FOR UPDATE SKIP LOCKED
+  ), budget AS (
+    SELECT start, refused_since IS NOT NULL AS refused, least($3::int, CASE
+      WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${NOW} - start) * $6::int)::int
+      WHEN probe_at <= ${NOW} OR probe_at > ${inMs('$7')} THEN 1 ELSE 0 END) AS most FROM shop
+  ), scheduled AS (
+    SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+    WHERE b.next_check_at <= ${UNSEEN_NOW} AND ${OF_SHOP} ORDER BY b.next_check_at LIMIT ${MOST}
+  ), hinted AS (
+    SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
+      SELECT id, min(due_at) AS first FROM (
+        SELECT b.id, c.due_at FROM (
+          SELECT bill_id, due_at FROM payment_acceptance.callback
+          WHERE shop = $5 AND pending AND bill_id IS NOT NULL AND due_at <= ${UNSEEN_NOW} ORDER BY due_at ${IN_ORDER}) c
+        CROSS JOIN LATERAL (
+          SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${OF_SHOP} ${ROW_BY_ROW}) b
+        ORDER BY c.due_at LIMIT ${HINTS_OF_A_CLAIM} * ${MOST}) earliest
+      GROUP BY id ORDER BY first LIMIT ${MOST}) h
+  ), due AS (
+    SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
+  ), taken AS (
+    SELECT b.id, b.next_check_at <= ${NOW} AS scheduled
+    FROM (SELECT * FROM due ORDER BY turn, md5(id::text || $4::text)) due
+    CROSS JOIN LATERAL (
+      SELECT b.id, b.next_check_at FROM payment_acceptance.bill b WHERE b.id = due.id AND ${OF_SHOP}
+      FOR UPDATE SKIP LOCKED) b
+    LIMIT greatest(0, coalesce((SELECT most FROM budget), 0))
+  ), spent AS (
+    UPDATE payment_acceptance.shop_state s
+    SET next_request_at = budget.start + taking.bills * interval '1 second' / $6::int,
+      probe_at = CASE WHEN budget.refused THEN ${inMs('$7')} END
+    FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = $5 AND taking.bills > 0
+  )
+  UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
+  FROM taken, budget WHERE b.id = taken.id
+  RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`;
+
+/** See `CheckStore.hintsOf`. */
+const HINTS_OF = `SELECT hint.id, hint.bill_id AS "billId", ${CLAIM('hint.kind', 'hint.status')} AS claims,
+    ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due
+  FROM payment_acceptance.bill b CROSS JOIN LATERAL (
+    SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.bill_id = b.id AND c.received_at <= b.check_after
+    ORDER BY c.due_at LIMIT $3) hint
+  WHERE b.id = ANY(${unseen('$2', 'uuid[]')})`;
 
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
@@ -100,46 +159,15 @@ export class CheckStore {
    * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
    */
   async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const free = `b.shop = $5 AND ${FREE}`;
-    const bills = await this.database.claim<Claimed>(
-      `WITH shop AS (
-         SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'
-           THEN next_request_at ELSE ${NOW} - interval '1 second' END AS start
-         FROM payment_acceptance.shop_state WHERE shop = $5 FOR UPDATE SKIP LOCKED
-       ), budget AS (
-         SELECT start, refused_since IS NOT NULL AS refused, least($3::int, CASE
-           WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${NOW} - start) * $6::int)::int
-           WHEN probe_at <= ${NOW} OR probe_at > ${inMs('$7')} THEN 1 ELSE 0 END) AS most FROM shop
-       ), scheduled AS (
-         SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
-         WHERE b.next_check_at <= ${NOW} AND ${free} ORDER BY b.next_check_at LIMIT $3::int
-       ), hinted AS (
-         SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
-           SELECT id, min(due_at) AS first FROM (
-             SELECT b.id, c.due_at FROM (
-               SELECT bill_id, due_at FROM payment_acceptance.callback
-               WHERE shop = $5 AND pending AND bill_id IS NOT NULL AND due_at <= ${NOW} ORDER BY due_at ${ROW_BY_ROW}) c
-             CROSS JOIN LATERAL (
-               SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${free} ${ROW_BY_ROW}) b
-             ORDER BY c.due_at LIMIT ${HINTS_OF_A_CLAIM} * $3::int) earliest
-           GROUP BY id ORDER BY first LIMIT $3::int) h
-       ), due AS (
-         SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
-       ), taken AS (
-         SELECT b.id, b.next_check_at <= ${NOW} AS scheduled FROM payment_acceptance.bill b JOIN due USING (id)
-         WHERE ${free} ORDER BY due.turn, md5(b.id::text || $4::text)
-         LIMIT greatest(0, coalesce((SELECT most FROM budget), 0)) FOR UPDATE OF b SKIP LOCKED
-       ), spent AS (
-         UPDATE payment_acceptance.shop_state s
-         SET next_request_at = budget.start + taking.bills * interval '1 second' / $6::int,
-           probe_at = CASE WHEN budget.refused THEN ${inMs('$7')} END
-         FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = $5 AND taking.bills > 0
-       )
-       UPDATE payment_acceptance.bill b SET lease_token = $4::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
-       FROM taken, budget WHERE b.id = taken.id
-       RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`,
-      [this.database.offsetMs, limits.leaseMs, limits.limit, token, shop, limits.requestsPerSecond, limits.probeMs],
-    );
+    const bills = await this.database.claim<Claimed>(CLAIM_BILLS, [
+      this.database.offsetMs,
+      limits.leaseMs,
+      limits.limit,
+      token,
+      shop,
+      limits.requestsPerSecond,
+      limits.probeMs,
+    ]);
     return this.withHints(bills);
   }
 
@@ -271,15 +299,11 @@ export class CheckStore {
    * turn it is come first, so that none waits behind what is only answered along the way.
    */
   protected async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
-    const hints = await this.database.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
-      `SELECT hint.id, hint.bill_id AS "billId", ${CLAIM('hint.kind', 'hint.status')} AS claims,
-         ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due
-       FROM payment_acceptance.bill b CROSS JOIN LATERAL (
-         SELECT * FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id = b.id AND c.received_at <= b.check_after
-         ORDER BY c.due_at LIMIT $3) hint
-       WHERE b.id = ANY($2::uuid[])`,
-      [this.database.offsetMs, billIds, HINTS_PER_BILL],
-    );
+    const hints = await this.database.often<Texts<Hint & { billId: string }, 'receivedAt'>>(HINTS_OF, [
+      this.database.offsetMs,
+      billIds,
+      HINTS_PER_BILL,
+    ]);
     return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));
   }
 }

@@ -1,42 +1,10 @@
 import { QueryFailedError, type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
+import { remembered } from '../common/remembered.js';
+import { KeptPlans, PlanNotKeptError } from './kept-plans.js';
 import { closeNow, isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
-import { transact } from './transaction.js';
-
-/** SQL for the present moment on the database's clock; `$1` of the statement is `Database.offsetMs`. */
-export const NOW = `(now() + $1::double precision * interval '1 millisecond')`;
-
-/**
- * SQL at the end of a subquery that is to be looked up for each row that needs it. PostgreSQL joins whole tables instead
- * where it believes them small, as it does of tables that have grown since it last looked.
- */
-export const ROW_BY_ROW = 'OFFSET 0';
-
-/** SQL that adds whole milliseconds, given as an expression, to the present moment. */
-export function inMs(expression: string): string {
-  return `(${NOW} + (${expression})::double precision * interval '1 millisecond')`;
-}
-
-/** SQL that reads an instant as epoch milliseconds in text: independent of the host's type parsers. */
-export function epochMs(column: string): string {
-  return `floor(extract(epoch from ${column}) * 1000)::bigint::text`;
-}
-
-/** SQL for an instant as ISO 8601 in UTC, made by the database, so that no type parser of the host has a say. */
-export function iso(column: string): string {
-  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-}
-
-/** A row whose instants are still text, as `epochMs` selects them. */
-export type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
-
-/** An instant as `epochMs` reads it. */
-export function instant(text: string): Date;
-export function instant(text: string | null): Date | null;
-export function instant(text: string | null): Date | null {
-  return text === null ? null : new Date(Number(text));
-}
+import { transact, type TransactionOptions } from './transaction.js';
 
 interface PgPool {
   on(event: 'connect', listener: (client: PgEvents) => void): void;
@@ -59,6 +27,12 @@ function guardNewConnections(dataSource: DataSource): void {
 /** How often a transaction is tried that conflicts with others. */
 const TRANSACTION_ATTEMPTS = 4;
 
+/** How long a transaction of ours may stay without a statement, which follow one another at once, in milliseconds. */
+const UNATTENDED_MS = 60_000;
+
+/** PostgreSQL takes no more. */
+const MOST_UNATTENDED_MS = 2 ** 31 - 1;
+
 /** What PostgreSQL and MariaDB say of a statement that fails; MariaDB has numbers beside. */
 function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
   return error instanceof QueryFailedError ? (error.driverError as object) : {};
@@ -74,7 +48,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** SQLSTATE classes of what is wrong with the database or the connection, not with what was written. */
-const TROUBLE_OF_ALL = new Set(['08', '40', '53', '57', '58', '70', 'HY']);
+const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
 
 /** Whether one of the rows that a statement wrote may be to blame, so that the others would pass without it. */
 export function mayConcernOneRow(error: unknown): boolean {
@@ -95,12 +69,10 @@ export function isUniqueViolation(error: unknown): boolean {
   return code === '23505' || errno === 1062;
 }
 
-/**
- * The host's data source, as our statements use it; `openDatabase` makes one. Every value that matters is selected as text, so that type parsers
- * of the host (numeric as a float, say) never touch it.
- */
+/** The host's data source, as our statements use it; `openDatabase` makes one. */
 export class Database {
-  private readonly names = new Map<string, string>();
+  private readonly nameOf = remembered(statementName);
+  private readonly plans: KeptPlans;
   private readCommitted: boolean | undefined;
 
   constructor(
@@ -109,6 +81,7 @@ export class Database {
     readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
     guardNewConnections(dataSource);
+    this.plans = new KeptPlans(dataSource);
   }
 
   /** First parameter of every statement that says {@link NOW}. */
@@ -122,11 +95,39 @@ export class Database {
     parameters: unknown[],
     manager: EntityManager = this.dataSource.manager,
   ): Promise<Row[]> {
+    return this.probed(sql, () => this.send<Row>(sql, parameters, manager));
+  }
+
+  /** The same for a statement that comes with every payment: where connections can keep its plan, they do. */
+  async often<Row>(
+    sql: string,
+    parameters: unknown[],
+    manager: EntityManager = this.dataSource.manager,
+  ): Promise<Row[]> {
+    return this.probed(sql, () => this.sendOften<Row>(sql, parameters, manager));
+  }
+
+  private async probed<Row>(sql: string, send: () => Promise<Row[]>): Promise<Row[]> {
     const name = this.nameOf(sql);
     this.probe.reached(`before ${name}`);
-    const rows = await this.send<Row>(sql, parameters, manager);
+    const rows = await send();
     this.probe.reached(`after ${name}`);
     return rows;
+  }
+
+  protected async sendOften<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+    if (!this.plans.areKept) return this.send<Row>(sql, parameters, manager);
+    const { queryRunner } = manager;
+    if (queryRunner) return this.plans.run<Row>(queryRunner, sql, parameters);
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      return await this.plans.run<Row>(runner, sql, parameters);
+    } catch (error) {
+      if (!(error instanceof PlanNotKeptError)) throw error;
+    } finally {
+      await runner.release();
+    }
+    return this.send<Row>(sql, parameters, manager);
   }
 
   protected async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
@@ -138,11 +139,11 @@ export class Database {
 
   /**
    * One statement at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has
-   * just taken, where a stricter level would fail.
+   * just taken, where a stricter level would fail. Like `often`.
    */
   async claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    if (await this.isReadCommitted()) return this.query<Row>(sql, parameters);
-    return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
+    if (await this.isReadCommitted()) return this.often<Row>(sql, parameters);
+    return this.transaction((manager) => this.often<Row>(sql, parameters, manager));
   }
 
   /**
@@ -150,17 +151,28 @@ export class Database {
    * gave up for another's sake (deadlock, serialization failure) was rolled back whole, and is done again.
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const level = await this.isolationLevel();
+    const options = { level: await this.isolationLevel(), ...this.endedAfter(UNATTENDED_MS) };
     const destroy = this.destroy.bind(this);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await transact(this.dataSource, work, { level }, destroy);
+        const result = await transact(this.dataSource, work, options, destroy);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
+        // Once at most: from then on none is named.
+        if (error instanceof PlanNotKeptError) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
+  }
+
+  /**
+   * Has the server end a transaction that has had no statement for so long. An instance that freezes, or whose machine is
+   * gone, does not say so: its locks, which everybody else passes over, would stay until TCP gives it up after hours.
+   */
+  endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'> {
+    const ms = Math.min(Math.ceil(unattendedMs), MOST_UNATTENDED_MS);
+    return { start: `START TRANSACTION; SET LOCAL idle_in_transaction_session_timeout = ${ms}` };
   }
 
   /**
@@ -184,13 +196,6 @@ export class Database {
       await Promise.all([closed, lost ? undefined : end().catch(() => undefined)]);
     }
     await removeFromPool(runner);
-  }
-
-  /** Statements are few and come again and again: each is named once. */
-  private nameOf(sql: string): string {
-    const name = this.names.get(sql) ?? statementName(sql);
-    this.names.set(sql, name);
-    return name;
   }
 
   /** READ COMMITTED where it has to be asked for, with a statement more; `undefined` where transactions are so anyway. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillState } from './bill.store.js';
-import { Database, NOW, ROW_BY_ROW, epochMs, inMs } from './database.js';
+import { Database } from './database.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, epochMs, inMs, rowsOf, unseen } from './sql.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -31,11 +32,11 @@ export interface ClaimedDelivery {
 }
 
 /** How many of a consumer's next deliveries are read to tell when one of them is due. */
-const IN_SIGHT = 20;
+const IN_SIGHT = unseen('20', 'int');
 
 /** The consumers that {@link listed} gives, from this parameter on. */
-const HOSTED = (first: number): string => `SELECT *
-  FROM unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::jsonb[]) AS given (consumer, event_name, shops)`;
+const HOSTED = (first: number): string =>
+  `SELECT * FROM ${rowsOf(first, 'text', 'text', 'jsonb')} AS given (consumer, event_name, shops)`;
 
 /** Names, events and shops; of these an array of arrays would have to be rectangular. */
 function listed(consumers: readonly HostedConsumer[]): [string[], string[], (string | null)[]] {
@@ -49,6 +50,71 @@ function listed(consumers: readonly HostedConsumer[]): [string[], string[], (str
 /** Whether a consumer names the shop of a delivery `d`. */
 const NAMES_ITS_SHOP = (consumer: string): string => `(${consumer}.shops IS NULL OR ${consumer}.shops @> to_jsonb((
   SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id)))`;
+
+const MOST = unseen('$3', 'int');
+
+/**
+ * States of deliveries that are looked up by their id or their bill: in words that fit none of the indexes of what waits or
+ * is done. Where PostgreSQL believes one of those small, it would read all of it for one row or a few.
+ */
+const WAITS = (state: string): string => `${state} NOT IN ('DONE', 'DEAD')`;
+const IS_DONE = (state: string): string => `${state} NOT IN ('PENDING', 'DEAD')`;
+
+/** See `DeliveryStore.claim`. */
+const CLAIM_DELIVERIES = `WITH hosted AS (${HOSTED(4)}), due AS (
+    SELECT d.id FROM hosted CROSS JOIN LATERAL (
+      SELECT d.id, next.due_at, next.seq FROM (
+        SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
+        WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND n.state = 'PENDING'
+          AND n.due_at <= ${NOW} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
+      CROSS JOIN LATERAL (
+        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${WAITS('d.state')}
+          AND ${NAMES_ITS_SHOP('hosted')} AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $9::int)
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
+            JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
+            WHERE ${WAITS('earlier.state')} AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
+              AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $8::double precision * interval '1 millisecond'
+              AND (earlier.due_at >= ${NOW} - $8::double precision * interval '1 millisecond'
+                OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
+                  AND own.event_name = earlier.event_name AND NOT ${NAMES_ITS_SHOP('own')}))
+            ${ROW_BY_ROW})
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE ${WAITS('running.state')}
+            AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
+            AND running.lease_until >= ${NOW} ${ROW_BY_ROW})
+        FOR UPDATE SKIP LOCKED) d
+      LIMIT ${MOST}) d
+    ORDER BY d.due_at, d.seq LIMIT ${MOST}
+  )
+  UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $7, lease_until = ${inMs('$2')}
+  FROM due, payment_acceptance.event e, payment_acceptance.bill b
+  WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
+  RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
+    d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${IS_DONE('later.state')}) AS late,
+    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
+      AND other.consumer = d.consumer AND other.id <> d.id) AS alone`;
+
+const NEXT_DUE = `SELECT ${epochMs('min(soon.at)')} AS next, ${epochMs(NOW)} AS now
+  FROM (${HOSTED(2)}) hosted CROSS JOIN LATERAL (
+    SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
+    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
+      AND ${NAMES_ITS_SHOP('hosted')}
+    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${NOW}`;
+
+const COMPLETE_IN_TURN = `UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
+    last_error = NULL
+  FROM payment_acceptance.delivery claimed
+  WHERE claimed.id = d.id AND d.id = $2 AND d.lease_token = $3 AND ${WAITS('d.state')}
+  RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${IS_DONE('later.state')}) AS late,
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${WAITS('rival.state')}
+      AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${NOW}
+      AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`;
+
+const COMPLETE = `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
+    last_error = NULL
+  WHERE id = $2 AND lease_token = $3 AND ${WAITS('state')} RETURNING id`;
 
 /** Consumers and their deliveries. */
 @Injectable()
@@ -105,50 +171,23 @@ export class DeliveryStore {
     absentMs: number,
     maxAttempts: number,
   ): Promise<ClaimedDelivery[]> {
-    return this.database.claim<ClaimedDelivery>(
-      `WITH hosted AS (${HOSTED(4)}), due AS (
-         SELECT d.id FROM hosted CROSS JOIN LATERAL (
-           SELECT d.id, d.due_at, d.seq FROM payment_acceptance.delivery d
-           WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
-             AND ${NAMES_ITS_SHOP('hosted')} AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $9::int)
-             AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
-               JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
-               WHERE earlier.state = 'PENDING' AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
-                 AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $8::double precision * interval '1 millisecond'
-                 AND (earlier.due_at >= ${NOW} - $8::double precision * interval '1 millisecond'
-                   OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
-                     AND own.event_name = earlier.event_name AND NOT ${NAMES_ITS_SHOP('own')}))
-               ${ROW_BY_ROW})
-             AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
-               AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
-               AND running.lease_until >= ${NOW} ${ROW_BY_ROW})
-           ORDER BY d.due_at, d.seq LIMIT $3 FOR UPDATE OF d SKIP LOCKED) d
-         ORDER BY d.due_at, d.seq LIMIT $3
-       )
-       UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $7, lease_until = ${inMs('$2')}
-       FROM due, payment_acceptance.event e, payment_acceptance.bill b
-       WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
-       RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
-         d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
-         EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
-           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
-         NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
-           AND other.consumer = d.consumer AND other.id <> d.id) AS alone`,
-      [this.database.offsetMs, leaseMs, limit, ...listed(hosted), token, absentMs, maxAttempts],
-    );
+    return this.database.claim<ClaimedDelivery>(CLAIM_DELIVERIES, [
+      this.database.offsetMs,
+      leaseMs,
+      limit,
+      ...listed(hosted),
+      token,
+      absentMs,
+      maxAttempts,
+    ]);
   }
 
   /** In how many milliseconds the next delivery to one of these consumers may be due; `null` where none is in sight. */
   async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
-    const [row] = await this.database.query<{ next: string | null; now: string }>(
-      `SELECT ${epochMs('min(soon.at)')} AS next, ${epochMs(NOW)} AS now
-       FROM (${HOSTED(2)}) hosted CROSS JOIN LATERAL (
-         SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
-         WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
-           AND ${NAMES_ITS_SHOP('hosted')}
-         ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${NOW}`,
-      [this.database.offsetMs, ...listed(hosted)],
-    );
+    const [row] = await this.database.often<{ next: string | null; now: string }>(NEXT_DUE, [
+      this.database.offsetMs,
+      ...listed(hosted),
+    ]);
     return typeof row?.next === 'string' ? Number(row.next) - Number(row.now) : null;
   }
 
@@ -172,16 +211,8 @@ export class DeliveryStore {
    */
   async completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined> {
     if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
-    const [row] = await this.database.query<{ late: boolean; rivalled: boolean }>(
-      `UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
-         last_error = NULL
-       FROM payment_acceptance.delivery claimed
-       WHERE claimed.id = d.id AND d.id = $2 AND d.lease_token = $3 AND d.state = 'PENDING'
-       RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
-           AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late,
-         EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
-           AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${NOW}
-           AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`,
+    const [row] = await this.database.often<{ late: boolean; rivalled: boolean }>(
+      COMPLETE_IN_TURN,
       [this.database.offsetMs, delivery.id, delivery.token],
       manager,
     );
@@ -193,7 +224,7 @@ export class DeliveryStore {
   async release(delivery: ClaimedDelivery): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
-       WHERE id = $1 AND lease_token = $2 AND state = 'PENDING'`,
+       WHERE id = $1 AND lease_token = $2 AND ${WAITS('state')}`,
       [delivery.id, delivery.token],
     );
   }
@@ -203,7 +234,7 @@ export class DeliveryStore {
     const given = await this.database.query(
       `UPDATE payment_acceptance.delivery SET last_error = $5, attempts = attempts - 1, lease_token = NULL,
          lease_until = NULL, due_at = ${inMs('$2')}
-       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING' RETURNING id`,
+       WHERE id = $3 AND lease_token = $4 AND ${WAITS('state')} RETURNING id`,
       [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
     );
     return given.length === 1;
@@ -211,13 +242,7 @@ export class DeliveryStore {
 
   /** Marks the delivery done; `false` if the token was replaced. */
   async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
-    const rows = await this.database.query(
-      `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
-         last_error = NULL
-       WHERE id = $2 AND lease_token = $3 AND state = 'PENDING' RETURNING id`,
-      [this.database.offsetMs, delivery.id, delivery.token],
-      manager,
-    );
+    const rows = await this.database.often(COMPLETE, [this.database.offsetMs, delivery.id, delivery.token], manager);
     return rows.length === 1;
   }
 
@@ -228,7 +253,7 @@ export class DeliveryStore {
          state = CASE WHEN $2::int IS NULL THEN 'DEAD' ELSE 'PENDING' END,
          due_at = CASE WHEN $2::int IS NULL THEN due_at ELSE ${inMs('$2::int')} END,
          ended_at = CASE WHEN $2::int IS NULL THEN ${NOW} END
-       WHERE id = $3 AND lease_token = $4 AND state = 'PENDING' RETURNING id`,
+       WHERE id = $3 AND lease_token = $4 AND ${WAITS('state')} RETURNING id`,
       [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
     );
     return failed.length === 1;

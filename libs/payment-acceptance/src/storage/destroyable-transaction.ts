@@ -1,8 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import type { Database } from './database.js';
+import { PlanNotKeptError } from './kept-plans.js';
 import { pgClientOf, type OnAnswer } from './pg-connection.js';
-import { Transaction } from './transaction.js';
+import { Transaction, type TransactionOptions } from './transaction.js';
+
+/** What ends a transaction from outside. */
+export interface TransactionLimits {
+  readonly signal: AbortSignal;
+  /** How long it may stay without a statement before the server ends it, in milliseconds. */
+  readonly unattendedMs: number;
+}
 
 /** What a transaction is refused for whose work swallowed the failure of a statement. */
 export const STATEMENT_FAILED = 'A statement of the transaction has failed, so nothing of it can be kept.';
@@ -33,10 +41,24 @@ export class DestroyableTransaction {
    * everything the transaction did is undone, and the work's manager is of no use any more.
    * @throws also where the work swallowed the failure of a statement: PostgreSQL answers such a COMMIT with a rollback
    */
-  async run(work: (manager: EntityManager) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async run(limits: TransactionLimits, work: (manager: EntityManager) => Promise<void>): Promise<void> {
+    try {
+      await this.runOnce(limits, work);
+    } catch (error) {
+      // Thrown by statements of ours only; nothing was done.
+      if (!(error instanceof PlanNotKeptError)) throw error;
+      await this.runOnce(limits, work);
+    }
+  }
+
+  private async runOnce(
+    { signal, unattendedMs }: TransactionLimits,
+    work: (manager: EntityManager) => Promise<void>,
+  ): Promise<void> {
     signal.throwIfAborted();
-    const runner = this.database.dataSource.createQueryRunner();
-    const transaction = new Transaction(runner);
+    const { dataSource } = this.database;
+    const runner = dataSource.createQueryRunner();
+    const transaction = new Transaction(dataSource, runner);
     let connecting: Promise<unknown> | undefined;
     let connection: unknown;
     let destroyed: Promise<void> | undefined;
@@ -54,7 +76,8 @@ export class DestroyableTransaction {
       connecting = runner.connect();
       connection = await Promise.race([connecting, aborted]);
       // The race is lost only together with the connection, so what goes on running can change nothing.
-      await Promise.race([this.whole(transaction, connection, work, level), aborted]);
+      const options = { level, ...this.database.endedAfter(unattendedMs) };
+      await Promise.race([this.whole(transaction, connection, work, options), aborted]);
     } finally {
       // Once released, the connection belongs to somebody else.
       signal.removeEventListener('abort', onAbort);
@@ -71,7 +94,7 @@ export class DestroyableTransaction {
     transaction: Transaction,
     connection: unknown,
     work: (manager: EntityManager) => Promise<void>,
-    level: 'READ COMMITTED' | undefined,
+    options: TransactionOptions,
   ): Promise<void> {
     const { connection: answers } = pgClientOf(connection);
     let status = '';
@@ -83,7 +106,7 @@ export class DestroyableTransaction {
     answers.on('readyForQuery', onReady);
     answers.on('errorMessage', onError);
     try {
-      await transaction.run(work, { level, check });
+      await transaction.run(work, { ...options, check });
     } finally {
       answers.off('readyForQuery', onReady);
       answers.off('errorMessage', onError);

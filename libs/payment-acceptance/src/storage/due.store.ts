@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FREE } from './check.store.js';
-import { Database, NOW, ROW_BY_ROW, epochMs, inMs } from './database.js';
+import { Database } from './database.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, UNSEEN_NOW, epochMs, inMs, unseen } from './sql.js';
 
 /** What waits to be checked. */
 export interface Due {
@@ -11,11 +12,41 @@ export interface Due {
 }
 
 /** How many of a shop's next bills are read to tell when one of them is due: one that is claimed already hides no other. */
-const IN_SIGHT = 20;
+const IN_SIGHT = unseen('20', 'int');
 
 /** From when on a bill `b` can be claimed, if it is due at the instant given. */
 const CLAIMABLE_AT = (dueAt: string): string =>
   `greatest(${dueAt}, b.check_after, coalesce(b.lease_until, b.check_after))`;
+
+/** See `DueStore.look`. */
+const LOOK = `WITH followed AS MATERIALIZED (
+    SELECT shop, probe.at, probe.at IS NULL AND (EXISTS (
+      SELECT FROM (
+        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${UNSEEN_NOW}
+        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${FREE} ${ROW_BY_ROW}
+    ) OR EXISTS (
+      SELECT FROM (
+        SELECT bill_id FROM payment_acceptance.callback c
+        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${UNSEEN_NOW}
+        ORDER BY c.due_at ${IN_ORDER}) c
+      CROSS JOIN LATERAL (
+        SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${FREE} ${ROW_BY_ROW}) b ${ROW_BY_ROW})) AS due
+    FROM payment_acceptance.shop_state s LEFT JOIN LATERAL (
+      SELECT s.probe_at AS at WHERE s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${NOW} AND ${inMs('$3')}) probe ON true
+    WHERE shop = ANY(${unseen('$2', 'text[]')})
+  )
+  SELECT s.shop, s.due, ${epochMs('greatest(soon.at, s.at)')} AS next, ${epochMs(NOW)} AS now FROM followed s
+  CROSS JOIN LATERAL (
+    SELECT min(at) AS at FROM (
+      SELECT ${CLAIMABLE_AT('b.next_check_at')} AS at FROM (
+        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at IS NOT NULL
+        ORDER BY b.next_check_at LIMIT ${IN_SIGHT}) b WHERE NOT s.due
+      UNION ALL
+      SELECT ${CLAIMABLE_AT('c.due_at')} FROM (
+        SELECT bill_id, due_at FROM payment_acceptance.callback c
+        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${IN_SIGHT}) c
+      JOIN payment_acceptance.bill b ON b.id = c.bill_id WHERE NOT s.due) near
+  ) soon ORDER BY s.shop`;
 
 /** Which shops have something to be checked: asked before anything is claimed, and all that an idle instance asks. */
 @Injectable()
@@ -36,33 +67,11 @@ export class DueStore {
    * indexes of what is pending have, and no scan of a table.
    */
   async look(shops: readonly string[], probeMs: number): Promise<Due> {
-    const rows = await this.database.query<{ shop: string; due: boolean; next: string | null; now: string }>(
-      `WITH followed AS MATERIALIZED (
-         SELECT shop, probe.at, probe.at IS NULL AND (EXISTS (
-           SELECT FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${NOW} AND ${FREE}
-           ORDER BY b.next_check_at ${ROW_BY_ROW}
-         ) OR EXISTS (
-           SELECT FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-           WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${NOW} AND ${FREE}
-           ORDER BY c.due_at ${ROW_BY_ROW})) AS due
-         FROM payment_acceptance.shop_state s LEFT JOIN LATERAL (
-           SELECT s.probe_at AS at WHERE s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${NOW} AND ${inMs('$3')}) probe ON true
-         WHERE shop = ANY($2::text[])
-       )
-       SELECT s.shop, s.due, ${epochMs('greatest(soon.at, s.at)')} AS next, ${epochMs(NOW)} AS now FROM followed s
-       CROSS JOIN LATERAL (
-         SELECT min(at) AS at FROM (
-           SELECT ${CLAIMABLE_AT('b.next_check_at')} AS at FROM (
-             SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at IS NOT NULL
-             ORDER BY b.next_check_at LIMIT ${IN_SIGHT}) b WHERE NOT s.due
-           UNION ALL
-           SELECT ${CLAIMABLE_AT('c.due_at')} FROM (
-             SELECT bill_id, due_at FROM payment_acceptance.callback c
-             WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${IN_SIGHT}) c
-           JOIN payment_acceptance.bill b ON b.id = c.bill_id WHERE NOT s.due) near
-       ) soon ORDER BY s.shop`,
-      [this.database.offsetMs, shops, probeMs],
-    );
+    const rows = await this.database.often<{ shop: string; due: boolean; next: string | null; now: string }>(LOOK, [
+      this.database.offsetMs,
+      shops,
+      probeMs,
+    ]);
     const pauses = rows.flatMap(({ next, now }) => (next === null ? [] : Number(next) - Number(now)));
     return {
       shops: rows.filter(({ due }) => due).map(({ shop }) => shop),

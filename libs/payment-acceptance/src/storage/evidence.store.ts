@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, epochMs, instant, type Texts } from './database.js';
+import { Database } from './database.js';
+import { epochMs, instant, type Texts } from './sql.js';
 
 /** A bill that the service is known to have payments of. */
 export interface SampleBill {

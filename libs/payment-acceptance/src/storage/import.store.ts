@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../common/money.js';
 import type { BillState } from './bill.store.js';
-import { Database, NOW } from './database.js';
+import { Database } from './database.js';
+import { NOW } from './sql.js';
 
 /** A bill that another program has had made by the service. */
 export interface ForeignBill {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState, BillRecord } from './bill.store.js';
-import { Database, iso } from './database.js';
+import { Database } from './database.js';
+import { iso } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */

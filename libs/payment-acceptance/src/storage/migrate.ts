@@ -9,17 +9,28 @@ import { retention } from './migrations/0002-retention.js';
 import { traceContext } from './migrations/0003-trace-context.js';
 import { consoleIndexes } from './migrations/0004-console.js';
 import { dueOfShop } from './migrations/0005-due-of-shop.js';
+import { claimsInPlace } from './migrations/0006-claims-in-place.js';
+import { callbacksThatWait } from './migrations/0007-callbacks-that-wait.js';
 import { openDatabase } from './open-database.js';
 import { SchemaBehindError } from './storage.errors.js';
 
-const MIGRATIONS: readonly Migration[] = [initial, retention, traceContext, consoleIndexes, dueOfShop];
+const MIGRATIONS: readonly Migration[] = [
+  initial,
+  retention,
+  traceContext,
+  consoleIndexes,
+  dueOfShop,
+  claimsInPlace,
+  callbacksThatWait,
+];
 const NEEDED = Math.max(...MIGRATIONS.map(({ version }) => version));
 /** Any constant of ours: instances that start together take turns on it. */
 const ADVISORY_LOCK = 7_320_114_905;
 
 /**
  * Brings the module's tables (schema `payment_acceptance`; on MariaDB a prefix) up to date, under an advisory lock, on
- * PostgreSQL in one transaction.
+ * PostgreSQL each migration in one transaction. One that cannot have a table for itself within some seconds, since somebody
+ * reads it for long, fails and can be repeated.
  * Touches nothing of the host's and runs none of its migrations. Safe to call from several processes at once.
  * @throws UnsupportedDataSourceError
  */
@@ -30,7 +41,13 @@ export async function migratePaymentAcceptance(dataSource: DataSource): Promise<
     await migrateMaria(database, (manager) => missing(database, manager));
     return;
   }
-  await database.transaction(async (manager) => {
+  // Each in a transaction of its own: none keeps two tables from others.
+  while (await migrateNext(database));
+}
+
+/** `false` where nothing was missing. */
+function migrateNext(database: Database): Promise<boolean> {
+  return database.transaction(async (manager) => {
     await database.query(`SELECT pg_advisory_xact_lock($1)`, [ADVISORY_LOCK], manager);
     await createSchema(database, manager);
     await database.query(
@@ -39,14 +56,15 @@ export async function migratePaymentAcceptance(dataSource: DataSource): Promise<
       [],
       manager,
     );
-    for (const migration of await missing(database, manager)) {
-      for (const statement of migration.statements) await database.query(statement, [], manager);
-      await database.query(
-        `INSERT INTO payment_acceptance.migration (version, name) VALUES ($1, $2)`,
-        [migration.version, migration.name],
-        manager,
-      );
-    }
+    const [migration] = await missing(database, manager);
+    if (!migration) return false;
+    for (const statement of migration.statements) await database.query(statement, [], manager);
+    await database.query(
+      `INSERT INTO payment_acceptance.migration (version, name) VALUES ($1, $2)`,
+      [migration.version, migration.name],
+      manager,
+    );
+    return true;
   });
 }
 

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../common/text.js';
 import { ACCEPTED_ELSEWHERE } from './callback.store.js';
-import { Database, NOW, inMs, iso } from './database.js';
+import { Database } from './database.js';
+import { NOW, inMs, iso } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
 
 /** Which dead letters to send again; what is left out is any. */

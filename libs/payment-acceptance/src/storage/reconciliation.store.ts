@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { DecimalAmount } from '../common/money.js';
 import type { PaymentStatus } from '../common/payment.js';
 import type { BillState } from './bill.store.js';
-import { Database, epochMs, instant, type Texts } from './database.js';
+import { Database } from './database.js';
+import { epochMs, instant, type Texts } from './sql.js';
 
 /** A bill that may have had payments in a span of time. */
 export interface BillToReconcile {

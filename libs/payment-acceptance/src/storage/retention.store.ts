@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, NOW } from './database.js';
+import { Database } from './database.js';
+import { NOW } from './sql.js';
 
 /** Any constant of ours: instances take turns on it, batch by batch. */
 const ADVISORY_LOCK = 7_320_114_906;

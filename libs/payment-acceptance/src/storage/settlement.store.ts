@@ -4,7 +4,8 @@ import type { DecimalAmount } from '../common/money.js';
 import type { PaymentStatus, Verdict } from '../common/payment.js';
 import type { BillState } from './bill.store.js';
 import type { Claim } from './check.store.js';
-import { Database, NOW, epochMs, instant, type Texts } from './database.js';
+import { Database } from './database.js';
+import { NOW, epochMs, instant, rowsOf, unseen, type Texts } from './sql.js';
 
 /** The locked bill, as settlement needs it. */
 export interface LockedBill {
@@ -81,6 +82,26 @@ export const PAYMENT = `p.shop, p.payment_id AS "paymentId", p.bill_id AS "billI
   p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
   ${epochMs('p.changed_at')} AS "knownAt"`;
 
+const PAYMENTS = `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
+  FROM payment_acceptance.payment p WHERE p.bill_id = ANY(${unseen('$1', 'uuid[]')})
+  UNION ALL
+  SELECT ${PAYMENT}, 0, 0 FROM ${rowsOf(2, 'text', 'text')} AS listed (shop, payment_id)
+  JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL(${unseen('$1', 'uuid[]')})`;
+
+/** See `SettlementStore.lockClaimed`. */
+const lockClaimed = (lock: string): string =>
+  `WITH claimed AS (
+    SELECT * FROM ${rowsOf(2, 'uuid', 'uuid', 'text', 'text')} AS claimed (id, token, shop, order_id)
+  ), held AS (
+    SELECT o.shop, o.order_id, o.first_payment_id FROM payment_acceptance.shop_order o
+    WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${lock}
+  )
+  SELECT ${BILL}, claimed.token::text AS token, held.first_payment_id AS "firstPaymentId" FROM claimed JOIN held USING (shop, order_id)
+  JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
+  ORDER BY b.id ${lock.replace('UPDATE', 'UPDATE OF b')}`;
+const LOCK_WAITING = lockClaimed('FOR UPDATE');
+const LOCK_FREE = lockClaimed('FOR UPDATE SKIP LOCKED');
+
 /** What a settlement locks and reads. */
 @Injectable()
 export class SettlementStore {
@@ -95,17 +116,8 @@ export class SettlementStore {
    * as every instance does. Without `wait`, what somebody else has locked is left out, too.
    */
   async lockClaimed(manager: EntityManager, claims: readonly Claimed[], wait: boolean): Promise<LockedClaim[]> {
-    const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
-    const rows = await this.database.query<Locked & Pick<LockedClaim, 'token' | 'firstPaymentId'>>(
-      `WITH claimed AS (
-         SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS claimed (id, token, shop, order_id)
-       ), held AS (
-         SELECT o.shop, o.order_id, o.first_payment_id FROM payment_acceptance.shop_order o
-         WHERE (o.shop, o.order_id) IN (SELECT shop, order_id FROM claimed) ORDER BY o.shop, o.order_id ${lock}
-       )
-       SELECT ${BILL}, claimed.token::text AS token, held.first_payment_id AS "firstPaymentId" FROM claimed JOIN held USING (shop, order_id)
-       JOIN payment_acceptance.bill b ON b.id = claimed.id AND b.lease_token = claimed.token
-       ORDER BY b.id ${lock.replace('UPDATE', 'UPDATE OF b')}`,
+    const rows = await this.database.often<Locked & Pick<LockedClaim, 'token' | 'firstPaymentId'>>(
+      wait ? LOCK_WAITING : LOCK_FREE,
       [
         this.database.offsetMs,
         claims.map(({ id }) => id),
@@ -134,12 +146,8 @@ export class SettlementStore {
     billIds: readonly string[],
     listed: readonly { readonly shop: string; readonly paymentId: string }[],
   ): Promise<KnownPayment[]> {
-    const rows = await this.database.query<Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Claim, number>>(
-      `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
-       FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1::uuid[])
-       UNION ALL
-       SELECT ${PAYMENT}, 0, 0 FROM unnest($2::text[], $3::text[]) AS listed (shop, payment_id)
-       JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL($1::uuid[])`,
+    const rows = await this.database.often<Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Claim, number>>(
+      PAYMENTS,
       [billIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)],
       manager,
     );

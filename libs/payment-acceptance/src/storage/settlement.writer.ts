@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillState } from './bill.store.js';
 import type { AnsweredHints } from './check.store.js';
-import { Database, NOW, inMs } from './database.js';
+import { Database } from './database.js';
+import { NOW, columns, inMs, rowsOf } from './sql.js';
 import type { LedgerPayment, LockedBill } from './settlement.store.js';
 
 export interface NewReview {
@@ -43,13 +44,55 @@ export interface Settlement {
   readonly hints: AnsweredHints;
 }
 
+/** See `SettlementWriter.write`. */
+const WRITE = `WITH payments AS (
+    INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+      currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+    SELECT p.*, ${NOW}, ${NOW} FROM ${columns(3, 'text', 'text', 'uuid', 'text', 'numeric', 'numeric', 'numeric', 'text', 'text', 'text', 'text', 'text')} AS p (shop, payment_id) ORDER BY 1, 2
+    ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
+      amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
+      from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
+      changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
+  ), orders AS (
+    INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id, first_paid_at)
+    SELECT paid.*, ${NOW} FROM ${columns(15, 'text', 'text', 'text')} AS paid (shop, order_id, payment_id)
+    ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id,
+      first_paid_at = excluded.first_paid_at WHERE shop_order.first_payment_id IS NULL
+  ), bills AS (
+    UPDATE payment_acceptance.bill b SET state = ended.state,
+      next_check_at = to_timestamp(ended.next_check_ms / 1000), check_after = ${inMs('$2')},
+      checks = b.checks + ended.scheduled::int, failed_checks = 0, checked_at = ${NOW}, last_check_error = NULL,
+      lease_token = NULL, lease_until = NULL,
+      paid_at = CASE WHEN ended.state = 'PAID' THEN coalesce(b.paid_at, ${NOW}) ELSE b.paid_at END,
+      ended_at = CASE WHEN ended.state = b.state THEN b.ended_at ELSE ${NOW} END
+    FROM ${rowsOf(18, 'uuid', 'text', 'float8', 'boolean')}
+      AS ended (id, state, next_check_ms, scheduled) WHERE b.id = ended.id
+  ), hints AS (
+    UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${NOW}, outcome = answered.outcome
+    FROM ${rowsOf(22, 'uuid', 'text')} AS answered (id, outcome) WHERE c.id = answered.id
+  ), added AS (
+    INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
+    SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload::jsonb, e.traceparent, ${NOW}
+    FROM ${columns(24, 'uuid', 'text', 'text', 'text', 'uuid', 'text', 'text')}
+      WITH ORDINALITY AS e (id, key, name, shop, bill_id, payload, traceparent, turn) ORDER BY e.turn
+    ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
+  ), deliveries AS (
+    INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
+    SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${NOW}
+    FROM added JOIN payment_acceptance.consumer c
+      ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
+    RETURNING event_id
+  )
+  SELECT added.id, (SELECT count(*)::int FROM deliveries WHERE event_id = added.id) AS deliveries FROM added`;
+
 /** The statements that write what a settlement has decided: everything that writes payments, events and reviews is in here. */
 @Injectable()
 export class SettlementWriter {
   constructor(private readonly database: Database) {}
 
   /**
-   * Writes what was decided, of any number of bills. Gives the events that are new, with the number of consumers that each
+   * Writes what was decided, of any number of bills. The row of an order is there; as a conflict it is found by its key,
+   * however small PostgreSQL believes the table. Gives the events that are new, with the number of consumers that each
    * has a delivery for.
    */
   async write(
@@ -66,46 +109,8 @@ export class SettlementWriter {
     );
     const changes = settlements.flatMap(({ bill, change }) => (change ? { bill, ...change } : []));
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
-    return this.database.query(
-      `WITH payments AS (
-         INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-           currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
-         SELECT p.*, ${NOW}, ${NOW} FROM unnest($3::text[], $4::text[], $5::uuid[], $6::text[], $7::numeric[], $8::numeric[],
-           $9::numeric[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[]) AS p (shop, payment_id) ORDER BY 1, 2
-         ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
-           amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
-           from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
-           changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
-       ), orders AS (
-         UPDATE payment_acceptance.shop_order o SET first_payment_id = paid.payment_id, first_paid_at = ${NOW}
-         FROM unnest($15::text[], $16::text[], $17::text[]) AS paid (shop, order_id, payment_id)
-         WHERE o.shop = paid.shop AND o.order_id = paid.order_id AND o.first_payment_id IS NULL
-       ), bills AS (
-         UPDATE payment_acceptance.bill b SET state = ended.state,
-           next_check_at = to_timestamp(ended.next_check_ms / 1000), check_after = ${inMs('$2')},
-           checks = b.checks + ended.scheduled::int, failed_checks = 0, checked_at = ${NOW}, last_check_error = NULL,
-           lease_token = NULL, lease_until = NULL,
-           paid_at = CASE WHEN ended.state = 'PAID' THEN coalesce(b.paid_at, ${NOW}) ELSE b.paid_at END,
-           ended_at = CASE WHEN ended.state = b.state THEN b.ended_at ELSE ${NOW} END
-         FROM unnest($18::uuid[], $19::text[], $20::double precision[], $21::boolean[])
-           AS ended (id, state, next_check_ms, scheduled) WHERE b.id = ended.id
-       ), hints AS (
-         UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${NOW}, outcome = answered.outcome
-         FROM unnest($22::uuid[], $23::text[]) AS answered (id, outcome) WHERE c.id = answered.id
-       ), added AS (
-         INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
-         SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload::jsonb, e.traceparent, ${NOW}
-         FROM unnest($24::uuid[], $25::text[], $26::text[], $27::text[], $28::uuid[], $29::text[], $30::text[])
-           WITH ORDINALITY AS e (id, key, name, shop, bill_id, payload, traceparent, turn) ORDER BY e.turn
-         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
-       ), deliveries AS (
-         INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-         SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${NOW}
-         FROM added JOIN payment_acceptance.consumer c
-           ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
-         RETURNING event_id
-       )
-       SELECT added.id, (SELECT count(*)::int FROM deliveries WHERE event_id = added.id) AS deliveries FROM added`,
+    return this.database.often(
+      WRITE,
       [
         this.database.offsetMs,
         minGapMs,

@@ -33,6 +33,10 @@ export function acceptReview(visit: Visit, review: ConsoleReview): OperatorActio
     async perform(operator, input) {
       const amount = input('amount');
       const paymentId = input('paymentId');
+      const hadFailed = input('hadFailed').toLowerCase();
+      if (hadFailed !== '' && hadFailed !== 'yes') {
+        throw new InputError('Whether it had failed: write yes, or nothing.');
+      }
       if (amount !== '' && parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is no amount. Write it as in 100.05, with at most two decimals.`);
       }
@@ -41,6 +45,7 @@ export function acceptReview(visit: Visit, review: ConsoleReview): OperatorActio
         note: input('note'),
         ...(amount !== '' && { amount }),
         ...(paymentId !== '' && { paymentId }),
+        hadFailed: hadFailed === 'yes',
       });
       return { to: 'reviews', query: { done: 'accepted', bill: review.intentId } };
     },
@@ -101,5 +106,12 @@ function missing({ paymentId, detail, currency }: ConsoleReview): Field[] {
     required: true,
     inputMode: 'decimal',
   };
-  return [...(paymentId === null ? [payment] : []), ...(stated ? [] : [amount])];
+  const hadFailed: Field = {
+    name: 'hadFailed',
+    label: 'Had it failed before?',
+    hint: 'Write yes where the ledger says FAIL, and the service shows SUCCESS by now.',
+    required: false,
+  };
+  const amounts = stated ? [] : [amount];
+  return paymentId === null ? [payment, ...amounts, hadFailed] : amounts;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState } from '../bill.store.js';
-import { Database, NOW, epochMs, instant, iso, type Texts } from '../database.js';
+import { Database } from '../database.js';
+import { NOW, epochMs, instant, iso, type Texts } from '../sql.js';
 import { inScope, type ShopScope } from '../scope.js';
 import { BILL_STATES } from './console.rows.js';
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { isUuid } from '../../common/random.js';
 import type { CallbackKind, DigestCheck } from '../callback.store.js';
-import { Database, iso } from '../database.js';
+import { Database } from '../database.js';
+import { iso } from '../sql.js';
 import { inScope, type ShopScope } from '../scope.js';
 import {
   ACTION,

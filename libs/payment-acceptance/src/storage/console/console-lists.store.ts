@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { isUuid } from '../../common/random.js';
 import type { BillState } from '../bill.store.js';
 import { ACCEPTED_ELSEWHERE } from '../callback.store.js';
-import { Database, iso } from '../database.js';
+import { Database } from '../database.js';
+import { iso } from '../sql.js';
 import { MATCHING, matchingParameters, type DeadLetter, type DeadLetterFilter } from '../operator.store.js';
 import { inScope, type ShopScope } from '../scope.js';
 import {

@@ -1,6 +1,6 @@
 import type { PaymentStatus } from '../../common/payment.js';
 import type { BillState } from '../bill.store.js';
-import { iso } from '../database.js';
+import { iso } from '../sql.js';
 
 /** In the order of a bill's life. */
 export const BILL_STATES: readonly BillState[] = [

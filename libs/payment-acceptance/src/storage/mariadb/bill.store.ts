@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BillStore, type BillRecord } from '../bill.store.js';
-import { NOW, inMs } from '../database.js';
+import { NOW, inMs } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 
 @Injectable()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DecimalAmount } from '../../common/money.js';
 import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from '../callback.store.js';
-import { NOW } from '../database.js';
+import { NOW } from '../sql.js';
 import type { MariaDatabase, Raw } from './maria.database.js';
 
 /** What a callback is held against: its bill. */

@@ -4,7 +4,7 @@ import { isUuid } from '../../common/random.js';
 import { CLAIM } from '../callback.store.js';
 import {
   CheckStore,
-  FREE,
+  freeAt,
   HINTS_PER_BILL,
   type AnsweredHints,
   type Claimed,
@@ -12,7 +12,7 @@ import {
   type ClaimLimits,
   type Hint,
 } from '../check.store.js';
-import { NOW, epochMs, inMs, instant, type Texts } from '../database.js';
+import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 
 interface Budget {
@@ -27,6 +27,8 @@ const HINTS_OF_A_CLAIM = 4;
 /** A clock that was set back starts the rate anew. */
 const RATE_START = `CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'
   THEN next_request_at ELSE ${NOW} - interval '1 second' END`;
+
+const FREE = freeAt(NOW);
 
 @Injectable()
 export class MariaCheckStore extends CheckStore {

@@ -7,7 +7,7 @@ import {
   type HourOfPayments,
   type Waiting,
 } from '../console/console-figures.store.js';
-import { NOW, epochMs } from '../database.js';
+import { NOW, epochMs } from '../sql.js';
 import { inScope, type ShopScope } from '../scope.js';
 import type { MariaDatabase } from './maria.database.js';
 

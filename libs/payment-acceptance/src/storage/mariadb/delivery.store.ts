@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { NOW, epochMs, inMs } from '../database.js';
+import { NOW, epochMs, inMs } from '../sql.js';
 import { DeliveryStore, type ClaimedDelivery, type HostedConsumer } from '../delivery.store.js';
 import type { MariaDatabase } from './maria.database.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { DestroyableTransaction, STATEMENT_FAILED } from '../destroyable-transaction.js';
-import type { Transaction } from '../transaction.js';
+import type { Transaction, TransactionOptions } from '../transaction.js';
 
 /**
  * A deadlock undoes the whole transaction, and what its work does after that would commit statement by statement. So the
@@ -13,11 +13,17 @@ export class MariaDestroyableTransaction extends DestroyableTransaction {
     transaction: Transaction,
     _connection: unknown,
     work: (manager: EntityManager) => Promise<void>,
-    level: 'READ COMMITTED' | undefined,
+    options: TransactionOptions,
   ): Promise<void> {
     const check = (): void => {
       if (transaction.hasFailed) throw new Error(STATEMENT_FAILED);
     };
-    return transaction.run(work, { level, check, before: 'SET autocommit = 0', after: 'SET autocommit = 1' });
+    const { before = '', after = '' } = options;
+    return transaction.run(work, {
+      ...options,
+      check,
+      before: `${before}, autocommit = 0`,
+      after: `${after}, autocommit = 1`,
+    });
   }
 }

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { FREE } from '../check.store.js';
-import { NOW, epochMs, inMs } from '../database.js';
+import { freeAt } from '../check.store.js';
+import { NOW, epochMs, inMs } from '../sql.js';
 import { DueStore, type Due } from '../due.store.js';
 import type { MariaDatabase } from './maria.database.js';
 
 const IN_SIGHT = 20;
 const CLAIMABLE_AT = (dueAt: string): string =>
   `GREATEST(${dueAt}, b.check_after, coalesce(b.lease_until, b.check_after))`;
+
+const FREE = freeAt(NOW);
 
 @Injectable()
 export class MariaDueStore extends DueStore {

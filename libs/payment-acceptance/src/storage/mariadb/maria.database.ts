@@ -1,9 +1,11 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
+import { remembered } from '../../common/remembered.js';
 import { Database, isConflict } from '../database.js';
 import { closeNow } from '../pg-connection.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
+import type { TransactionOptions } from '../transaction.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
-import { spell, type Spelled } from './spelling.js';
+import { spell } from './spelling.js';
 
 /** SQL in the place of a parameter. */
 export interface Raw {
@@ -31,7 +33,7 @@ const ATTEMPTS = 4;
  * that loses a deadlock was rolled back whole, and is done again.
  */
 export class MariaDatabase extends Database {
-  private readonly spelled = new Map<string, Spelled>();
+  private readonly spellingOf = remembered(spell, KEPT);
 
   protected override async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
     const { text, order, counts } = this.spellingOf(sql);
@@ -48,8 +50,22 @@ export class MariaDatabase extends Database {
     }
   }
 
+  /** MariaDB keeps no plans: it makes one for each execution of a prepared statement, too. */
+  protected override sendOften<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+    return this.send(sql, parameters, manager);
+  }
+
   override claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
     return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
+  }
+
+  /** Of the session, so it gets back what the host has given it. */
+  override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'after'> {
+    const seconds = Math.ceil(unattendedMs / 1_000);
+    return {
+      before: `SET @payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}`,
+      after: 'SET SESSION idle_transaction_timeout = @payment_acceptance_idle',
+    };
   }
 
   override verifyDestroyable(connection: unknown): void {
@@ -129,12 +145,6 @@ export class MariaDatabase extends Database {
           'NO_BACKSLASH_ESCAPES and ORACLE.',
       );
     }
-  }
-
-  private spellingOf(sql: string): Spelled {
-    const spelled = this.spelled.get(sql) ?? spell(sql);
-    if (this.spelled.size < KEPT) this.spelled.set(sql, spelled);
-    return spelled;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { epochMs, instant, type Texts } from '../database.js';
+import { epochMs, instant, type Texts } from '../sql.js';
 import {
   ReconciliationStore,
   type BillToReconcile,

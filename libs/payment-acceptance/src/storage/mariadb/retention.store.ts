@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { NOW } from '../database.js';
+import { NOW } from '../sql.js';
 import { RetentionStore } from '../retention.store.js';
 import type { MariaDatabase } from './maria.database.js';
 

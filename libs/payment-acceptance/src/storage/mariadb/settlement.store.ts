@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { instant } from '../database.js';
+import { instant } from '../sql.js';
 import {
   BILL,
   CONFIRMED,

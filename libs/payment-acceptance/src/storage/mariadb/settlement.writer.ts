@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { NOW, inMs, isUniqueViolation } from '../database.js';
+import { isUniqueViolation } from '../database.js';
+import { NOW, inMs } from '../sql.js';
 import { SettlementWriter, type NewEvent, type Settlement } from '../settlement.writer.js';
 import { MariaCheckStore } from './check.store.js';
 import type { MariaDatabase } from './maria.database.js';

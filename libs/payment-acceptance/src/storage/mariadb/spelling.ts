@@ -1,4 +1,4 @@
-import { NOW } from '../database.js';
+import { NOW } from '../sql.js';
 
 /** A statement as MariaDB takes it. */
 export interface Spelled {
