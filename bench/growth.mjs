@@ -51,10 +51,10 @@ export async function run({ quick, long, database, load, log }) {
     ],
     tables: [
       {
-        columns: ['', 'payments per second', 'answers per second', 'p99 of answers, ms'],
+        columns: ['', 'payments per second', 'answers per second', 'p99 of answers, ms', 'CPU µs', 'log, KiB'],
         rows: [EMPTY, FULL].map((name) => [
           name,
-          ...['rate', 'answers', 'p99'].map((figure) => spread(summary(samples.get(name)[figure]))),
+          ...['rate', 'answers', 'p99', 'cpu', 'wal'].map((figure) => spread(summary(samples.get(name)[figure]))),
         ]),
       },
     ],

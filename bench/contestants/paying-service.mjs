@@ -23,4 +23,6 @@ const server = http.createServer((request, response) => {
   if (options.delayMs) setTimeout(answer, options.delayMs);
   else answer();
 });
+// Rounds are seconds apart: a connection that is closed between two of them would fail the first request of the next.
+server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1', () => ready({ url: `http://127.0.0.1:${server.address().port}` }));

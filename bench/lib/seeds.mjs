@@ -12,7 +12,7 @@ export async function seedBills(url, bills, from = 0) {
     url,
     `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
        custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
-     SELECT gen_random_uuid(), $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
+     SELECT ${timeOrdered('bill', 'clock_timestamp()')}, $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
        'https://service.example/' || n, now(), now(), now() + interval '1 minute', now()
      FROM generate_series($4::int, $4::int + $2::int - 1) n`,
     [SHOP.name, bills, AMOUNT, from],
@@ -61,9 +61,18 @@ export async function seedHistory(url, payments) {
   await query(url, 'VACUUM ANALYZE');
 }
 
+/** SQL for the id that the module gives to the bill or the callback `n` of that moment: random, after the time. */
+function timeOrdered(kind, at) {
+  const random = `md5('${kind}' || n)`;
+  return `(lpad(to_hex(floor(extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '7' || substr(${random}, 1, 3) || '8' ||
+    substr(${random}, 4, 15))::uuid`;
+}
+
 const NUMBERS = 'generate_series($2::int, $3::int) n';
-const ID = (kind) => `md5('${kind}' || n)::uuid`;
-const THEN = `now() - interval '100 days' + n * interval '1 second'`;
+/** Of the last weeks, of which nothing is due to be deleted. */
+const BEGAN = new Date(Date.now() - 25 * 86_400_000).toISOString();
+const THEN = `timestamptz '${BEGAN}' + n * interval '1 second'`;
+const ID = (kind) => (kind === 'event' ? `md5('event' || n)::uuid` : timeOrdered(kind, THEN));
 const HISTORY = [
   `INSERT INTO payment_acceptance.shop_order SELECT $1, 'old-' || n, 'payment-of-old-' || n, ${THEN} FROM ${NUMBERS}`,
   `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,

@@ -9,17 +9,19 @@ const EMPTY = `TRUNCATE payment_acceptance.delivery, payment_acceptance.event, p
 
 /**
  * Payments per second, from the first postback to the last order's committed update, and what they took: microseconds of
- * the measured process (`cpu`) and of the whole machine for each payment, and how many percent of its processors worked.
+ * the measured process (`cpu`) and of the whole machine for each payment, how many KiB the database wrote to its log (`wal`),
+ * and how many percent of the machine's processors worked.
  *
  * @param ours whether the module is measured, whose tables are emptied first, unless `from` says which bills are the next
  */
 export async function wholePayments({ server, databaseUrl, load, payments, ours, from = 0, connections = 64 }) {
   if (ours) {
-    if (from === 0) await query(databaseUrl, EMPTY);
+    if (from === 0) await empty(databaseUrl);
     await seedBills(databaseUrl, payments, from);
   }
   await seedShopOrders(databaseUrl, payments, from);
   const commits = await committed(databaseUrl);
+  const logged = await walBytes(databaseUrl);
   const before = await server.ask('usage');
   const workedBefore = workedMs();
   const began = performance.now();
@@ -31,13 +33,7 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   });
   if (failed > 0) throw new Error(`${server.name}: ${failed} answers failed: ${JSON.stringify(status)}`);
   const taken = performance.now();
-  let looks = 0;
-  for (; ; looks++) {
-    const [{ paid }] = await query(databaseUrl, `SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
-    if (paid === payments) break;
-    if (performance.now() - began > 120_000) throw new Error(`${server.name}: only ${paid} orders are paid.`);
-    await sleep(50);
-  }
+  const looks = await untilPaid({ server, databaseUrl, payments, ours });
   const seconds = (performance.now() - began) / 1000;
   const worked = workedMs() - workedBefore;
   const after = await server.ask('usage');
@@ -46,11 +42,61 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
     answers: payments / ((taken - began) / 1000),
     p50,
     p99,
+    wal: ((await walBytes(databaseUrl)) - logged) / payments / 1024,
     commits: ((await committed(databaseUrl)) - commits - looks) / payments,
     cpu: ((after.cpuSeconds - before.cpuSeconds) / payments) * 1e6,
     machine: (worked / payments) * 1e3,
     busy: worked / 10 / seconds / os.cpus().length,
   };
+}
+
+/** A machine that stands still for a while must not look like a payment that does. */
+const LONGEST_GAP_MS = 1_000;
+
+/** Waits for the last order; gives the number of looks that found one missing. */
+async function untilPaid({ server, databaseUrl, payments, ours }) {
+  let waited = 0;
+  let before = performance.now();
+  for (let looks = 0; ; looks++) {
+    const [{ paid }] = await query(databaseUrl, `SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
+    if (paid === payments) return looks;
+    if (waited > 120_000) {
+      const evidence = ours ? JSON.stringify(await unpaid(databaseUrl), undefined, 2) : '';
+      throw new Error(`${server.name}: only ${paid} orders are paid. ${evidence}`);
+    }
+    await sleep(50);
+    const now = performance.now();
+    waited += Math.min(now - before, LONGEST_GAP_MS);
+    before = now;
+  }
+}
+
+/** What the module has of an order that stays unpaid, and who is inside a transaction. */
+async function unpaid(url) {
+  const bills = `SELECT b.id FROM payment_acceptance.bill b JOIN shop_order o ON o.id = b.order_id WHERE o.status <> 'paid' LIMIT 1`;
+  const rows = { bill: await query(url, `SELECT *, now() FROM payment_acceptance.bill WHERE id = (${bills})`) };
+  for (const table of ['callback', 'payment', 'event', 'delivery', 'review']) {
+    rows[table] = await query(url, `SELECT * FROM payment_acceptance.${table} WHERE bill_id = (${bills})`);
+  }
+  const running = `SELECT pid, state, now() - xact_start AS since, query, wait_event FROM pg_stat_activity WHERE xact_start IS NOT NULL`;
+  return { ...rows, running: await query(url, running) };
+}
+
+/** The workers look for work meanwhile, and lock the same tables in another order. */
+async function empty(url) {
+  for (;;) {
+    try {
+      return await query(url, EMPTY);
+    } catch (error) {
+      if (error.code !== '40P01') throw error;
+    }
+  }
+}
+
+/** What the server has written to its log, other databases on it included. */
+async function walBytes(url) {
+  const [{ bytes }] = await query(url, `SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes`);
+  return bytes;
 }
 
 async function committed(url) {
