@@ -4,6 +4,7 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
+import { UnderWay } from '../common/under-way.js';
 import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { AnswerNotUnderstoodError, PaymentServiceError } from '../client/service.errors.js';
@@ -47,7 +48,7 @@ const STORE_AGAIN_MS = [50, 200, 1_000, 3_000];
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
-  private readonly running = new Set<Promise<unknown>>();
+  private readonly creations = new UnderWay();
   private stopping = false;
 
   constructor(
@@ -63,7 +64,7 @@ export class BillService implements BeforeApplicationShutdown {
   /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
-    await Promise.allSettled(this.running);
+    await this.creations.ended();
   }
 
   /**
@@ -86,9 +87,7 @@ export class BillService implements BeforeApplicationShutdown {
       const fields = prepareBill(shop, request, intent.id);
       span.set({ 'payment.order_id': fields.orderId });
       if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
-      const creation = this.createPrepared(shop, fields, intent, options);
-      this.running.add(creation);
-      const bill = await creation.finally(() => this.running.delete(creation));
+      const bill = await this.creations.track(this.createPrepared(shop, fields, intent, options));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
     });

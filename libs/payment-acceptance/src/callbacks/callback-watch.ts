@@ -25,15 +25,22 @@ export class CallbackWatch {
     private readonly callbacks: CallbackStore,
   ) {}
 
-  run<Answer extends { readonly kind: string }>(
+  /** @param failed what is answered where receiving it throws */
+  run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
     shop: string,
     kind: CallbackKind,
     receive: (seen: Seen) => Promise<Answer>,
-  ): Promise<Answer> {
+    failed: (error: unknown) => Failed,
+  ): Promise<Answer | Failed> {
     const attributes = { 'payment.shop': shop, 'payment.callback.kind': kind };
     return this.telemetry.span('payment.callback', { attributes }, async (span) => {
       const seen: Seen = { digest: 'absent' };
-      const answer = await receive(seen);
+      let answer: Answer | Failed;
+      try {
+        answer = await receive(seen);
+      } catch (error) {
+        answer = failed(error);
+      }
       const outcome = seen.outcome ?? answer.kind;
       this.metrics.callback(shop, kind, seen.digest, outcome);
       span.set({ 'payment.callback.digest': seen.digest, 'payment.outcome': outcome });

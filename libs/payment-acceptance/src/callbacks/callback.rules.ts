@@ -82,9 +82,17 @@ function rulesOf(type: new () => object, name: string, metadata: readonly Valida
     }),
     checks: (checks ?? []).flatMap(({ constraintCls, constraints }) =>
       constraintsOf(constraintCls).map(({ instance }): Check => {
-        const { name: targetName } = type;
+        // One for all calls, which are over before the next one begins.
+        const about: ValidationArguments = {
+          targetName: type.name,
+          property: name,
+          constraints,
+          object: {},
+          value: undefined,
+        };
         return (value, object) => {
-          const about: ValidationArguments = { targetName, property: name, constraints, object, value };
+          about.object = object;
+          about.value = value;
           return instance.validate(value, about) === true;
         };
       }),

@@ -85,7 +85,7 @@ export class PaymentCallbacks {
     const parsed = parseBody(PostbackDto, body);
     if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
-    const digest = await this.checkDigest(shop, postback);
+    const digest = this.checkDigest(shop, postback) ?? (await this.checkDigestAnew(shop, postback));
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
       this.overload.drop('refusedPostbacks', shop.name);
@@ -138,7 +138,7 @@ export class PaymentCallbacks {
     if ('errors' in parsed) return malformed(parsed.errors);
     const redirect = parsed.value;
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
-    const digest = await this.checkDigest(shop, redirect);
+    const digest = this.checkDigest(shop, redirect) ?? (await this.checkDigestAnew(shop, redirect));
     seen.digest = digest;
     if (digest === 'absent') return neutral;
     if (digest === 'mismatch') return REFUSED;
@@ -196,14 +196,14 @@ export class PaymentCallbacks {
       return this.comeAgain(`A callback for shop "${shown}" could not be stored.`, about, error);
     };
     try {
-      const shop = await this.shops.findClaimed(name);
+      const shop = this.shops.configuredShop(name) ?? (await this.shops.findClaimed(name));
       if (shop === 'busy') {
         this.overload.drop('unaskedShops', null);
         return NOT_STORED;
       }
       // Watched from here on: names that somebody makes up shall not become attributes of metrics.
       if (!shop) return UNKNOWN_SHOP;
-      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen).catch(comeAgain));
+      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), comeAgain);
     } catch (error) {
       return comeAgain(error);
     }
@@ -217,16 +217,15 @@ export class PaymentCallbacks {
     return NOT_STORED;
   }
 
+  /** `undefined` where it does not match: the shop's token may have been changed. */
   private checkDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
-    const check = (as: Shop) => checkSignature(as, OutSum, InvId, SignatureValue);
-    const own = check(shop);
-    return own === 'mismatch' ? this.checkDigestAnew(shop, check) : own;
+    const check = checkSignature(shop, OutSum, InvId, SignatureValue);
+    return check === 'mismatch' ? undefined : check;
   }
 
-  /** The shop's token may have been changed. */
-  private async checkDigestAnew(shop: Shop, check: (as: Shop) => DigestCheck): Promise<DigestCheck> {
-    const proven = await this.shops.provenBy(shop, (as) => as !== shop && check(as) !== 'mismatch');
-    return proven ? check(proven) : 'mismatch';
+  private async checkDigestAnew(shop: Shop, callback: RedirectDto | PostbackDto): Promise<DigestCheck> {
+    const holds = (as: Shop) => as !== shop && this.checkDigest(as, callback) !== undefined;
+    return (await this.shops.provenBy(shop, holds)) ? 'match' : 'mismatch';
   }
 
   private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | NotStored> {

@@ -14,6 +14,8 @@ export class JournalFullError extends Error {
 interface Waiting {
   readonly callback: NewCallback;
   readonly deadline: number;
+  /** Whether it has no answer yet. */
+  open: boolean;
   resolve(recorded: Recorded): void;
   reject(error: unknown): void;
 }
@@ -34,8 +36,13 @@ const SINGLES = 2;
  */
 @Injectable()
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
-  /** Those that have no answer yet, in the order of their deadlines. */
-  private readonly open = new Set<Waiting>();
+  /**
+   * In the order of their deadlines; those that have an answer are taken out now and then. No `Set`: one that changes all
+   * the time leaves tables behind of which each holds on to the next, and so each callback to memory until it is searched
+   * through as a whole.
+   */
+  private waiting: Waiting[] = [];
+  private open = 0;
   private batched: Waiting[] = [];
   private single: Waiting[] = [];
   private batchRuns = false;
@@ -58,17 +65,15 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
    */
   record(callback: NewCallback): Promise<Recorded> {
     const { maxQueued, storeTimeoutMs } = this.options.callbacks;
-    if (this.open.size >= maxQueued) {
+    if (this.open >= maxQueued) {
       return Promise.reject(new JournalFullError(`${maxQueued} callbacks wait to be stored.`));
     }
     return new Promise((resolve, reject) => {
-      const waiting = { callback, deadline: performance.now() + storeTimeoutMs, resolve, reject };
-      this.open.add(waiting);
+      const waiting = { callback, deadline: performance.now() + storeTimeoutMs, open: true, resolve, reject };
+      this.open += 1;
+      this.waiting.push(waiting);
       this.batched.push(waiting);
-      this.context.runInAsyncScope(() => {
-        this.timer ??= setTimeout(() => this.expire(), storeTimeoutMs);
-        this.startBatch();
-      });
+      if (!this.timer || !this.batchRuns) this.context.runInAsyncScope(() => this.start());
     });
   }
 
@@ -85,12 +90,13 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   }
 
   private drained(): Promise<void> {
-    if (this.open.size === 0) return Promise.resolve();
-    return new Promise((done) => this.drains.push({ left: new Set(this.open), done }));
+    if (this.open === 0) return Promise.resolve();
+    return new Promise((done) => this.drains.push({ left: new Set(this.waiting.filter(isOpen)), done }));
   }
 
   /** What the event loop has read by now goes together: a statement for the first one alone would hold up the others. */
-  private startBatch(): void {
+  private start(): void {
+    this.timer ??= setTimeout(() => this.expire(), this.options.callbacks.storeTimeoutMs);
     if (this.batchRuns) return;
     this.batchRuns = true;
     setImmediate(() => void this.runBatches());
@@ -100,7 +106,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     while (this.batched.length > 0) {
       const batch = this.batched.slice(0, MOST);
       this.batched = this.batched.slice(MOST);
-      const waiting = batch.filter((one) => this.open.has(one));
+      const waiting = batch.filter(isOpen);
       await this.storeBatch(waiting.filter(({ callback }) => callback.billId === null));
       await this.storeBatch(waiting.filter(({ callback }) => callback.billId !== null));
     }
@@ -146,7 +152,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     this.singlesRun += 1;
     const { storeTimeoutMs } = this.options.callbacks;
     for (let one = this.single.shift(); one; one = this.single.shift()) {
-      if (!this.open.has(one)) continue;
+      if (!one.open) continue;
       try {
         const recorded = await within(storeTimeoutMs, this.singles.record(one.callback, this.options.callbacks));
         this.end(one, () => one.resolve(recorded));
@@ -158,10 +164,13 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   }
 
   private end(one: Waiting, answer: () => void): void {
-    if (!this.open.delete(one)) return;
+    if (!one.open) return;
+    one.open = false;
+    this.open -= 1;
     answer();
     for (const { left, done } of this.drains) if (left.delete(one) && left.size === 0) done();
-    if (this.open.size > 0) return;
+    if (this.waiting.length > 2 * this.open + MOST) this.waiting = this.waiting.filter(isOpen);
+    if (this.open > 0) return;
     clearTimeout(this.timer);
     this.timer = undefined;
   }
@@ -170,7 +179,8 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
   private expire(): void {
     this.timer = undefined;
     const { storeTimeoutMs } = this.options.callbacks;
-    for (const one of this.open) {
+    for (const one of this.waiting) {
+      if (!one.open) continue;
       const left = one.deadline - performance.now();
       if (left > 0) {
         this.timer = setTimeout(() => this.expire(), left);
@@ -179,4 +189,8 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       this.end(one, () => one.reject(new TimeLimitError(`The database did not answer within ${storeTimeoutMs} ms.`)));
     }
   }
+}
+
+function isOpen({ open }: Waiting): boolean {
+  return open;
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { describeError, errorType } from './errors.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
 import { TimeLimitError, within } from './time-limit.js';
+import { UnderWay } from './under-way.js';
 
 /** Work that is claimed from a table under a lease, then done item by item. */
 export interface LeasedWork<T> {
@@ -39,7 +40,7 @@ const LOOK_MS = 60_000;
 
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
-  private readonly inFlight = new Set<Promise<unknown>>();
+  private readonly inFlight = new UnderWay();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
   /** When a look has ended last. */
@@ -60,7 +61,7 @@ export class LeasedWorker<T> {
 
   /** Claims one batch and does it. Resolves with the number of items when all have ended. */
   runOnce(): Promise<number> {
-    return this.track(this.round());
+    return this.inFlight.track(this.round());
   }
 
   start(): void {
@@ -96,7 +97,7 @@ export class LeasedWorker<T> {
     this.stopping.abort();
     this.look();
     await this.loop;
-    await Promise.allSettled(this.inFlight);
+    await this.inFlight.ended();
   }
 
   private async round(): Promise<number> {
@@ -165,16 +166,7 @@ export class LeasedWorker<T> {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
       this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`, fields);
     });
-    void this.track(running).then(() => this.wake());
-  }
-
-  /** What `stop()` waits for. */
-  private track<R>(running: Promise<R>): Promise<R> {
-    const tracked = running.finally(() => {
-      this.inFlight.delete(tracked);
-    });
-    this.inFlight.add(tracked);
-    return tracked;
+    void this.inFlight.track(running).then(() => this.wake());
   }
 
   private async pause(knownMs: number | null | undefined): Promise<void> {

@@ -17,8 +17,18 @@ export class PaymentRandom {
 
 /** A random UUID (version 7) that begins with the time: rows that come together then lie together in an index. */
 export function timeOrderedUuid(random: PaymentRandom, now: Date): string {
-  const ms = now.getTime().toString(16).padStart(12, '0').slice(-12);
-  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${random.uuid().slice(15)}`;
+  return timePrefix(now.getTime()) + random.uuid().slice(15);
+}
+
+let prefix = { ms: -1, text: '' };
+
+/** Many come in one millisecond. */
+function timePrefix(ms: number): string {
+  if (prefix.ms !== ms) {
+    const digits = ms.toString(16).padStart(12, '0').slice(-12);
+    prefix = { ms, text: `${digits.slice(0, 8)}-${digits.slice(8)}-7` };
+  }
+  return prefix.text;
 }
 
 /** The same name always gives the same (version 8, SHA-256) UUID: how an event's id follows from its key. */

@@ -50,6 +50,11 @@ export class ShopRegistry {
     return this.options.shops.has(name);
   }
 
+  /** The shop of the options; nobody is asked for it. */
+  configuredShop(name: string): Shop | undefined {
+    return this.options.shops.get(name);
+  }
+
   /** Whether there can be a shop of that name; of the options' shops it is known, the resolver is not asked. */
   mayExist(name: string): boolean {
     return this.isConfigured(name) || (this.cache !== undefined && isShopName(name));

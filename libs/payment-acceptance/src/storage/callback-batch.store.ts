@@ -10,6 +10,13 @@ const CALLBACK = 'payment_acceptance.callback';
 const AGREES = (own: string, told: string): string =>
   `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = ${own} THEN 'match' ELSE 'mismatch' END`;
 
+/** Of nearly all callbacks everything agrees: then nothing is made of it anew. */
+const CORROBORATION = `CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
+      THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
+      ELSE jsonb_build_object('order', ${AGREES('b.order_id', 't.told_order')},
+        'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
+        'currency', ${AGREES('b.currency', 't.currency')}, 'custom', ${AGREES('b.custom', 't.custom')}) END`;
+
 /**
  * The common case of recording callbacks, many in one statement: their bill is known and far from its bound, and nothing in
  * them could be a card number. Whatever is not the common case is left out, for `CallbackStore.record`.
@@ -26,26 +33,27 @@ export class CallbackBatchStore {
     const rows = rowsOf(callbacks);
     if (rows.length === 0) return new Set();
     const statement = rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID;
-    const parameters = [this.database.offsetMs, JSON.stringify(rows), maxPerBill];
-    const stored = await this.database.claim<{ id: string }>(statement, parameters);
-    return new Set(stored.map(({ id }) => id));
+    const parameters = [this.database.offsetMs, JSON.stringify(rows), maxPerBill, rows.length];
+    const [stored] = await this.database.claim<{ count: number; ids: string[] | null }>(statement, parameters);
+    return new Set(stored?.count === rows.length ? rows.map(({ id }) => id) : stored?.ids);
   }
 }
 
-/** `LIMIT` keeps the planner from reading the whole table of bills where it expects few. */
+/**
+ * Gives how many it has stored, and where that is not all, the ids: reading one for each takes longer. `LIMIT` keeps the planner from reading the whole
+ * table of bills where it expects few.
+ */
 function insertion(bill: string): string {
-  return `INSERT INTO ${CALLBACK} (id, kind, shop, bill_id, service_bill_id, order_id, status, digest, corroboration, fields,
-      received_at, pending, due_at)
-    SELECT t.id, t.kind, t.shop, b.id, t.service_bill, t.told_order, t.status, t.digest,
-      jsonb_build_object('order', ${AGREES('b.order_id', 't.told_order')},
-        'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-        'currency', ${AGREES('b.currency', 't.currency')}, 'custom', ${AGREES('b.custom', 't.custom')}),
+  return `WITH stored AS (INSERT INTO ${CALLBACK} (id, kind, shop, bill_id, service_bill_id, order_id, status, digest,
+      corroboration, fields, received_at, pending, due_at)
+    SELECT t.id, t.kind, t.shop, b.id, t.service_bill, t.told_order, t.status, t.digest, ${CORROBORATION},
       t.fields, ${NOW} + t.nr * interval '1 microsecond', true, ${NOW}
     FROM json_to_recordset($2::json) AS t(nr int, place int, id uuid, kind text, shop text, bill uuid, service_bill text,
       told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
     JOIN LATERAL (SELECT id, order_id, amount, currency, custom FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
     WHERE t.place + (SELECT count(*) FROM (SELECT FROM ${CALLBACK} c WHERE c.bill_id = b.id LIMIT $3::int) kept) <= $3::int
-    RETURNING id`;
+    RETURNING id)
+    SELECT count(*)::int AS count, CASE WHEN count(*) < $4::int THEN array_agg(id) END AS ids FROM stored`;
 }
 
 const BY_SERVICE_BILL_ID = insertion('shop = t.shop AND service_bill_id = t.service_bill');

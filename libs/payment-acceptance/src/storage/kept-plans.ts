@@ -6,7 +6,10 @@ import { remembered } from '../common/remembered.js';
 /** The parts of `pg`'s client that TypeORM has no way to: a statement with a name. */
 interface NamingClient {
   query(statement: string): Promise<unknown>;
-  query(statement: { name: string; text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
+  query(
+    statement: { name: string; text: string; values: unknown[] },
+    done: (error: Error | null, result: { rows: unknown[] }) => void,
+  ): void;
 }
 
 /**
@@ -54,7 +57,7 @@ export class KeptPlans {
     logger.logQuery(text, values, runner);
     try {
       await this.renew(client);
-      return (await client.query({ name: this.nameOf(text), text, values })).rows as Row[];
+      return (await runNamed(client, this.nameOf(text), text, values)) as Row[];
     } catch (error) {
       const code = codeOf(error);
       if (code !== undefined && NOT_KEPT.has(code)) {
@@ -86,6 +89,16 @@ export class KeptPlans {
     age.renewed = now;
     await client.query('DISCARD PLANS');
   }
+}
+
+/**
+ * Not by the promise that `pg` can give: after that each statement holds on to the next, and so its parameters and all that
+ * waits for it to memory, until that is searched through as a whole.
+ */
+function runNamed(client: NamingClient, name: string, text: string, values: unknown[]): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    client.query({ name, text, values }, (error, result) => (error ? reject(error) : resolve(result.rows)));
+  });
 }
 
 function codeOf(error: unknown): string | undefined {

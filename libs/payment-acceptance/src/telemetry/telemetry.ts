@@ -45,6 +45,12 @@ export interface Measurement {
   readonly attributes?: TelemetryAttributes;
 }
 
+interface Begun {
+  readonly span: Span;
+  /** What it begins in. */
+  readonly base: Context;
+}
+
 const NO_SPAN: ActiveSpan = {
   recording: false,
   traceparent: null,
@@ -69,11 +75,17 @@ export class Telemetry {
   }
 
   /** Runs the work inside a span, which is active in all that it calls. What it throws marks the span, by its type only. */
-  async span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
+  span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     const { api } = this;
     const begun = api && this.safely(() => this.begin(api, name, options));
-    if (!api || !begun) return work(NO_SPAN);
-    const { span, base } = begun;
+    return api && begun ? this.within(api, begun, work) : work(NO_SPAN);
+  }
+
+  private async within<T>(
+    api: OpenTelemetryApi,
+    { span, base }: Begun,
+    work: (span: ActiveSpan) => Promise<T>,
+  ): Promise<T> {
     try {
       return await api.context.with(api.trace.setSpan(base, span), work, undefined, this.active(api, span));
     } catch (error) {
@@ -134,12 +146,14 @@ export class Telemetry {
     return () => meter.removeBatchObservableCallback(collect, all);
   }
 
-  private begin(api: OpenTelemetryApi, name: string, options: SpanOptions): { span: Span; base: Context } {
+  /** `undefined` where there is nothing to see and nothing to hide: the API is installed, and no SDK is registered. */
+  private begin(api: OpenTelemetryApi, name: string, options: SpanOptions): Begun | undefined {
     const { kind = 'internal', attributes, parent } = options;
-    const base = parent === undefined ? api.context.active() : remote(api, parent);
+    const active = api.context.active();
+    const base = parent === undefined ? active : remote(api, parent);
     const kinds = { internal: api.SpanKind.INTERNAL, client: api.SpanKind.CLIENT, consumer: api.SpanKind.CONSUMER };
     const span = api.trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: kinds[kind], attributes }, base);
-    return { span, base };
+    return base === active && !api.isSpanContextValid(span.spanContext()) ? undefined : { span, base };
   }
 
   private active(api: OpenTelemetryApi, span: Span): ActiveSpan {
