@@ -14,10 +14,10 @@ const ours = (adapter) => `the module, Nest + ${NAMES[adapter]}`;
 const tutorial = (adapter) => `inside the request, Nest + ${NAMES[adapter]}`;
 
 /** What a host sets that has this much to do; the defaults are for one that has not. */
-const BUSY = { confirmer: { concurrency: 32 }, deliveries: { concurrency: 12 } };
+const BUSY = { confirmer: { concurrency: 64 }, deliveries: { concurrency: 12 } };
 
 export async function run({ quick, database, load, log }) {
-  const payments = quick ? 500 : 3_000;
+  const payments = quick ? 500 : 8_000;
   const service = await startContestant('paying-service.mjs');
   const servers = [service];
   const contestants = [];
