@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { rollup } from '@rollup/wasm-node';
 import { transform } from '@swc/core';
 import ts from 'typescript';
@@ -83,6 +84,7 @@ async function writeCode(compiled, entries, folder) {
     plugins: [
       { name: 'short names', renderChunk: shortenNames },
       { name: 'hand over Nest, without comments', renderChunk: (code, chunk) => printCompactly(code, handOver(chunk)) },
+      mapsWithoutNames,
     ],
   });
   return Object.fromEntries(output.filter(({ type }) => type === 'chunk').map((chunk) => [chunk.fileName, chunk]));
@@ -109,6 +111,18 @@ function shortenNames(code) {
     jsc: { target: 'es2022', parser: { syntax: 'ecmascript' }, minify: { compress: false, mangle } },
   });
 }
+
+/** A stack trace takes only lines from them. */
+const mapsWithoutNames = {
+  name: 'source maps without names',
+  generateBundle(_options, bundle) {
+    for (const file of Object.values(bundle).filter(({ fileName }) => fileName.endsWith('.map'))) {
+      const map = JSON.parse(file.source);
+      const lines = decode(map.mappings).map((line) => line.map((segment) => segment.slice(0, 4)));
+      file.source = JSON.stringify({ ...map, names: [], mappings: encode(lines) });
+    }
+  },
+};
 
 /** `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */
 function handOver({ fileName, imports }) {

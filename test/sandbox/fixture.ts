@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type RunningSandbox, startPaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
@@ -27,11 +28,17 @@ export class ShopServer {
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString('utf8');
       this.requests.push({ url: request.url ?? '', headers: request.headers, body });
+      this.server.emit('received');
       void (this.gate ?? Promise.resolve()).then(() => {
         response.writeHead(this.statuses.shift() ?? 200, { location: `${this.url}/elsewhere` }).end(this.body);
       });
     });
   });
+
+  /** Resolves when a request is there. */
+  async received(): Promise<void> {
+    if (this.requests.length === 0) await once(this.server, 'received');
+  }
 
   get bodies(): Record<string, string>[] {
     return this.requests.map(({ body }) => JSON.parse(body) as Record<string, string>);

@@ -142,6 +142,7 @@ describe('the program', () => {
       const billId = await create(url, 'sandbox-main-token-0123456789abcdef');
       const paid = await answerOf(await fetch(`${url}/sandbox/bills/${billId}/pay`, { method: 'POST', body: '{}' }));
       expect(paid.json['redirect']).toMatchObject({ url: `${shopServer.url}/redirect/payment/success` });
+      await shopServer.received();
       child.kill('SIGKILL');
       await once(child, 'exit');
 

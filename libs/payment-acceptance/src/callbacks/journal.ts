@@ -169,8 +169,11 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
     this.open -= 1;
     answer();
     for (const { left, done } of this.drains) if (left.delete(one) && left.size === 0) done();
-    if (this.waiting.length > 2 * this.open + MOST) this.waiting = this.waiting.filter(isOpen);
-    if (this.open > 0) return;
+    if (this.open > 0) {
+      if (this.waiting.length > this.open + MOST) this.waiting = this.waiting.filter(isOpen);
+      return;
+    }
+    this.waiting = [];
     clearTimeout(this.timer);
     this.timer = undefined;
   }

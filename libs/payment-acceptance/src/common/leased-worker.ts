@@ -59,7 +59,7 @@ export class LeasedWorker<T> {
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Claims one batch and does it. Resolves with the number of items when all have ended. */
+  /** Claims one batch and does it, unless stopped. Resolves with the number of items when all have ended. */
   runOnce(): Promise<number> {
     return this.inFlight.track(this.round());
   }
@@ -101,6 +101,7 @@ export class LeasedWorker<T> {
   }
 
   private async round(): Promise<number> {
+    if (this.stopping.signal.aborted) return 0;
     const items = await this.work.claim(this.options.concurrency);
     const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
     const failed = ends.find((end) => end.status === 'rejected');

@@ -34,14 +34,14 @@ export class CallbackBatchStore {
     if (rows.length === 0) return new Set();
     const statement = rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID;
     const parameters = [this.database.offsetMs, JSON.stringify(rows), maxPerBill, rows.length];
-    const [stored] = await this.database.claim<{ count: number; ids: string[] | null }>(statement, parameters);
-    return new Set(stored?.count === rows.length ? rows.map(({ id }) => id) : stored?.ids);
+    const [stored] = await this.database.claim<{ ids: string | null }>(statement, parameters);
+    return new Set(stored?.ids === null ? rows.map(({ id }) => id) : stored?.ids.split(' '));
   }
 }
 
 /**
- * Gives how many it has stored, and where that is not all, the ids: reading one for each takes longer. `LIMIT` keeps the planner from reading the whole
- * table of bills where it expects few.
+ * Gives the ids of those that it has stored, or `null` for all: reading one for each takes longer. `LIMIT` keeps the
+ * planner from reading the whole table of bills where it expects few.
  */
 function insertion(bill: string): string {
   return `WITH stored AS (INSERT INTO ${CALLBACK} (id, kind, shop, bill_id, service_bill_id, order_id, status, digest,
@@ -53,7 +53,7 @@ function insertion(bill: string): string {
     JOIN LATERAL (SELECT id, order_id, amount, currency, custom FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
     WHERE t.place + (SELECT count(*) FROM (SELECT FROM ${CALLBACK} c WHERE c.bill_id = b.id LIMIT $3::int) kept) <= $3::int
     RETURNING id)
-    SELECT count(*)::int AS count, CASE WHEN count(*) < $4::int THEN array_agg(id) END AS ids FROM stored`;
+    SELECT CASE WHEN count(*) < $4::int THEN coalesce(string_agg(id::text, ' '), '') END AS ids FROM stored`;
 }
 
 const BY_SERVICE_BILL_ID = insertion('shop = t.shop AND service_bill_id = t.service_bill');

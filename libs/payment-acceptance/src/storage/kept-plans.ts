@@ -9,7 +9,7 @@ interface NamingClient {
   query(
     statement: { name: string; text: string; values: unknown[] },
     done: (error: Error | null, result: { rows: unknown[] }) => void,
-  ): void;
+  ): unknown;
 }
 
 /**
@@ -97,7 +97,11 @@ export class KeptPlans {
  */
 function runNamed(client: NamingClient, name: string, text: string, values: unknown[]): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
-    client.query({ name, text, values }, (error, result) => (error ? reject(error) : resolve(result.rows)));
+    const sent = client.query({ name, text, values }, (error, result) =>
+      error ? reject(error) : resolve(result.rows),
+    );
+    // A client that a host has wrapped may give a promise all the same, and fail before the statement is sent.
+    if (sent instanceof Promise) sent.then((result?: { rows: unknown[] }) => result && resolve(result.rows), reject);
   });
 }
 

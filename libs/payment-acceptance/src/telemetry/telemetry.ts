@@ -153,7 +153,8 @@ export class Telemetry {
     const base = parent === undefined ? active : remote(api, parent);
     const kinds = { internal: api.SpanKind.INTERNAL, client: api.SpanKind.CLIENT, consumer: api.SpanKind.CONSUMER };
     const span = api.trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: kinds[kind], attributes }, base);
-    return base === active && !api.isSpanContextValid(span.spanContext()) ? undefined : { span, base };
+    const isSeen = span.isRecording() || api.isSpanContextValid(span.spanContext());
+    return isSeen || base !== active ? { span, base } : undefined;
   }
 
   private active(api: OpenTelemetryApi, span: Span): ActiveSpan {
