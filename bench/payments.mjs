@@ -26,18 +26,22 @@ export async function run({ quick, database, load, log }) {
     const server = await startContestant(file, { adapter, databaseUrl, serviceUrl: service.about.url, module });
     servers.push(server);
     const measure = () => wholePayments({ server, databaseUrl, load, payments, ours: module !== undefined });
-    contestants.push({ name, measure });
+    contestants.push({ name, measure, databaseUrl });
   };
   for (const adapter of quick ? ['fastify'] : ['express', 'fastify']) {
     await add(ours(adapter), 'paying-module.mjs', adapter, BUSY);
     await add(tutorial(adapter), 'paying-tutorial.mjs', adapter);
   }
   const samples = await interleave(contestants, { rounds: quick ? 1 : 5, log });
+  const profiles = new Map();
+  for (const { name, measure, databaseUrl } of contestants.slice(-2)) {
+    profiles.set(name, await database.profile(databaseUrl, measure));
+  }
   for (const server of servers) await server.stop();
-  return report(samples, payments, quick ? ['fastify'] : ['express', 'fastify']);
+  return report(samples, profiles, payments, quick ? ['fastify'] : ['express', 'fastify']);
 }
 
-function report(samples, payments, adapters) {
+function report(samples, profiles, payments, adapters) {
   const rates = (over, base) => ratio(samples, over, base, 'rate');
   const names = [...samples.keys()];
   return {
@@ -67,6 +71,7 @@ function report(samples, payments, adapters) {
           ),
         ]),
       },
+      ...[...profiles].flatMap(([name, statements]) => (statements ? [profileTable(name, statements, payments)] : [])),
     ],
     charts: {
       payments: barChart({
@@ -83,6 +88,23 @@ function report(samples, payments, adapters) {
       `Options of the module: ${shownOptions()}; pools of 20 connections.`,
       ...adapters.map((adapter) => whereTimeGoes(samples, adapter)),
     ].join('\n\n'),
+  };
+}
+
+/** The statements that the database spends most on: waiting included, and checks of foreign keys. */
+function profileTable(name, statements, payments) {
+  const each = (sum) => shown(sum / payments);
+  const text = (statement) => statement.replace(/\s+/g, ' ').replaceAll('|', '\|').slice(0, 90);
+  return {
+    caption: `What the database does for a payment of "${name}", in a round of its own: microseconds, and bytes of its log.`,
+    columns: ['', 'calls', 'planning µs', 'running µs', 'log'],
+    rows: statements
+      .filter(({ planUs, runUs }) => planUs + runUs >= 10 * payments)
+      .slice(0, 8)
+      .map(({ statement, calls, planUs, runUs, logBytes }) => [
+        `\`${text(statement)}\``,
+        ...[calls, planUs, runUs, logBytes].map(each),
+      ]),
   };
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
@@ -84,3 +84,51 @@ describe.each([
 async function listening(socket: Socket): Promise<void> {
   for (let heard = ''; !heard.includes('LISTEN');) heard += String(((await once(socket, 'data')) as [Buffer])[0]);
 }
+
+describe('a connection that hears others', () => {
+  /** One whose statements, after the first signal to itself, end when they are told to. */
+  class HeldClient extends EventEmitter {
+    readonly sent: string[] = [];
+    readonly ends: (() => void)[] = [];
+    connect = () => Promise.resolve();
+    end = () => Promise.resolve();
+
+    query(_sql: string, parameters?: [string, string]): Promise<unknown> {
+      const payload = parameters?.[1];
+      if (payload === undefined) return Promise.resolve();
+      if (!payload.includes(' ')) {
+        this.emit('notification', { payload });
+        return Promise.resolve();
+      }
+      this.sent.push(payload.split(' ').slice(1).join(' '));
+      this.emit('sent');
+      return new Promise<void>((resolve) => this.ends.push(resolve));
+    }
+  }
+
+  test('is given one signal at a time: what is told meanwhile goes with the next', async () => {
+    const client = new HeldClient();
+    const master = {
+      Client: function () {
+        return client;
+      },
+    };
+    const database = { dataSource: { driver: { master } } } as unknown as Database;
+    const own = new Signals(database, new PaymentRandom());
+    await new Promise<void>((heard) => own.start(() => heard()));
+    own.tell('hint');
+    await once(client, 'sent');
+    jest.useFakeTimers();
+    own.tell('hint');
+    own.tell('event');
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    expect(client.sent).toEqual(['hint']);
+    client.ends.shift()!();
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    expect(client.sent).toEqual(['hint', 'hint event']);
+    client.ends.shift()!();
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    expect(client.sent).toHaveLength(2);
+    await own.stop();
+  });
+});

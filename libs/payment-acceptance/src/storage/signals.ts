@@ -59,6 +59,7 @@ export class Signals {
   private retry: NodeJS.Timeout | undefined;
   private connecting: Promise<void> | undefined;
   private sentAt = -Infinity;
+  private underWay = false;
   private failures = 0;
   private stopped = false;
 
@@ -79,7 +80,7 @@ export class Signals {
   tell(signal: Signal): void {
     if (!this.client) return;
     this.waiting.add(signal);
-    this.sending ??= setTimeout(() => this.send(), Math.max(0, this.sentAt + GATHER_MS - performance.now()));
+    this.sendSoon();
   }
 
   async stop(): Promise<void> {
@@ -98,13 +99,23 @@ export class Signals {
     return this.stopped;
   }
 
-  private send(): void {
+  private sendSoon(): void {
+    if (!this.client || this.underWay || this.waiting.size === 0) return;
+    this.sending ??= setTimeout(() => void this.send(), Math.max(0, this.sentAt + GATHER_MS - performance.now()));
+  }
+
+  /** One statement at a time: what is told meanwhile goes with the next. */
+  private async send(): Promise<void> {
     this.sending = undefined;
+    if (!this.client) return;
     this.sentAt = performance.now();
     const payload = [this.self, ...this.waiting].join(' ');
     this.waiting.clear();
+    this.underWay = true;
     // A connection that fails here says so itself.
-    this.client?.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined);
+    await this.client.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined);
+    this.underWay = false;
+    this.sendSoon();
   }
 
   private async connect(): Promise<void> {
