@@ -94,7 +94,7 @@ function report(samples, profiles, payments, adapters) {
 /** The statements that the database spends most on: waiting included, and checks of foreign keys. */
 function profileTable(name, statements, payments) {
   const each = (sum) => shown(sum / payments);
-  const text = (statement) => statement.replace(/\s+/g, ' ').replaceAll('|', '\|').slice(0, 90);
+  const text = (statement) => statement.replace(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, 90);
   return {
     caption: `What the database does for a payment of "${name}", in a round of its own: microseconds, and bytes of its log.`,
     columns: ['', 'calls', 'planning µs', 'running µs', 'log'],
