@@ -123,10 +123,17 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       // Answered when the next statement is on its way: the database works while the answers are written.
       setImmediate(() => this.answerStored(batch, stored));
     } catch (error) {
-      for (const one of batch) {
-        if (mayConcernOneRow(error)) this.storeSingly(one);
-        else this.end(one, () => one.reject(error));
-      }
+      // Not in this turn of the event loop: a pool that refuses at once, and callers who come again at once, would keep
+      // all else from it.
+      setImmediate(() => this.answerFailed(batch, error));
+    }
+  }
+
+  private answerFailed(batch: readonly Waiting[], error: unknown): void {
+    const single = mayConcernOneRow(error);
+    for (const one of batch) {
+      if (single) this.storeSingly(one);
+      else this.end(one, () => one.reject(error));
     }
   }
 
