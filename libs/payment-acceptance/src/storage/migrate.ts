@@ -11,6 +11,7 @@ import { consoleIndexes } from './migrations/0004-console.js';
 import { dueOfShop } from './migrations/0005-due-of-shop.js';
 import { claimsInPlace } from './migrations/0006-claims-in-place.js';
 import { callbacksThatWait } from './migrations/0007-callbacks-that-wait.js';
+import { deliveriesOfABill } from './migrations/0008-deliveries-of-a-bill.js';
 import { openDatabase } from './open-database.js';
 import { SchemaBehindError } from './storage.errors.js';
 
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
   dueOfShop,
   claimsInPlace,
   callbacksThatWait,
+  deliveriesOfABill,
 ];
 const NEEDED = Math.max(...MIGRATIONS.map(({ version }) => version));
 /** Any constant of ours: instances that start together take turns on it. */
