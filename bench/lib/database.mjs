@@ -72,11 +72,16 @@ async function track(url, what) {
 }
 
 /** The rows of one statement, through a connection of its own. */
-export async function query(url, statement, parameters = []) {
+export function query(url, statement, parameters = []) {
+  return connected(url, (ask) => ask(statement, parameters));
+}
+
+/** Does work with a connection of its own: `ask` gives the rows of a statement. */
+export async function connected(url, work) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(statement, parameters)).rows;
+    return await work(async (statement, parameters = []) => (await client.query(statement, parameters)).rows);
   } finally {
     await client.end();
   }

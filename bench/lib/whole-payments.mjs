@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import os from 'node:os';
-import { query } from './database.mjs';
+import { connected, query } from './database.mjs';
 import { workedMs } from './machine.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 
@@ -33,7 +33,7 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   });
   if (failed > 0) throw new Error(`${server.name}: ${failed} answers failed: ${JSON.stringify(status)}`);
   const taken = performance.now();
-  const looks = await untilPaid({ server, databaseUrl, payments, ours });
+  const looks = await connected(databaseUrl, (ask) => untilPaid({ ask, server, databaseUrl, payments, ours }));
   const seconds = (performance.now() - began) / 1000;
   const worked = workedMs() - workedBefore;
   const after = await server.ask('usage');
@@ -50,15 +50,25 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   };
 }
 
+/** The same again and again, of other bills each time: what was paid stays, and so do the plans of connections. */
+export function onAndOn(options) {
+  let from = 1;
+  return async () => {
+    const figures = await wholePayments({ ...options, from });
+    from += options.payments;
+    return figures;
+  };
+}
+
 /** A machine that stands still for a while must not look like a payment that does. */
 const LONGEST_GAP_MS = 1_000;
 
 /** Waits for the last order; gives the number of looks that found one missing. */
-async function untilPaid({ server, databaseUrl, payments, ours }) {
+async function untilPaid({ ask, server, databaseUrl, payments, ours }) {
   let waited = 0;
   let before = performance.now();
   for (let looks = 0; ; looks++) {
-    const [{ paid }] = await query(databaseUrl, `SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
+    const [{ paid }] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
     if (paid === payments) return looks;
     if (waited > 120_000) {
       const evidence = ours ? JSON.stringify(await unpaid(databaseUrl), undefined, 2) : '';
