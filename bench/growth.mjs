@@ -3,7 +3,7 @@ import { spread, target } from './lib/report.mjs';
 import { interleave, ratio } from './lib/rounds.mjs';
 import { seedHistory } from './lib/seeds.mjs';
 import { summary } from './lib/statistics.mjs';
-import { onAndOn } from './lib/whole-payments.mjs';
+import { wholePayments } from './lib/whole-payments.mjs';
 
 export const title = 'With a long history';
 export const order = 50;
@@ -32,7 +32,7 @@ export async function run({ quick, long, database, load, log }) {
       log(`writing ${rows} rows`);
       await seedHistory(databaseUrl, history);
     }
-    contestants.push({ name, measure: onAndOn({ server, databaseUrl, load, payments, ours: true }) });
+    contestants.push({ name, measure: wholePayments({ server, databaseUrl, load, payments, ours: true }) });
   }
   const samples = await interleave(contestants, { rounds: quick ? 1 : 5, log });
   for (const server of servers) await server.stop();

@@ -73,8 +73,8 @@ async function measured({ options, payments, rounds, module }, { quick, database
       started.push(await startContestant('paying-module.mjs', host));
     }
     servers.push(...started);
-    const measure = () =>
-      wholePayments({ server: started[0], databaseUrl, load, payments: payments(quick, instances), ours: true });
+    const [server] = started;
+    const measure = wholePayments({ server, databaseUrl, load, payments: payments(quick, instances), ours: true });
     contestants.push({ name, measure });
   }
   const samples = await interleave(contestants, { rounds: quick ? 1 : rounds, log });

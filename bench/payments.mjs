@@ -3,7 +3,7 @@ import { startContestant } from './lib/processes.mjs';
 import { spread, target } from './lib/report.mjs';
 import { interleave, ratio } from './lib/rounds.mjs';
 import { summary } from './lib/statistics.mjs';
-import { onAndOn } from './lib/whole-payments.mjs';
+import { wholePayments } from './lib/whole-payments.mjs';
 
 export const title = 'Whole payments';
 export const order = 30;
@@ -25,7 +25,7 @@ export async function run({ quick, database, load, log }) {
     const databaseUrl = await database.create();
     const server = await startContestant(file, { adapter, databaseUrl, serviceUrl: service.about.url, module });
     servers.push(server);
-    const measure = onAndOn({ server, databaseUrl, load, payments, ours: module !== undefined });
+    const measure = wholePayments({ server, databaseUrl, load, payments, ours: module !== undefined });
     contestants.push({ name, measure, databaseUrl });
   };
   for (const adapter of quick ? ['fastify'] : ['express', 'fastify']) {

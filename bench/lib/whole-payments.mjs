@@ -4,21 +4,26 @@ import { connected, query } from './database.mjs';
 import { workedMs } from './machine.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 
-const EMPTY = `TRUNCATE payment_acceptance.delivery, payment_acceptance.event, payment_acceptance.payment,
-  payment_acceptance.callback, payment_acceptance.bill, payment_acceptance.review, payment_acceptance.shop_order`;
-
 /**
  * Payments per second, from the first postback to the last order's committed update, and what they took: microseconds of
  * the measured process (`cpu`) and of the whole machine for each payment, how many KiB the database wrote to its log (`wal`),
  * and how many percent of the machine's processors worked.
  *
- * @param ours whether the module is measured, whose tables are emptied first, unless `from` says which bills are the next
+ * Gives what measures them, of other bills each time: what was paid stays, and so do the plans of connections.
+ *
+ * @param ours whether the module is measured
  */
-export async function wholePayments({ server, databaseUrl, load, payments, ours, from = 0, connections = 64 }) {
-  if (ours) {
-    if (from === 0) await empty(databaseUrl);
-    await seedBills(databaseUrl, payments, from);
-  }
+export function wholePayments(options) {
+  let from = 0;
+  return async () => {
+    const figures = await measure({ ...options, from });
+    from += options.payments;
+    return figures;
+  };
+}
+
+async function measure({ server, databaseUrl, load, payments, ours, from, connections = 64 }) {
+  if (ours) await seedBills(databaseUrl, payments, from);
   await seedShopOrders(databaseUrl, payments, from);
   const commits = await committed(databaseUrl);
   const logged = await walBytes(databaseUrl);
@@ -33,7 +38,7 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   });
   if (failed > 0) throw new Error(`${server.name}: ${failed} answers failed: ${JSON.stringify(status)}`);
   const taken = performance.now();
-  const looks = await connected(databaseUrl, (ask) => untilPaid({ ask, server, databaseUrl, payments, ours }));
+  const looks = await connected(databaseUrl, (ask) => untilPaid({ ask, server, payments, ours }));
   const seconds = (performance.now() - began) / 1000;
   const worked = workedMs() - workedBefore;
   const after = await server.ask('usage');
@@ -50,28 +55,18 @@ export async function wholePayments({ server, databaseUrl, load, payments, ours,
   };
 }
 
-/** The same again and again, of other bills each time: what was paid stays, and so do the plans of connections. */
-export function onAndOn(options) {
-  let from = 1;
-  return async () => {
-    const figures = await wholePayments({ ...options, from });
-    from += options.payments;
-    return figures;
-  };
-}
-
 /** A machine that stands still for a while must not look like a payment that does. */
 const LONGEST_GAP_MS = 1_000;
 
 /** Waits for the last order; gives the number of looks that found one missing. */
-async function untilPaid({ ask, server, databaseUrl, payments, ours }) {
+async function untilPaid({ ask, server, payments, ours }) {
   let waited = 0;
   let before = performance.now();
   for (let looks = 0; ; looks++) {
     const [{ paid }] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
     if (paid === payments) return looks;
     if (waited > 120_000) {
-      const evidence = ours ? JSON.stringify(await unpaid(databaseUrl), undefined, 2) : '';
+      const evidence = ours ? JSON.stringify(await unpaid(ask), undefined, 2) : '';
       throw new Error(`${server.name}: only ${paid} orders are paid. ${evidence}`);
     }
     await sleep(50);
@@ -82,25 +77,14 @@ async function untilPaid({ ask, server, databaseUrl, payments, ours }) {
 }
 
 /** What the module has of an order that stays unpaid, and who is inside a transaction. */
-async function unpaid(url) {
+async function unpaid(ask) {
   const bills = `SELECT b.id FROM payment_acceptance.bill b JOIN shop_order o ON o.id = b.order_id WHERE o.status <> 'paid' LIMIT 1`;
-  const rows = { bill: await query(url, `SELECT *, now() FROM payment_acceptance.bill WHERE id = (${bills})`) };
+  const rows = { bill: await ask(`SELECT *, now() FROM payment_acceptance.bill WHERE id = (${bills})`) };
   for (const table of ['callback', 'payment', 'event', 'delivery', 'review']) {
-    rows[table] = await query(url, `SELECT * FROM payment_acceptance.${table} WHERE bill_id = (${bills})`);
+    rows[table] = await ask(`SELECT * FROM payment_acceptance.${table} WHERE bill_id = (${bills})`);
   }
   const running = `SELECT pid, state, now() - xact_start AS since, query, wait_event FROM pg_stat_activity WHERE xact_start IS NOT NULL`;
-  return { ...rows, running: await query(url, running) };
-}
-
-/** The workers look for work meanwhile, and lock the same tables in another order. */
-async function empty(url) {
-  for (;;) {
-    try {
-      return await query(url, EMPTY);
-    } catch (error) {
-      if (error.code !== '40P01') throw error;
-    }
-  }
+  return { ...rows, running: await ask(running) };
 }
 
 /** What the server has written to its log, other databases on it included. */

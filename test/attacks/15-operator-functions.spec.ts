@@ -17,6 +17,7 @@ import { DataSource } from 'typeorm';
 import { freePort } from '../../scripts/lib/free-port.mjs';
 import { startBed, type Bed } from '../support/bed.js';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
+import { firstWords } from '../support/first-words.js';
 import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS, startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
@@ -230,7 +231,7 @@ describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
         PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'f81d4fae7dec11d0a76500a0c91e6bf7',
       },
     });
-    await listening(shop);
+    await firstWords(shop);
     const url = `http://127.0.0.1:${port}`;
     const products = await fetch(url);
     expect([products.status, await products.text()]).toEqual([200, expect.not.stringContaining('payment-console')]);
@@ -290,12 +291,4 @@ class Refusing {
   notNow(): void {
     throw new Error('not now');
   }
-}
-
-async function listening(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('The shop ended before it listened.');
-  });
-  await Promise.race([once(child.stdout!, 'data'), ended]);
-  ended.catch(() => undefined);
 }

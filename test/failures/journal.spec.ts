@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'typeorm';
 import { moduleOptions, startBed, type Bed, type BedOptions, type Instance } from '../support/bed.js';
+import { firstWords } from '../support/first-words.js';
 import { postbackFields, postJson } from '../support/http.js';
 
 let bed: Bed;
@@ -302,7 +303,5 @@ async function receive(
   });
   children.push(child);
   const ended = once(child, 'exit');
-  const started = await Promise.race([once(child.stdout, 'data') as Promise<[Buffer]>, ended.then(() => undefined)]);
-  if (!started) throw new Error('The host ended before it listened.');
-  return { url: started[0].toString().trim(), child, ended };
+  return { url: await firstWords(child), child, ended };
 }

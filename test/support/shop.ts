@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { DataSource } from 'typeorm';
 import { freePorts } from '../../scripts/lib/free-port.mjs';
 import { connectionOf, createTestDatabase } from './database.js';
+import { firstWords } from './first-words.js';
 
 export interface OrderView {
   id: string;
@@ -69,7 +70,7 @@ export async function startShops(instances: number, options: StartOptions = {}):
     await database.drop();
   }
   try {
-    await Promise.all(processes.map((child) => listening(child)));
+    await Promise.all(processes.map((child) => firstWords(child)));
   } catch (error) {
     await close();
     throw error;
@@ -109,12 +110,4 @@ export async function startShops(instances: number, options: StartOptions = {}):
     },
     close,
   };
-}
-
-async function listening(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('The shop ended before it listened.');
-  });
-  await Promise.race([once(child.stdout!, 'data'), ended]);
-  ended.catch(() => undefined);
 }
