@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
   OnPaymentFailed,
@@ -19,41 +19,44 @@ class Orders {
 }
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ providers: [Orders] });
-});
-afterAll(() => bed.close());
 
-test('a payment goes all the way: bill, postback, check, event, effect', async () => {
-  const bill = await bed.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
-  expect(bill.linkPageUrl).toBe(`${bed.sandboxUrl}/transfer/${bill.billId}`);
-  const { payment } = await bed.sandbox.pay(bill.billId);
-  expect((await bed.effects()).length).toBe(0);
-  await bed.settle();
-  expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', paymentId: payment.id, orderId: 'A-1' }]);
-  const ledger = await bed.host.ledger();
-  expect(ledger).toMatchObject({
-    bills: [{ state: 'PAID' }],
-    payments: [{ amount: '100.05', verdict: 'succeeded' }],
-    callbacks: [{ kind: 'postback', digest: 'match', pending: false, corroboration: { order: 'match' } }],
-    events: [{ name: 'payment.succeeded', deliveries: [{ consumer: 'orders', state: 'DONE', attempts: 1 }] }],
-    reviews: [],
+describe('first payment', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [Orders] });
   });
-});
+  afterAll(() => bed.close());
 
-test('the payer comes back by a 303 to a page that says paid and names the order', async () => {
-  const bill = await bed.host.payments.createBill({ orderId: 'A-2', amount: '7' });
-  const { redirect } = await bed.sandbox.pay(bill.billId);
-  const answer = await fetch(redirect!.url, {
-    method: 'POST',
-    body: new URLSearchParams(redirect!.fields),
-    redirect: 'manual',
+  test('a payment goes all the way: bill, postback, check, event, effect', async () => {
+    const bill = await bed.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
+    expect(bill.linkPageUrl).toBe(`${bed.sandboxUrl}/transfer/${bill.billId}`);
+    const { payment } = await bed.sandbox.pay(bill.billId);
+    expect((await bed.effects()).length).toBe(0);
+    await bed.settle();
+    expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', paymentId: payment.id, orderId: 'A-1' }]);
+    const ledger = await bed.host.ledger();
+    expect(ledger).toMatchObject({
+      bills: [{ state: 'PAID' }],
+      payments: [{ amount: '100.05', verdict: 'succeeded' }],
+      callbacks: [{ kind: 'postback', digest: 'match', pending: false, corroboration: { order: 'match' } }],
+      events: [{ name: 'payment.succeeded', deliveries: [{ consumer: 'orders', state: 'DONE', attempts: 1 }] }],
+      reviews: [],
+    });
   });
-  expect(answer.status).toBe(303);
-  const page = new URL(answer.headers.get('location')!, redirect!.url);
-  expect(await (await fetch(page)).text()).toContain('being checked');
-  await bed.settle();
-  const shown = await (await fetch(page)).text();
-  expect(shown).toContain('Payment received');
-  expect(shown).toContain('A-2');
+
+  test('the payer comes back by a 303 to a page that says paid and names the order', async () => {
+    const bill = await bed.host.payments.createBill({ orderId: 'A-2', amount: '7' });
+    const { redirect } = await bed.sandbox.pay(bill.billId);
+    const answer = await fetch(redirect!.url, {
+      method: 'POST',
+      body: new URLSearchParams(redirect!.fields),
+      redirect: 'manual',
+    });
+    expect(answer.status).toBe(303);
+    const page = new URL(answer.headers.get('location')!, redirect!.url);
+    expect(await (await fetch(page)).text()).toContain('being checked');
+    await bed.settle();
+    const shown = await (await fetch(page)).text();
+    expect(shown).toContain('Payment received');
+    expect(shown).toContain('A-2');
+  });
 });

@@ -1,6 +1,9 @@
 import fs from 'node:fs';
 
-/** Tells what was skipped, insists that something ran, and leaves the counts in the file TEST_COUNTS for a caller. */
+/**
+ * Tells what was skipped and, where TEST_TIMES names a file, what took long; insists that something ran, and leaves the
+ * counts in the file TEST_COUNTS for a caller.
+ */
 export default class CountingReporter {
   constructor(config) {
     this.filtered = Boolean(config.testNamePattern);
@@ -19,6 +22,7 @@ export default class CountingReporter {
       failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
       skipped: results.numPendingTests + results.numTodoTests,
     };
+    if (process.env.TEST_TIMES) printSlowest(process.env.TEST_TIMES);
     if (counts.passed + counts.failed === 0) this.error = new Error('No test ran.');
     if (this.error) console.error(this.error.message); // Jest only takes its exit code from it
     if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
@@ -27,6 +31,15 @@ export default class CountingReporter {
   getLastError() {
     return this.error;
   }
+}
+
+/** The ten files of tests that took the longest, as jest-environment.mjs has noted them. */
+function printSlowest(timesFile) {
+  if (!fs.existsSync(timesFile)) return;
+  const times = fs.readFileSync(timesFile, 'utf8').trim().split('\n').map((line) => JSON.parse(line)); // prettier-ignore
+  const slowest = times.sort((one, other) => other.ms - one.ms).slice(0, 10);
+  const lines = slowest.map(({ file, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`);
+  console.log(`\nThe slowest files, without loading:\n${lines.join('\n')}`);
 }
 
 function isSkipped({ status }) {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { postJson, postbackFields, redirectFields } from '../support/http.js';
-import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
+import { ONE_ADAPTER } from '../support/adapters.js';
+import { startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
 import { sendForm } from './support/sending.js';
 
-describe.each(ADAPTERS)("identifiers of somebody else's, on %s", (adapter) => {
+describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) => {
   let shop: AttackedShop;
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);

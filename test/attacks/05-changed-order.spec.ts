@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ADAPTERS, startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
+import { ONE_ADAPTER } from '../support/adapters.js';
+import { startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
 import { sendForm } from './support/sending.js';
 
-describe.each(ADAPTERS)('an order that changes after its bill was made, on %s', (adapter) => {
+describe.each(ONE_ADAPTER)('an order that changes after its bill was made, on %s', (adapter) => {
   let shop: AttackedShop;
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);

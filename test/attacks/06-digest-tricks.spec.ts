@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ADAPTERS } from '../support/adapters.js';
 import type { AttackedShop, Bought } from './support/attacked-shop.js';
 import { sendBytes, sendForm, type FormFields } from './support/sending.js';
 
@@ -10,11 +11,8 @@ crypto.timingSafeEqual = (a, b) => {
   compared.push([a.byteLength, b.byteLength]);
   return timingSafeEqual(a, b);
 };
-const { ADAPTERS, startAttackedShop, TOKENS } = await import('./support/attacked-shop.js');
+const { startAttackedShop, TOKENS } = await import('./support/attacked-shop.js');
 const { postJson } = await import('../support/http.js');
-afterAll(() => {
-  crypto.timingSafeEqual = timingSafeEqual;
-});
 
 const md5 = (text: string) => createHash('md5').update(text, 'utf8').digest('hex').toUpperCase();
 const digestOf = ({ id }: Bought, token: string = TOKENS.main) => md5(`100.05:${id}:${token}`);
@@ -65,6 +63,10 @@ const SHAPES: readonly (readonly [attack: string, make: (digest: string) => unkn
 ];
 
 describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
+  afterAll(() => {
+    crypto.timingSafeEqual = timingSafeEqual;
+  });
+
   let shop: AttackedShop;
   let order: Bought;
   let digest: string;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { postbackFields, redirectFields } from '../support/http.js';
-import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
+import { ADAPTERS } from '../support/adapters.js';
+import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
 import { sendBytes, sendRaw } from './support/sending.js';
 
 const ROUTES = ['/postback/payment', '/redirect/payment/success', '/redirect/payment/fail'] as const;

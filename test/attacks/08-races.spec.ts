@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { postJson } from '../support/http.js';
 import { until } from '../support/until.js';
-import { ADAPTERS, startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
+import { ONE_ADAPTER } from '../support/adapters.js';
+import { startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
 import { sendForm } from './support/sending.js';
 
 const DAY_MS = 86_400_000;
@@ -9,7 +10,7 @@ const DAY_MS = 86_400_000;
 const GAP_MS = 2_000;
 const FAILING = { card: '4000 0000 0000 0002' };
 
-describe.each(ADAPTERS)('races, on %s', (adapter) => {
+describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
   let shop: AttackedShop;
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);
@@ -192,7 +193,7 @@ describe.each(ADAPTERS)('races, on %s', (adapter) => {
   });
 });
 
-test.each(ADAPTERS)(
+test.each(ONE_ADAPTER)(
   'on %s, all at once with the workers running by themselves: every order is paid once',
   async (adapter) => {
     const shop = await startAttackedShop(adapter, { autoStart: true, options: { schedule: { minGapMs: 10 } } });

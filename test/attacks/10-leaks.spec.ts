@@ -11,7 +11,8 @@ import { inspect } from 'node:util';
 import type { Logger } from 'typeorm';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startBed } from '../support/bed.js';
 import { postbackFields, postJson, redirectFields } from '../support/http.js';
-import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
+import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
+import { startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
 import { findReachable } from './support/reachable.js';
 import { sendBytes, sendForm } from './support/sending.js';
 
@@ -223,14 +224,16 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     expect(found).toEqual([]);
   });
 
-  // Printing takes seconds, during which connections run out of time: last.
-  test('nothing in what the services print', () => {
-    const services = [PaymentAcceptanceService, Confirmer];
-    for (const service of services) {
-      const text = inspect(shop.app.get<object>(service), { depth: 10, showHidden: true, getters: true });
-      expectNoSecret(text);
-    }
-  });
+  // What they print is the same on both. It takes seconds, during which connections run out of time: last.
+  if (ONE_ADAPTER.includes(adapter)) {
+    test('nothing in what the services print', () => {
+      const services = [PaymentAcceptanceService, Confirmer];
+      for (const service of services) {
+        const text = inspect(shop.app.get<object>(service), { depth: 10, showHidden: true, getters: true });
+        expectNoSecret(text);
+      }
+    });
+  }
 });
 
 test('options given to forRoot are let go; the object that holds them is left to its owner as it is', async () => {

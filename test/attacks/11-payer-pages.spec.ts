@@ -4,7 +4,7 @@ import { issueTicket } from '../../libs/payment-acceptance/src/callbacks/result-
 import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
 import { EU_TOKEN, moduleOptions, startBed, type Bed } from '../support/bed.js';
 import { postForm, redirectFields } from '../support/http.js';
-import { ADAPTERS } from './support/attacked-shop.js';
+import { ADAPTERS } from '../support/adapters.js';
 import { addressesOf, MARKUP, skeletonOf, textOf } from './support/markup.js';
 import { sendRaw } from './support/sending.js';
 

@@ -21,105 +21,110 @@ const SOON_MS = 10_000;
 let recorded: RecordedBed;
 let elsewhere: Recorder;
 let count = 0;
-beforeAll(async () => {
-  recorded = await startRecordedBed({}, LIMITS);
-  elsewhere = await new Recorder().open();
-});
-afterAll(async () => {
-  await recorded.close();
-  await elsewhere.close();
-});
 
-async function thrown(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    (value) => {
-      throw new Error(`It came to ${JSON.stringify(value)} instead of an error.`);
-    },
-    (error: unknown) => error,
-  );
-}
-
-type Answer = Parameters<Recorder['answer']>[0];
-type ErrorType = new (...parameters: never[]) => PaymentServiceError;
-
-/** What the attack comes to: for a creation, for a read, and for the check of an open bill, which settles afterwards. */
-async function outcomes(answer: Answer): Promise<{ reading: PaymentServiceError; creating: UnknownOutcomeError }> {
-  count += 1;
-  const { payments, confirmer, ledger } = recorded.bed.host;
-  const settled = async (): Promise<unknown[]> => {
-    const { payments: paid, events, reviews } = await ledger();
-    return [...paid, ...events, ...reviews].filter((row) => row.orderId === known);
-  };
-  const [known, orderId] = [`known-${count}`, `attacked-${count}`];
-  recorded.recorder.answer(createdBill(known));
-  await payments.createBill({ orderId: known, amount: '10' });
-  recorded.bed.clock.advance(60_000);
-  recorded.recorder.answer(answer);
-  const began = Date.now();
-  const [reading, creating] = await Promise.all([
-    thrown(payments.shop().listPayments(known, { attempts: 1 })),
-    thrown(payments.createBill({ orderId, amount: '10' })),
-    confirmer.runOnce(),
-  ]);
-  expect(Date.now() - began).toBeLessThan(LIMITS.totalTimeoutMs + SOON_MS);
-  expect(recorded.recorder.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
-  const { bills } = await ledger();
-  const checked = bills.find((bill) => bill.orderId === known);
-  expect(checked).toMatchObject({ state: 'OPEN', lastCheckError: expect.any(String) as unknown });
-  expect(bills.find((bill) => bill.orderId === orderId)).toMatchObject({ state: 'UNKNOWN', billId: null });
-  expect(await settled()).toEqual([]);
-  expect(creating).toBeInstanceOf(UnknownOutcomeError);
-
-  const paid = { id: known, bill_id: known, status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
-  recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [paid] }) });
-  recorded.bed.clock.advance(60_000);
-  await confirmer.runOnce();
-  expect(await settled()).toMatchObject([{ status: 'SUCCESS' }, { name: 'payment.succeeded' }]);
-  return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
-}
-
-/** The service writes to its socket by itself, as long as there is one. */
-const raw =
-  (write: (socket: Socket) => void): Answer =>
-  ({ socket }: IncomingMessage) => {
-    socket.on('error', () => undefined);
-    write(socket);
-  };
-const drip = (head: string, piece: () => string): Answer =>
-  raw((socket) => {
-    socket.write(head);
-    const timer = setInterval(() => socket.write(piece()), 5);
-    socket.on('close', () => clearInterval(timer));
+describe('outgoing', () => {
+  beforeAll(async () => {
+    recorded = await startRecordedBed({}, LIMITS);
+    elsewhere = await new Recorder().open();
   });
-/** As much as the socket takes, without an end; `sent` tells how much that was. */
-const pour = (head: string, piece: Buffer, sent: { bytes: number }): Answer =>
-  raw((socket) => {
-    socket.write(head);
-    const more = (): void => {
-      while (!socket.destroyed) {
-        sent.bytes += piece.length;
-        if (!socket.write(piece)) return;
-      }
+  afterAll(async () => {
+    await recorded.close();
+    await elsewhere.close();
+  });
+
+  async function thrown(work: Promise<unknown>): Promise<unknown> {
+    return work.then(
+      (value) => {
+        throw new Error(`It came to ${JSON.stringify(value)} instead of an error.`);
+      },
+      (error: unknown) => error,
+    );
+  }
+
+  type Answer = Parameters<Recorder['answer']>[0];
+  type ErrorType = new (...parameters: never[]) => PaymentServiceError;
+
+  /** What the attack comes to: for a creation, for a read, and for the check of an open bill, which settles afterwards. */
+  async function outcomes(answer: Answer): Promise<{ reading: PaymentServiceError; creating: UnknownOutcomeError }> {
+    count += 1;
+    const { payments, confirmer, ledger } = recorded.bed.host;
+    const settled = async (): Promise<unknown[]> => {
+      const { payments: paid, events, reviews } = await ledger();
+      return [...paid, ...events, ...reviews].filter((row) => row.orderId === known);
     };
-    socket.on('drain', more);
-    more();
+    const [known, orderId] = [`known-${count}`, `attacked-${count}`];
+    recorded.recorder.answer(createdBill(known));
+    await payments.createBill({ orderId: known, amount: '10' });
+    recorded.bed.clock.advance(60_000);
+    recorded.recorder.answer(answer);
+    const began = Date.now();
+    const [reading, creating] = await Promise.all([
+      thrown(payments.shop().listPayments(known, { attempts: 1 })),
+      thrown(payments.createBill({ orderId, amount: '10' })),
+      confirmer.runOnce(),
+    ]);
+    expect(Date.now() - began).toBeLessThan(LIMITS.totalTimeoutMs + SOON_MS);
+    expect(recorded.recorder.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    const { bills } = await ledger();
+    const checked = bills.find((bill) => bill.orderId === known);
+    expect(checked).toMatchObject({ state: 'OPEN', lastCheckError: expect.any(String) as unknown });
+    expect(bills.find((bill) => bill.orderId === orderId)).toMatchObject({ state: 'UNKNOWN', billId: null });
+    expect(await settled()).toEqual([]);
+    expect(creating).toBeInstanceOf(UnknownOutcomeError);
+
+    const paid = { id: known, bill_id: known, status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
+    recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [paid] }) });
+    recorded.bed.clock.advance(60_000);
+    await confirmer.runOnce();
+    expect(await settled()).toMatchObject([{ status: 'SUCCESS' }, { name: 'payment.succeeded' }]);
+    return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
+  }
+
+  /** The service writes to its socket by itself, as long as there is one. */
+  const raw =
+    (write: (socket: Socket) => void): Answer =>
+    ({ socket }: IncomingMessage) => {
+      socket.on('error', () => undefined);
+      write(socket);
+    };
+  const drip = (head: string, piece: () => string): Answer =>
+    raw((socket) => {
+      socket.write(head);
+      const timer = setInterval(() => socket.write(piece()), 5);
+      socket.on('close', () => clearInterval(timer));
+    });
+  /** As much as the socket takes, without an end; `sent` tells how much that was. */
+  const pour = (head: string, piece: Buffer, sent: { bytes: number }): Answer =>
+    raw((socket) => {
+      socket.write(head);
+      const more = (): void => {
+        while (!socket.destroyed) {
+          sent.bytes += piece.length;
+          if (!socket.write(piece)) return;
+        }
+      };
+      socket.on('drain', more);
+      more();
+    });
+
+  describe('the service answers with a redirect', () => {
+    test.each([300, 301, 302, 303, 304, 307, 308])(
+      '%d: nothing goes where it points, token or form',
+      async (status) => {
+        const headers = { location: `${elsewhere.url}/stolen`, refresh: `0; url=${elsewhere.url}/stolen` };
+        const { reading, creating } = await outcomes({ status, headers });
+        expect(reading).toBeInstanceOf(AnswerNotUnderstoodError);
+        expect(creating.cause).toBeInstanceOf(AnswerNotUnderstoodError);
+        expect(elsewhere.requests).toEqual([]);
+      },
+    );
   });
 
-describe('the service answers with a redirect', () => {
-  test.each([300, 301, 302, 303, 304, 307, 308])('%d: nothing goes where it points, token or form', async (status) => {
-    const headers = { location: `${elsewhere.url}/stolen`, refresh: `0; url=${elsewhere.url}/stolen` };
-    const { reading, creating } = await outcomes({ status, headers });
-    expect(reading).toBeInstanceOf(AnswerNotUnderstoodError);
-    expect(creating.cause).toBeInstanceOf(AnswerNotUnderstoodError);
-    expect(elsewhere.requests).toEqual([]);
-  });
-});
-
-describe('the service answers without measure', () => {
-  const bytes = Buffer.alloc(60_000_000, ' ');
-  const packed = (encoding: string, body: Buffer): Answer => ({ body, headers: { 'content-encoding': encoding } });
-  const sent = { bytes: 0 };
-  const ATTACKS: [string, Answer][] = [
+  describe('the service answers without measure', () => {
+    const bytes = Buffer.alloc(60_000_000, ' ');
+    const packed = (encoding: string, body: Buffer): Answer => ({ body, headers: { 'content-encoding': encoding } });
+    const sent = { bytes: 0 };
+    const ATTACKS: [string, Answer][] = [
     ['a huge body', { body: bytes.subarray(0, 5_000_000) }],
     ['a body without an end', pour('HTTP/1.1 200 OK\r\n\r\n', bytes.subarray(0, 65_536), sent)],
     ['a body that announces more than there is memory', raw((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9007199254740991\r\n\r\n{'))],
@@ -136,19 +141,19 @@ describe('the service answers without measure', () => {
     ['a switch to another protocol', raw((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'))],
   ]; // prettier-ignore
 
-  test.each(ATTACKS)('%s: given up, bounded in time and memory', async (_name, answer) => {
-    sent.bytes = 0;
-    const { reading, creating } = await outcomes(answer);
-    expect(reading).toBeInstanceOf(ServiceNetworkError);
-    expect(creating.cause).toBeInstanceOf(ServiceNetworkError);
-    expect(creating.cause).toMatchObject({ mayHaveLeft: true });
-    // Two readers, and what sockets and streams hold in between.
-    expect(sent.bytes).toBeLessThan(20_000_000);
+    test.each(ATTACKS)('%s: given up, bounded in time and memory', async (_name, answer) => {
+      sent.bytes = 0;
+      const { reading, creating } = await outcomes(answer);
+      expect(reading).toBeInstanceOf(ServiceNetworkError);
+      expect(creating.cause).toBeInstanceOf(ServiceNetworkError);
+      expect(creating.cause).toMatchObject({ mayHaveLeft: true });
+      // Two readers, and what sockets and streams hold in between.
+      expect(sent.bytes).toBeLessThan(20_000_000);
+    });
   });
-});
 
-describe('the service answers with what is no answer', () => {
-  const ATTACKS: [string, ErrorType, Answer][] = [
+  describe('the service answers with what is no answer', () => {
+    const ATTACKS: [string, ErrorType, Answer][] = [
     ['an HTML page', AnswerNotUnderstoodError, { body: '<html>', headers: { 'content-type': 'text/html' } }],
     ['bytes that are no text', AnswerNotUnderstoodError, { body: Buffer.from([0xff, 0xfe, 0, 0x80]) }],
     ['a list too deep for a stack', AnswerNotUnderstoodError, { body: `${'['.repeat(45_000)}${']'.repeat(45_000)}` }],
@@ -159,78 +164,83 @@ describe('the service answers with what is no answer', () => {
     ['a bill_id with a query of its own', AnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"b 1&id=2\\r\\n","data":{}}' }],
   ]; // prettier-ignore
 
-  test.each(ATTACKS)('%s: not understood, and nothing of it is kept', async (_name, type, answer) => {
-    const { reading, creating } = await outcomes(answer);
-    expect(reading).toBeInstanceOf(type);
-    expect(creating.cause).toBeInstanceOf(type);
-    expect(({} as Record<string, unknown>).success).toBeUndefined();
-  });
+    test.each(ATTACKS)('%s: not understood, and nothing of it is kept', async (_name, type, answer) => {
+      const { reading, creating } = await outcomes(answer);
+      expect(reading).toBeInstanceOf(type);
+      expect(creating.cause).toBeInstanceOf(type);
+      expect(({} as Record<string, unknown>).success).toBeUndefined();
+    });
 
-  test('a content type that says otherwise does not make JSON unreadable: it is the same service', async () => {
-    const headers = { 'content-type': 'application/octet-stream; charset=utf-16' };
-    recorded.recorder.answer({ ...createdBill('typed'), headers });
-    await expect(recorded.bed.host.payments.createBill({ orderId: 'typed', amount: '1' })).resolves.toMatchObject({
-      billId: 'typed',
+    test('a content type that says otherwise does not make JSON unreadable: it is the same service', async () => {
+      const headers = { 'content-type': 'application/octet-stream; charset=utf-16' };
+      recorded.recorder.answer({ ...createdBill('typed'), headers });
+      await expect(recorded.bed.host.payments.createBill({ orderId: 'typed', amount: '1' })).resolves.toMatchObject({
+        billId: 'typed',
+      });
+    });
+
+    test('a message that repeats the token does not carry it into an error or a column', async () => {
+      const body = JSON.stringify({
+        success: false,
+        message: `Bearer ${MAIN_TOKEN} ${'x'.repeat(50_000)}`,
+        bill_id: 'b',
+      });
+      const { reading, creating } = await outcomes({ status: 500, body });
+      const told = JSON.stringify([
+        reading,
+        creating,
+        creating.cause,
+        String(creating),
+        await recorded.bed.host.ledger(),
+      ]);
+      expect(told).not.toContain(MAIN_TOKEN);
+      expect(reading.message.length).toBeLessThan(1_000);
     });
   });
 
-  test('a message that repeats the token does not carry it into an error or a column', async () => {
-    const body = JSON.stringify({
-      success: false,
-      message: `Bearer ${MAIN_TOKEN} ${'x'.repeat(50_000)}`,
-      bill_id: 'b',
+  describe('the service names a payment page', () => {
+    const create = (address: unknown) => {
+      count += 1;
+      const orderId = `page-${count}`;
+      recorded.recorder.answer(createdBill(orderId, { link_page_url: address, link_url: address }));
+      const bill = recorded.bed.host.payments.createBill({ orderId, amount: '10' });
+      return { orderId, bill };
+    };
+
+    test.each([
+      'javascript:alert(document.domain)',
+      ' \tJaVa\nScRiPt:alert(1)',
+      'data:text/html,<script>alert(1)</script>',
+      'vbscript:msgbox',
+      'file:///etc/passwd',
+      'blob:https://pay.example/1',
+      '//evil.example/transfer',
+      '\\\\evil.example\\transfer',
+      { toString: 'https://pay.example' },
+      ['https://pay.example'],
+    ])('%j: the payer is not sent there; the bill is kept, and followed', async (address) => {
+      const { orderId, bill } = create(address);
+      expect(await thrown(bill)).toBeInstanceOf(BillAddressError);
+      expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([
+        { state: 'OPEN', billId: orderId, linkUrl: null, linkPageUrl: null },
+      ]);
     });
-    const { reading, creating } = await outcomes({ status: 500, body });
-    const told = JSON.stringify([
-      reading,
-      creating,
-      creating.cause,
-      String(creating),
-      await recorded.bed.host.ledger(),
-    ]);
-    expect(told).not.toContain(MAIN_TOKEN);
-    expect(reading.message.length).toBeLessThan(1_000);
-  });
-});
 
-describe('the service names a payment page', () => {
-  const create = (address: unknown) => {
-    count += 1;
-    const orderId = `page-${count}`;
-    recorded.recorder.answer(createdBill(orderId, { link_page_url: address, link_url: address }));
-    const bill = recorded.bed.host.payments.createBill({ orderId, amount: '10' });
-    return { orderId, bill };
-  };
+    test('with line ends, NUL and letters of any script: given as a browser reads it, fit for a header', async () => {
+      const { bill } = create('https://pay.example/a\r\nSet-Cookie: stolen=1\0\r\n\r\n<p>п');
+      expect((await bill).linkPageUrl).toBe('https://pay.example/aSet-Cookie:%20stolen=1%00%3Cp%3E%D0%BF');
+    });
 
-  test.each([
-    'javascript:alert(document.domain)',
-    ' \tJaVa\nScRiPt:alert(1)',
-    'data:text/html,<script>alert(1)</script>',
-    'vbscript:msgbox',
-    'file:///etc/passwd',
-    'blob:https://pay.example/1',
-    '//evil.example/transfer',
-    '\\\\evil.example\\transfer',
-    { toString: 'https://pay.example' },
-    ['https://pay.example'],
-  ])('%j: the payer is not sent there; the bill is kept, and followed', async (address) => {
-    const { orderId, bill } = create(address);
-    expect(await thrown(bill)).toBeInstanceOf(BillAddressError);
-    expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([
-      { state: 'OPEN', billId: orderId, linkUrl: null, linkPageUrl: null },
-    ]);
-  });
-
-  test('with line ends, NUL and letters of any script: given as a browser reads it, fit for a header', async () => {
-    const { bill } = create('https://pay.example/a\r\nSet-Cookie: stolen=1\0\r\n\r\n<p>п');
-    expect((await bill).linkPageUrl).toBe('https://pay.example/aSet-Cookie:%20stolen=1%00%3Cp%3E%D0%BF');
-  });
-
-  test('at a private address: the payer is sent there, and we ask nothing of it', async () => {
-    for (const address of [`${elsewhere.url}/transfer/1`, 'http://169.254.169.254/latest/meta-data', 'http://[::1]/']) {
-      expect((await create(address).bill).linkPageUrl).toBe(address);
-    }
-    await recorded.bed.settle();
-    expect(elsewhere.requests).toEqual([]);
+    test('at a private address: the payer is sent there, and we ask nothing of it', async () => {
+      for (const address of [
+        `${elsewhere.url}/transfer/1`,
+        'http://169.254.169.254/latest/meta-data',
+        'http://[::1]/',
+      ]) {
+        expect((await create(address).bill).linkPageUrl).toBe(address);
+      }
+      await recorded.bed.settle();
+      expect(elsewhere.requests).toEqual([]);
+    });
   });
 });

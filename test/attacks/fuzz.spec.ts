@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { gzipSync } from 'node:zlib';
 import { postbackFields } from '../support/http.js';
 import { SEED } from '../support/seed.js';
-import { ADAPTERS, startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
+import { ADAPTERS } from '../support/adapters.js';
+import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
 
 /** `FUZZ_MINUTES=5 FUZZ_SEED=1 npm test -- attacks/fuzz` goes on for minutes; without them it ends within seconds. */
 const MINUTES = Number(process.env.FUZZ_MINUTES ?? 0);

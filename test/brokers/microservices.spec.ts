@@ -33,186 +33,191 @@ class Accounting {
 }
 
 const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
-async function startAccounting(
-  port = 0,
-): Promise<{ service: INestMicroservice; accounting: Accounting; port: number }> {
-  const module = await Test.createTestingModule({ controllers: [Accounting] }).compile();
-  const options = { port, host: '127.0.0.1' };
-  const service = module.createNestMicroservice({ transport: Transport.TCP, options, logger: false });
-  await service.listen();
-  const server = service.unwrap<ReturnType<typeof createServer>>();
-  ends.push(() => service.close());
-  return { service, accounting: module.get(Accounting), port: (server.address() as AddressInfo).port };
-}
-
-/** A host that sends its events to the port. */
-async function startHost(port: number, options: Partial<PaymentMicroservicesOptions> = {}): Promise<Bed> {
-  const clients = ClientsModule.register([
-    { name: 'BUS', transport: Transport.TCP, options: { host: '127.0.0.1', port } },
-  ]);
-  const bus = PaymentMicroservicesModule.registerAsync({
-    imports: [clients],
-    inject: ['BUS'],
-    useFactory: (client: ClientProxy) => ({ client, ...options }),
-  });
-  const bed = await startBed({ imports: [bus] });
-  ends.push(() => bed.close());
-  return bed;
-}
-
-async function payAfterAFailure(bed: Bed, orderId: string): Promise<void> {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
-  await bed.sandbox.pay(billId, { outcome: 'fail' });
-  await bed.sandbox.pay(billId);
-}
-
-/** In settlement order. */
-const deliveriesOf = async (bed: Bed) =>
-  (await bed.host.ledger()).events.toReversed().flatMap(({ deliveries }) => deliveries);
-
-describe('events through a client of @nestjs/microservices', () => {
-  test('reach another service in order, in their envelope, and are taken once', async () => {
-    const { accounting, port } = await startAccounting();
-    const bed = await startHost(port, { source: 'https://shop.example/payments/' });
-    await payAfterAFailure(bed, 'A-1');
-    await bed.settle();
-    await until(
-      () => Promise.resolve(accounting.taken.length),
-      (count) => count === 2,
-    );
-    const { events } = await bed.host.ledger();
-    expect(accounting.taken).toEqual(
-      events.toReversed().map(({ id, name, billId, occurredAt }) =>
-        expect.objectContaining({
-          specversion: '1.0',
-          id,
-          source: 'https://shop.example/payments/main',
-          type: name,
-          subject: 'A-1',
-          partitionkey: billId,
-          time: occurredAt,
-          datacontenttype: 'application/json',
-          data: expect.objectContaining({ id, name, orderId: 'A-1', amount: '100.05' }) as object,
-        }),
-      ),
-    );
-    expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
-    expect(await deliveriesOf(bed)).toMatchObject(
-      Array.from({ length: 2 }, () => ({ consumer: 'microservices', state: 'DONE', attempts: 1 })),
-    );
-
-    await createPaymentInbox(bed.host.dataSource.manager);
-    const ran: boolean[] = [];
-    for (const event of [...accounting.taken, ...accounting.taken]) {
-      ran.push(await processOnce(bed.host.dataSource.manager, event, () => Promise.resolve()));
-    }
-    expect(ran).toEqual([true, true, false, false]);
+describe('microservices', () => {
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
   });
 
-  test('wait while the service is away, without an attempt, and go out when it is back', async () => {
-    const first = await startAccounting();
-    const bed = await startHost(first.port);
-    await first.service.close();
-    await payAfterAFailure(bed, 'A-1');
-    await bed.settle();
-    expect(await deliveriesOf(bed)).toMatchObject(Array.from({ length: 2 }, () => ({ state: 'PENDING', attempts: 0 })));
-    const { accounting } = await startAccounting(first.port);
-    const work = async (): Promise<number> => {
-      await bed.settle();
-      return accounting.taken.length;
-    };
-    await until(work, (count) => count === 2);
-    expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
-  });
+  async function startAccounting(
+    port = 0,
+  ): Promise<{ service: INestMicroservice; accounting: Accounting; port: number }> {
+    const module = await Test.createTestingModule({ controllers: [Accounting] }).compile();
+    const options = { port, host: '127.0.0.1' };
+    const service = module.createNestMicroservice({ transport: Transport.TCP, options, logger: false });
+    await service.listen();
+    const server = service.unwrap<ReturnType<typeof createServer>>();
+    ends.push(() => service.close());
+    return { service, accounting: module.get(Accounting), port: (server.address() as AddressInfo).port };
+  }
 
-  test('of the chosen events and shops only, with the pattern and the message that the transport wants', async () => {
-    const sent: unknown[] = [];
-    const { port } = await startAccounting();
-    const bed = await startHost(port, {
-      consumer: 'bus',
-      events: ['payment.succeeded'],
-      shops: ['main'],
-      pattern: ({ data }) => `payments-of-${data.shop}`,
-      message: (event) => {
-        sent.push([event.type, event.partitionkey]);
-        return { key: event.partitionkey, value: event };
-      },
+  /** A host that sends its events to the port. */
+  async function startHost(port: number, options: Partial<PaymentMicroservicesOptions> = {}): Promise<Bed> {
+    const clients = ClientsModule.register([
+      { name: 'BUS', transport: Transport.TCP, options: { host: '127.0.0.1', port } },
+    ]);
+    const bus = PaymentMicroservicesModule.registerAsync({
+      imports: [clients],
+      inject: ['BUS'],
+      useFactory: (client: ClientProxy) => ({ client, ...options }),
     });
-    await payAfterAFailure(bed, 'A-1');
-    await bed.settle();
-    const { events } = await bed.host.ledger();
-    expect(sent).toEqual([['payment.succeeded', events[0]!.billId]]);
-    expect(await deliveriesOf(bed)).toMatchObject([{ consumer: 'bus', state: 'DONE' }]);
+    const bed = await startBed({ imports: [bus] });
+    ends.push(() => bed.close());
+    return bed;
+  }
+
+  async function payAfterAFailure(bed: Bed, orderId: string): Promise<void> {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+  }
+
+  /** In settlement order. */
+  const deliveriesOf = async (bed: Bed) =>
+    (await bed.host.ledger()).events.toReversed().flatMap(({ deliveries }) => deliveries);
+
+  describe('events through a client of @nestjs/microservices', () => {
+    test('reach another service in order, in their envelope, and are taken once', async () => {
+      const { accounting, port } = await startAccounting();
+      const bed = await startHost(port, { source: 'https://shop.example/payments/' });
+      await payAfterAFailure(bed, 'A-1');
+      await bed.settle();
+      await until(
+        () => Promise.resolve(accounting.taken.length),
+        (count) => count === 2,
+      );
+      const { events } = await bed.host.ledger();
+      expect(accounting.taken).toEqual(
+        events.toReversed().map(({ id, name, billId, occurredAt }) =>
+          expect.objectContaining({
+            specversion: '1.0',
+            id,
+            source: 'https://shop.example/payments/main',
+            type: name,
+            subject: 'A-1',
+            partitionkey: billId,
+            time: occurredAt,
+            datacontenttype: 'application/json',
+            data: expect.objectContaining({ id, name, orderId: 'A-1', amount: '100.05' }) as object,
+          }),
+        ),
+      );
+      expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
+      expect(await deliveriesOf(bed)).toMatchObject(
+        Array.from({ length: 2 }, () => ({ consumer: 'microservices', state: 'DONE', attempts: 1 })),
+      );
+
+      await createPaymentInbox(bed.host.dataSource.manager);
+      const ran: boolean[] = [];
+      for (const event of [...accounting.taken, ...accounting.taken]) {
+        ran.push(await processOnce(bed.host.dataSource.manager, event, () => Promise.resolve()));
+      }
+      expect(ran).toEqual([true, true, false, false]);
+    });
+
+    test('wait while the service is away, without an attempt, and go out when it is back', async () => {
+      const first = await startAccounting();
+      const bed = await startHost(first.port);
+      await first.service.close();
+      await payAfterAFailure(bed, 'A-1');
+      await bed.settle();
+      expect(await deliveriesOf(bed)).toMatchObject(
+        Array.from({ length: 2 }, () => ({ state: 'PENDING', attempts: 0 })),
+      );
+      const { accounting } = await startAccounting(first.port);
+      const work = async (): Promise<number> => {
+        await bed.settle();
+        return accounting.taken.length;
+      };
+      await until(work, (count) => count === 2);
+      expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
+    });
+
+    test('of the chosen events and shops only, with the pattern and the message that the transport wants', async () => {
+      const sent: unknown[] = [];
+      const { port } = await startAccounting();
+      const bed = await startHost(port, {
+        consumer: 'bus',
+        events: ['payment.succeeded'],
+        shops: ['main'],
+        pattern: ({ data }) => `payments-of-${data.shop}`,
+        message: (event) => {
+          sent.push([event.type, event.partitionkey]);
+          return { key: event.partitionkey, value: event };
+        },
+      });
+      await payAfterAFailure(bed, 'A-1');
+      await bed.settle();
+      const { events } = await bed.host.ledger();
+      expect(sent).toEqual([['payment.succeeded', events[0]!.billId]]);
+      expect(await deliveriesOf(bed)).toMatchObject([{ consumer: 'bus', state: 'DONE' }]);
+    });
+
+    test('are tried again where the client refuses one', async () => {
+      const { accounting, port } = await startAccounting();
+      let refusals = 1;
+      const message = (event: PaymentCloudEvent): unknown => {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error('too large');
+        return event;
+      };
+      const bed = await startHost(port, { message });
+      await payAfterAFailure(bed, 'A-1');
+      await bed.settle();
+      const [failed, succeeded] = await deliveriesOf(bed);
+      expect(failed).toMatchObject({ state: 'PENDING', attempts: 1 });
+      expect(failed!.lastError).toBe('PaymentBrokerError: The client has not sent the event: Error: too large');
+      expect(succeeded).toMatchObject({ state: 'PENDING', attempts: 0 });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      await until(
+        () => Promise.resolve(accounting.taken.length),
+        (count) => count === 2,
+      );
+    });
   });
 
-  test('are tried again where the client refuses one', async () => {
-    const { accounting, port } = await startAccounting();
-    let refusals = 1;
-    const message = (event: PaymentCloudEvent): unknown => {
-      refusals -= 1;
-      if (refusals >= 0) throw new Error('too large');
-      return event;
+  describe('what cannot be used fails the start', () => {
+    const refusal = async (
+      options: Partial<PaymentMicroservicesOptions>,
+      providers: Provider[] = [],
+    ): Promise<unknown> => {
+      const starting = new Starting();
+      ends.push(() => starting.close('drop'));
+      const client = { connect: () => Promise.resolve(), emit: () => EMPTY };
+      const bus = PaymentMicroservicesModule.register({ client, ...options });
+      const payments = PaymentAcceptanceModule.forRoot(moduleOptions('http://127.0.0.1:1'));
+      return starting.start([payments, bus], { providers }).catch((thrown: unknown) => thrown);
     };
-    const bed = await startHost(port, { message });
-    await payAfterAFailure(bed, 'A-1');
-    await bed.settle();
-    const [failed, succeeded] = await deliveriesOf(bed);
-    expect(failed).toMatchObject({ state: 'PENDING', attempts: 1 });
-    expect(failed!.lastError).toBe('PaymentBrokerError: The client has not sent the event: Error: too large');
-    expect(succeeded).toMatchObject({ state: 'PENDING', attempts: 0 });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await until(
-      () => Promise.resolve(accounting.taken.length),
-      (count) => count === 2,
-    );
+
+    test.each<[Partial<PaymentMicroservicesOptions>, string]>([
+      [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
+      [{ events: [] }, 'events: some of payment.succeeded'],
+      [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: names one twice'],
+      [{ source: 'two words' }, 'source: must be a URI reference'],
+      [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],
+      [{ acknowledgeTimeoutMs: 1.5 }, 'acknowledgeTimeoutMs: must be a whole number'],
+    ])('options %#', async (options, sentence) => {
+      const error = await refusal(options);
+      expect(error).toBeInstanceOf(PaymentConfigurationError);
+      expect((error as Error).message).toContain(`PaymentMicroservicesModule cannot start:\n  - ${sentence}`);
+    });
+
+    test.each<[Partial<PaymentMicroservicesOptions>, string]>([
+      [{ consumer: 'two words' }, 'name its consumer with 1 to 100 letters'],
+      [{ consumer: 'event-emitter' }, '"event-emitter" is taken'],
+      [{ shops: ['us'] }, 'there is no shop "us"'],
+      [{ consumer: 'orders' }, 'a handler and a broker share this consumer name'],
+    ])('consumer %#', async (options, sentence) => {
+      const error = await refusal(options, [Orders]);
+      expect(error).toBeInstanceOf(PaymentHandlerError);
+      expect((error as Error).message).toContain(sentence);
+    });
   });
+
+  @Injectable()
+  class Orders {
+    @OnPaymentSucceeded({ consumer: 'orders' })
+    take(): void {}
+  }
 });
-
-describe('what cannot be used fails the start', () => {
-  const refusal = async (
-    options: Partial<PaymentMicroservicesOptions>,
-    providers: Provider[] = [],
-  ): Promise<unknown> => {
-    const starting = new Starting();
-    ends.push(() => starting.close('drop'));
-    const client = { connect: () => Promise.resolve(), emit: () => EMPTY };
-    const bus = PaymentMicroservicesModule.register({ client, ...options });
-    const payments = PaymentAcceptanceModule.forRoot(moduleOptions('http://127.0.0.1:1'));
-    return starting.start([payments, bus], { providers }).catch((thrown: unknown) => thrown);
-  };
-
-  test.each<[Partial<PaymentMicroservicesOptions>, string]>([
-    [{ client: {} as ClientProxy }, 'client: must be a ClientProxy'],
-    [{ events: [] }, 'events: some of payment.succeeded'],
-    [{ events: ['payment.succeeded', 'payment.succeeded'] }, 'events: names one twice'],
-    [{ source: 'two words' }, 'source: must be a URI reference'],
-    [{ connectTimeoutMs: 0 }, 'connectTimeoutMs: must be a whole number'],
-    [{ acknowledgeTimeoutMs: 1.5 }, 'acknowledgeTimeoutMs: must be a whole number'],
-  ])('options %#', async (options, sentence) => {
-    const error = await refusal(options);
-    expect(error).toBeInstanceOf(PaymentConfigurationError);
-    expect((error as Error).message).toContain(`PaymentMicroservicesModule cannot start:\n  - ${sentence}`);
-  });
-
-  test.each<[Partial<PaymentMicroservicesOptions>, string]>([
-    [{ consumer: 'two words' }, 'name its consumer with 1 to 100 letters'],
-    [{ consumer: 'event-emitter' }, '"event-emitter" is taken'],
-    [{ shops: ['us'] }, 'there is no shop "us"'],
-    [{ consumer: 'orders' }, 'a handler and a broker share this consumer name'],
-  ])('consumer %#', async (options, sentence) => {
-    const error = await refusal(options, [Orders]);
-    expect(error).toBeInstanceOf(PaymentHandlerError);
-    expect((error as Error).message).toContain(sentence);
-  });
-});
-
-@Injectable()
-class Orders {
-  @OnPaymentSucceeded({ consumer: 'orders' })
-  take(): void {}
-}

@@ -3,7 +3,7 @@ import { Injectable, Module, SetMetadata, type CanActivate, type ExecutionContex
 import { Reflector } from '@nestjs/core';
 import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule, type PaymentConsoleOptions } from 'nestjs-payment-acceptance/console';
-import { ADAPTERS } from '../attacks/support/attacked-shop.js';
+import { ADAPTERS } from '../support/adapters.js';
 import { moduleOptions, startBed, type Bed } from '../support/bed.js';
 import { watchRoutes } from '../support/routes.js';
 import { Starting } from '../support/starting.js';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
-import { ADAPTERS } from '../attacks/support/attacked-shop.js';
+import { ONE_ADAPTER } from '../support/adapters.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { formOf, Operator, type Answer } from './support/operator.js';
 import { Bookkeeper, forget, record, type Records } from './support/records.js';
 
-describe.each(ADAPTERS)('actions, on %s', (adapter) => {
+describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   let bed: Bed;
   let main: Records;
   let operator: Operator;

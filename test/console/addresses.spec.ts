@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { ADAPTERS } from '../support/adapters.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { Operator } from './support/operator.js';
 
@@ -34,7 +35,7 @@ const LISTS: readonly [string, readonly string[]][] = [
 /** The scope of an operator who is said to be in charge of this shop. */
 let shop: string | null = null;
 
-describe.each(['express', 'fastify'] as const)('on %s, whatever stands in an address of the console', (adapter) => {
+describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (adapter) => {
   let bed: Bed;
   let operator: Operator;
   beforeAll(async () => {

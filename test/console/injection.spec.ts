@@ -20,15 +20,6 @@ let bed: Bed;
 let operator: Operator;
 /** Who the operator is said to be. */
 let name = 'ann';
-beforeAll(async () => {
-  bed = await startBed({
-    providers: [Failing],
-    imports: [PaymentConsoleModule.register({ operator: () => name })],
-    options: { http: { attempts: 1 } },
-  });
-  operator = new Operator(`${bed.host.url}/payment-console`);
-});
-afterAll(() => bed.close());
 
 /** Records that hold the text in every field that comes from outside; gives every page that shows them. */
 async function pagesAbout(text: string): Promise<Answer[]> {
@@ -114,6 +105,16 @@ async function pagesAbout(text: string): Promise<Answer[]> {
 }
 
 describe('markup in every field that comes from outside', () => {
+  beforeAll(async () => {
+    bed = await startBed({
+      providers: [Failing],
+      imports: [PaymentConsoleModule.register({ operator: () => name })],
+      options: { http: { attempts: 1 } },
+    });
+    operator = new Operator(`${bed.host.url}/payment-console`);
+  });
+  afterAll(() => bed.close());
+
   let plain: Answer[];
   beforeAll(async () => {
     plain = await pagesAbout('plain-text');

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { map, type Observable } from 'rxjs';
-import { ADAPTERS } from '../attacks/support/attacked-shop.js';
+import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { setCallbacks, startBed, type Bed } from '../support/bed.js';
 import { linksOf, Operator } from './support/operator.js';
 import { Bookkeeper, record, type Records } from './support/records.js';
@@ -42,7 +42,7 @@ async function crawl(operator: Operator): Promise<Map<string, number>> {
   return seen;
 }
 
-describe.each(ADAPTERS)('the console, on %s', (adapter) => {
+describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
   let bed: Bed;
   let main: Records;
   let operator: Operator;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentChecks } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { startBed, type Bed } from '../support/bed.js';
@@ -9,93 +9,98 @@ const HOUR = 3_600_000;
 
 let bed: Bed;
 let operator: Operator;
-beforeAll(async () => {
-  bed = await startBed({
-    providers: [Bookkeeper],
-    imports: [PaymentConsoleModule.register({ guardedElsewhere: true, operator: () => 'ann' })],
-    options: { http: { attempts: 1 } },
+
+describe('stale reviews', () => {
+  beforeAll(async () => {
+    bed = await startBed({
+      providers: [Bookkeeper],
+      imports: [PaymentConsoleModule.register({ guardedElsewhere: true, operator: () => 'ann' })],
+      options: { http: { attempts: 1 } },
+    });
+    operator = new Operator(`${bed.host.url}/payment-console`, {});
   });
-  operator = new Operator(`${bed.host.url}/payment-console`, {});
-});
-afterAll(() => bed.close());
-beforeEach(() => forget(bed));
+  afterAll(() => bed.close());
+  beforeEach(() => forget(bed));
 
-/** Makes the underpaid payment of `main-short` fail at the service, which is then seen. */
-async function reversed(): Promise<{ short: string; review: string; changed: string }> {
-  const { short, review } = await record(bed, 'main');
-  const { payments } = await bed.host.ledger();
-  const { paymentId } = payments.find(({ orderId }) => orderId === 'main-short')!;
-  await bed.sandbox.complete(paymentId, { outcome: 'fail', force: true });
-  bed.clock.advance(8 * HOUR);
-  await bed.settle();
-  const changed = (await bed.host.ledger()).reviews.find(({ reason }) => reason === 'payment-changed')!.id;
-  return { short, review, changed };
-}
-
-test('a review stands beside what the ledger has now', async () => {
-  await record(bed, 'main');
-  const { text } = await operator.open('reviews');
-  expect(text).toMatch(/The service listed SUCCESS, 99\.00 RUB .*The ledger has now SUCCESS Payment .*Accept it where/);
-  expect(text).not.toContain('listed later');
-});
-
-test('a payment that was taken back is to be dismissed, by the review of before too, and cannot be accepted', async () => {
-  const { short, review, changed } = await reversed();
-  for (const page of ['reviews', `bills/${short}`]) {
-    const { text } = await operator.open(page);
-    expect(text).toMatch(/listed SUCCESS, 99\.00 RUB The service listed later FAIL, .*cannot be accepted: dismiss\./);
-    expect(text).not.toContain('Accept it');
+  /** Makes the underpaid payment of `main-short` fail at the service, which is then seen. */
+  async function reversed(): Promise<{ short: string; review: string; changed: string }> {
+    const { short, review } = await record(bed, 'main');
+    const { payments } = await bed.host.ledger();
+    const { paymentId } = payments.find(({ orderId }) => orderId === 'main-short')!;
+    await bed.sandbox.complete(paymentId, { outcome: 'fail', force: true });
+    bed.clock.advance(8 * HOUR);
+    await bed.settle();
+    const changed = (await bed.host.ledger()).reviews.find(({ reason }) => reason === 'payment-changed')!.id;
+    return { short, review, changed };
   }
-  for (const id of [review, changed]) {
-    const { status, text } = await operator.open(`actions/accept-review/${id}`);
-    expect([status, text]).toEqual([409, expect.stringMatching(/main-short does not count\. .*dismiss\./)]);
-    await operator.confirm(`actions/dismiss-review/${id}`);
-  }
-  expect((await operator.open('reviews')).text).toContain('No review is open.');
-  expect((await bed.host.ledger()).events.map(({ orderId, name }) => `${orderId} ${name}`)).not.toContain(
-    'main-short payment.succeeded',
-  );
-});
 
-test('a form that was asked for before the payment failed says so, and changes nothing', async () => {
-  const { review } = await record(bed, 'main');
-  const asked = await operator.open(`actions/accept-review/${review}`);
-  await bed.host.dataSource.query(
-    `UPDATE payment_acceptance.payment SET status = 'FAIL', verdict = 'failed' WHERE verdict = 'review'`,
-  );
-  const { status, text } = await operator.submit(asked);
-  expect([status, text]).toEqual([409, expect.stringContaining('does not count')]);
-  expect((await operator.open('reviews')).text).toMatch(/The ledger has now FAIL .*cannot be accepted: dismiss/);
-});
+  test('a review stands beside what the ledger has now', async () => {
+    await record(bed, 'main');
+    const { text } = await operator.open('reviews');
+    expect(text).toMatch(
+      /The service listed SUCCESS, 99\.00 RUB .*The ledger has now SUCCESS Payment .*Accept it where/,
+    );
+    expect(text).not.toContain('listed later');
+  });
 
-test('one of a payment that counts says that it does', async () => {
-  const { review, changed } = await reversed();
-  await operator.confirm(`actions/dismiss-review/${changed}`);
-  await bed.host.dataSource.query(
-    `UPDATE payment_acceptance.payment SET verdict = 'succeeded' WHERE verdict = 'review'`,
-  );
-  expect((await operator.open('reviews')).text).toContain('The ledger has now SUCCESS, and it counts');
-  expect((await operator.open(`actions/accept-review/${review}`)).text).toContain('so the review is only closed');
-});
+  test('a payment that was taken back is to be dismissed, by the review of before too, and cannot be accepted', async () => {
+    const { short, review, changed } = await reversed();
+    for (const page of ['reviews', `bills/${short}`]) {
+      const { text } = await operator.open(page);
+      expect(text).toMatch(/listed SUCCESS, 99\.00 RUB The service listed later FAIL, .*cannot be accepted: dismiss\./);
+      expect(text).not.toContain('Accept it');
+    }
+    for (const id of [review, changed]) {
+      const { status, text } = await operator.open(`actions/accept-review/${id}`);
+      expect([status, text]).toEqual([409, expect.stringMatching(/main-short does not count\. .*dismiss\./)]);
+      await operator.confirm(`actions/dismiss-review/${id}`);
+    }
+    expect((await operator.open('reviews')).text).toContain('No review is open.');
+    expect((await bed.host.ledger()).events.map(({ orderId, name }) => `${orderId} ${name}`)).not.toContain(
+      'main-short payment.succeeded',
+    );
+  });
 
-test('of a bill that cannot be listed, a payment that had failed counts where the operator says that it did', async () => {
-  const { billId, intentId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
-  const checks = bed.host.app.get(PaymentChecks);
-  await bed.sandbox.pay(billId, { outcome: 'fail' });
-  await checks.check(billId);
-  await bed.sandbox.setFaults({ requests: { tooManyPayments: { times: 1 } } });
-  await expect(checks.check(billId)).rejects.toThrow();
-  const ledger = await bed.host.ledger();
-  const page = `actions/accept-review/${ledger.reviews.find(({ reason }) => reason === 'too-many-payments')!.id}`;
-  const fields = { paymentId: ledger.payments.find((payment) => payment.billId === billId)!.paymentId, amount: '10' };
-  expect((await operator.open(page)).text).toContain('Had it failed before?');
-  for (const [hadFailed, status, said] of [
-    ['', 409, 'has failed: the ledger says FAIL'],
-    ['perhaps', 400, 'write yes, or nothing'],
-  ] as const) {
-    const answer = await operator.submit(await operator.open(page), { ...fields, hadFailed });
-    expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
-  }
-  await operator.confirm(page, { ...fields, hadFailed: 'Yes' });
-  expect((await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state).toBe('PAID');
+  test('a form that was asked for before the payment failed says so, and changes nothing', async () => {
+    const { review } = await record(bed, 'main');
+    const asked = await operator.open(`actions/accept-review/${review}`);
+    await bed.host.dataSource.query(
+      `UPDATE payment_acceptance.payment SET status = 'FAIL', verdict = 'failed' WHERE verdict = 'review'`,
+    );
+    const { status, text } = await operator.submit(asked);
+    expect([status, text]).toEqual([409, expect.stringContaining('does not count')]);
+    expect((await operator.open('reviews')).text).toMatch(/The ledger has now FAIL .*cannot be accepted: dismiss/);
+  });
+
+  test('one of a payment that counts says that it does', async () => {
+    const { review, changed } = await reversed();
+    await operator.confirm(`actions/dismiss-review/${changed}`);
+    await bed.host.dataSource.query(
+      `UPDATE payment_acceptance.payment SET verdict = 'succeeded' WHERE verdict = 'review'`,
+    );
+    expect((await operator.open('reviews')).text).toContain('The ledger has now SUCCESS, and it counts');
+    expect((await operator.open(`actions/accept-review/${review}`)).text).toContain('so the review is only closed');
+  });
+
+  test('of a bill that cannot be listed, a payment that had failed counts where the operator says that it did', async () => {
+    const { billId, intentId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
+    const checks = bed.host.app.get(PaymentChecks);
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await checks.check(billId);
+    await bed.sandbox.setFaults({ requests: { tooManyPayments: { times: 1 } } });
+    await expect(checks.check(billId)).rejects.toThrow();
+    const ledger = await bed.host.ledger();
+    const page = `actions/accept-review/${ledger.reviews.find(({ reason }) => reason === 'too-many-payments')!.id}`;
+    const fields = { paymentId: ledger.payments.find((payment) => payment.billId === billId)!.paymentId, amount: '10' };
+    expect((await operator.open(page)).text).toContain('Had it failed before?');
+    for (const [hadFailed, status, said] of [
+      ['', 409, 'has failed: the ledger says FAIL'],
+      ['perhaps', 400, 'write yes, or nothing'],
+    ] as const) {
+      const answer = await operator.submit(await operator.open(page), { ...fields, hadFailed });
+      expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
+    }
+    await operator.confirm(page, { ...fields, hadFailed: 'Yes' });
+    expect((await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state).toBe('PAID');
+  });
 });

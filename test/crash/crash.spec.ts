@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SEED } from '../support/seed.js';
 import { Lane, type Journey } from './lane.js';
 
@@ -10,54 +10,59 @@ const ALL = process.env.CRASH_POINTS === 'all';
 const TURNS = 3;
 
 let lanes: readonly [Lane, Lane];
-beforeAll(async () => {
-  lanes = await Promise.all([Lane.open(), Lane.open()]);
-});
-afterAll(() => Promise.all(lanes.map((lane) => lane.close())));
 
-test.each<Journey>(['straight', 'troubled'])(
-  `a process killed at any point between two steps leaves everything to be finished: the %s journey (seed ${SEED})`,
-  async (journey) => {
-    const points = await lanes[0].points(journey);
-    // Found out, not written down; these only show that nothing was left out.
-    expect(points).toEqual(expect.arrayContaining(['before createBill', 'before listPayments', 'before handler']));
-    const chosen = worthIt(points);
-    expect(chosen.size).toBeGreaterThan(0);
-    const line = [...points.entries()].filter(([at]) => ALL || chosen.has(at)).values();
-    const left = points.length - (ALL ? points.length : chosen.size);
-    if (left > 0)
-      process.stdout.write(`${journey}: ${left} of ${points.length} points left out; npm run test:chaos -- --crash\n`);
-    const problems: string[] = [];
-    await Promise.all(
-      lanes.map(async (lane) => {
-        // Both lanes draw from one line.
-        for (const [at, point] of line) {
-          await lane.crash(journey, at).catch((error: unknown) => {
-            problems.push(`killed at ${at}, ${point}: ${error instanceof Error ? error.message : String(error)}`);
-          });
-        }
-      }),
-    );
-    expect(problems).toEqual([]);
-  },
-  1_200_000,
-);
+describe('crash', () => {
+  beforeAll(async () => {
+    lanes = await Promise.all([Lane.open(), Lane.open()]);
+  });
+  afterAll(() => Promise.all(lanes.map((lane) => lane.close())));
 
-/** Where processes were killed on the journeys before: a point, with the two before it. */
-const visited = new Set<string>();
-
-/** The places where a kill leaves another world than at the next one, and where no journey before has come the same way. */
-function worthIt(points: readonly string[]): Set<number> {
-  const ways = points.map((_, at) => points.slice(Math.max(0, at - 2), at + 1).join(' > '));
-  const chosen = points.flatMap((point, at) =>
-    leavesTheSame(point, points[at + 1]) || visited.has(ways[at]!) ? [] : at,
+  test.each<Journey>(['straight', 'troubled'])(
+    `a process killed at any point between two steps leaves everything to be finished: the %s journey (seed ${SEED})`,
+    async (journey) => {
+      const points = await lanes[0].points(journey);
+      // Found out, not written down; these only show that nothing was left out.
+      expect(points).toEqual(expect.arrayContaining(['before createBill', 'before listPayments', 'before handler']));
+      const chosen = worthIt(points);
+      expect(chosen.size).toBeGreaterThan(0);
+      const line = [...points.entries()].filter(([at]) => ALL || chosen.has(at)).values();
+      const left = points.length - (ALL ? points.length : chosen.size);
+      if (left > 0)
+        process.stdout.write(
+          `${journey}: ${left} of ${points.length} points left out; npm run test:chaos -- --crash\n`,
+        );
+      const problems: string[] = [];
+      await Promise.all(
+        lanes.map(async (lane) => {
+          // Both lanes draw from one line.
+          for (const [at, point] of line) {
+            await lane.crash(journey, at).catch((error: unknown) => {
+              problems.push(`killed at ${at}, ${point}: ${error instanceof Error ? error.message : String(error)}`);
+            });
+          }
+        }),
+      );
+      expect(problems).toEqual([]);
+    },
+    1_200_000,
   );
-  for (const way of ways) visited.add(way);
-  return new Set(chosen.filter((_, index) => index % TURNS === SEED % TURNS));
-}
 
-/** Whether a kill at either point leaves the same world: nothing is done between them, or something is only read. */
-function leavesTheSame(point = '', next = ''): boolean {
-  const read = point.startsWith('before SELECT') && next.startsWith('after SELECT');
-  return read || (point.startsWith('after ') && next.startsWith('before '));
-}
+  /** Where processes were killed on the journeys before: a point, with the two before it. */
+  const visited = new Set<string>();
+
+  /** The places where a kill leaves another world than at the next one, and where no journey before has come the same way. */
+  function worthIt(points: readonly string[]): Set<number> {
+    const ways = points.map((_, at) => points.slice(Math.max(0, at - 2), at + 1).join(' > '));
+    const chosen = points.flatMap((point, at) =>
+      leavesTheSame(point, points[at + 1]) || visited.has(ways[at]!) ? [] : at,
+    );
+    for (const way of ways) visited.add(way);
+    return new Set(chosen.filter((_, index) => index % TURNS === SEED % TURNS));
+  }
+
+  /** Whether a kill at either point leaves the same world: nothing is done between them, or something is only read. */
+  function leavesTheSame(point = '', next = ''): boolean {
+    const read = point.startsWith('before SELECT') && next.startsWith('after SELECT');
+    return read || (point.startsWith('after ') && next.startsWith('before '));
+  }
+});

@@ -6,104 +6,107 @@ import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-/** Bills, each with a postback, an event that was delivered, and one that waits to be unless all `ended` long ago. */
-const seeds = (name: string, bills: number, ended: boolean): string[] => [
-  `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', '${name}' || n FROM generate_series(1, ${bills}) n`,
-  `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
+describe('backlog', () => {
+  afterEach(() => bed.close());
+
+  /** Bills, each with a postback, an event that was delivered, and one that waits to be unless all `ended` long ago. */
+  const seeds = (name: string, bills: number, ended: boolean): string[] => [
+    `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', '${name}' || n FROM generate_series(1, ${bills}) n`,
+    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
      custom_given, service_bill_id, created_at, opened_at, next_check_at, check_after)
    SELECT gen_random_uuid(), 'main', '${name}' || n, 1, '${ended ? 'PAID' : 'OPEN'}', 10, 'RUB', false, 'normal', '${name}', false,
      '${name}' || n, now(), now(), ${ended ? 'NULL::timestamptz' : `now() - n * interval '1 millisecond'`}, now() - interval '1 hour'
    FROM generate_series(1, ${bills}) n`,
-  `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, digest, corroboration, fields, received_at, pending, due_at)
+    `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, digest, corroboration, fields, received_at, pending, due_at)
    SELECT gen_random_uuid(), 'postback', 'main', id, 'match', '{}', '{}', now(), ${!ended}, now() - interval '1 minute'
    FROM payment_acceptance.bill WHERE custom = '${name}'`,
-  `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+    `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
    SELECT gen_random_uuid(), id::text || s, 'payment.succeeded', 'main', id, '{"of": "${name}"}', now()
    FROM payment_acceptance.bill CROSS JOIN unnest(ARRAY['DONE'${ended ? '' : `, 'PENDING'`}]) s WHERE custom = '${name}'`,
-  `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at)
+    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at)
    SELECT id, name, seq, bill_id, 'orders', split_part(key, bill_id::text, 2), now(), CASE WHEN key LIKE '%DONE' THEN now() END
    FROM payment_acceptance.event WHERE payload = '{"of": "${name}"}'`,
-];
-const TABLES = ['shop_order', 'bill', 'callback', 'event', 'delivery'];
+  ];
+  const TABLES = ['shop_order', 'bill', 'callback', 'event', 'delivery'];
 
-interface Node {
-  readonly 'Node Type': string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly Node[];
-}
+  interface Node {
+    readonly 'Node Type': string;
+    readonly 'Index Name'?: string;
+    readonly 'Actual Rows': number;
+    readonly 'Actual Loops': number;
+    readonly 'Rows Removed by Filter'?: number;
+    readonly Plans?: readonly Node[];
+  }
 
-/** Rows that each scan of a table or an index has read. */
-function scans(node: Node): { scan: string; rows: number }[] {
-  const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-  const scan = `${node['Node Type']} ${node['Index Name'] ?? ''}`;
-  return [...(scan.includes('Scan') ? [{ scan, rows }] : []), ...(node.Plans ?? []).flatMap(scans)];
-}
+  /** Rows that each scan of a table or an index has read. */
+  function scans(node: Node): { scan: string; rows: number }[] {
+    const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+    const scan = `${node['Node Type']} ${node['Index Name'] ?? ''}`;
+    return [...(scan.includes('Scan') ? [{ scan, rows }] : []), ...(node.Plans ?? []).flatMap(scans)];
+  }
 
-type Value = string | number | boolean | null | readonly string[];
+  type Value = string | number | boolean | null | readonly string[];
 
-function literal(value: Value): string {
-  if (value === null) return 'NULL';
-  return `'${Array.isArray(value) ? `{${value.map((item) => JSON.stringify(item)).join(',')}}` : String(value)}'`;
-}
+  function literal(value: Value): string {
+    if (value === null) return 'NULL';
+    return `'${Array.isArray(value) ? `{${value.map((item) => JSON.stringify(item)).join(',')}}` : String(value)}'`;
+  }
 
-interface Sent {
-  readonly sql: string;
-  readonly parameters: readonly Value[];
-}
+  interface Sent {
+    readonly sql: string;
+    readonly parameters: readonly Value[];
+  }
 
-async function read({ sql, parameters }: Sent, mode: string) {
-  const runner = bed.host.dataSource.createQueryRunner();
-  await runner.startTransaction();
-  await runner.query(`SET LOCAL plan_cache_mode = ${mode}`);
-  await runner.query(`PREPARE looked_at AS ${sql}`);
-  const [row] = (await runner.query(
-    `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE looked_at (${parameters.map(literal).join(', ')})`,
-  )) as [{ 'QUERY PLAN': [{ Plan: Node }] }];
-  await runner.query('DEALLOCATE looked_at');
-  await runner.rollbackTransaction();
-  await runner.release();
-  return scans(row['QUERY PLAN'][0].Plan).map((scan) => ({ ...scan, mode, statement: sql.slice(0, 60) }));
-}
+  async function read({ sql, parameters }: Sent, mode: string) {
+    const runner = bed.host.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query(`SET LOCAL plan_cache_mode = ${mode}`);
+    await runner.query(`PREPARE looked_at AS ${sql}`);
+    const [row] = (await runner.query(
+      `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE looked_at (${parameters.map(literal).join(', ')})`,
+    )) as [{ 'QUERY PLAN': [{ Plan: Node }] }];
+    await runner.query('DEALLOCATE looked_at');
+    await runner.rollbackTransaction();
+    await runner.release();
+    return scans(row['QUERY PLAN'][0].Plan).map((scan) => ({ ...scan, mode, statement: sql.slice(0, 60) }));
+  }
 
-onPostgres(describe)('however much waits, a claim reads about as many rows as it takes', () => {
-  test.each([
-    ['on tables that the server has never looked at', false],
-    ['on tables that it has looked at when they were small, and nothing waited', true],
-  ])('%s', async (_when, analyzed) => {
-    bed = await startBed({ providers: [EffectWriter] });
-    const { dataSource, app, confirmer, deliveries } = bed.host;
-    for (const table of TABLES) {
-      await dataSource.query(`ALTER TABLE payment_acceptance.${table} SET (autovacuum_enabled = false)`);
-    }
-    if (analyzed) {
-      for (const statement of seeds('history', 100, true)) await dataSource.query(statement);
-      for (const table of TABLES) await dataSource.query(`ANALYZE payment_acceptance.${table}`);
-    }
-    for (const statement of seeds('backlog', 3_000, false)) await dataSource.query(statement);
-    await pay(bed, 'after');
-    // Its turn comes first, so that something is settled.
-    await dataSource.query(
-      `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
-    );
-    const sent: Sent[] = [];
-    const { often } = Database.prototype;
-    app.get(Database, { strict: false }).often = function (this: Database, sql, parameters, manager) {
-      sent.push({ sql, parameters: parameters as Value[] });
-      return often.call(this, sql, parameters, manager) as never;
-    };
-    await confirmer.runOnce();
-    await deliveries.runOnce();
-    const reads = [];
-    for (const each of sent) {
-      for (const mode of ['force_custom_plan', 'force_generic_plan']) reads.push(...(await read(each, mode)));
-    }
-    expect(sent.filter(({ sql }) => sql.includes('INSERT INTO payment_acceptance.payment '))).not.toEqual([]);
-    expect(reads.length).toBeGreaterThan(100);
-    expect(reads.filter(({ rows }) => rows > 200)).toEqual([]);
+  onPostgres(describe)('however much waits, a claim reads about as many rows as it takes', () => {
+    test.each([
+      ['on tables that the server has never looked at', false],
+      ['on tables that it has looked at when they were small, and nothing waited', true],
+    ])('%s', async (_when, analyzed) => {
+      bed = await startBed({ providers: [EffectWriter] });
+      const { dataSource, app, confirmer, deliveries } = bed.host;
+      for (const table of TABLES) {
+        await dataSource.query(`ALTER TABLE payment_acceptance.${table} SET (autovacuum_enabled = false)`);
+      }
+      if (analyzed) {
+        for (const statement of seeds('history', 100, true)) await dataSource.query(statement);
+        for (const table of TABLES) await dataSource.query(`ANALYZE payment_acceptance.${table}`);
+      }
+      for (const statement of seeds('backlog', 3_000, false)) await dataSource.query(statement);
+      await pay(bed, 'after');
+      // Its turn comes first, so that something is settled.
+      await dataSource.query(
+        `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
+      );
+      const sent: Sent[] = [];
+      const { often } = Database.prototype;
+      app.get(Database, { strict: false }).often = function (this: Database, sql, parameters, manager) {
+        sent.push({ sql, parameters: parameters as Value[] });
+        return often.call(this, sql, parameters, manager) as never;
+      };
+      await confirmer.runOnce();
+      await deliveries.runOnce();
+      const reads = [];
+      for (const each of sent) {
+        for (const mode of ['force_custom_plan', 'force_generic_plan']) reads.push(...(await read(each, mode)));
+      }
+      expect(sent.filter(({ sql }) => sql.includes('INSERT INTO payment_acceptance.payment '))).not.toEqual([]);
+      expect(reads.length).toBeGreaterThan(100);
+      expect(reads.filter(({ rows }) => rows > 200)).toEqual([]);
+    });
   });
 });

@@ -4,45 +4,48 @@ import { onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-const query = (sql: string) => bed.host.dataSource.query<unknown[]>(sql);
-const paidOf = async (orderId: string) => (await bed.effects()).filter((effect) => effect.orderId === orderId).length;
+describe('claims', () => {
+  afterEach(() => bed.close());
 
-onPostgres(describe)('a look for bills that fails half-way', () => {
-  test('goes on with those of the shops before: none waits for the end of its lease', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    for (const shop of ['main', 'eu']) {
-      const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
-      await bed.sandbox.pay(billId);
-    }
-    await bed.sandbox.settled();
-    await query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
-    await query(
-      `CREATE TRIGGER refuse BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
+  const query = (sql: string) => bed.host.dataSource.query<unknown[]>(sql);
+  const paidOf = async (orderId: string) => (await bed.effects()).filter((effect) => effect.orderId === orderId).length;
+
+  onPostgres(describe)('a look for bills that fails half-way', () => {
+    test('goes on with those of the shops before: none waits for the end of its lease', async () => {
+      bed = await startBed({ providers: [EffectWriter] });
+      for (const shop of ['main', 'eu']) {
+        const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
+        await bed.sandbox.pay(billId);
+      }
+      await bed.sandbox.settled();
+      await query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
+      await query(
+        `CREATE TRIGGER refuse BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
        WHEN (NEW.shop = 'eu' AND NEW.lease_token IS NOT NULL) EXECUTE FUNCTION refuse()`,
-    );
-    // The shops take turns: one of the two looks comes to main first.
-    const looks = [await look(), await look()];
-    expect(looks.sort()).toEqual([1, 'not now']);
-    await bed.host.deliveries.runOnce();
-    expect(await paidOf('of-main')).toBe(1);
-    await query(`DROP TRIGGER refuse ON payment_acceptance.bill`);
-    await bed.settle();
-    expect(await paidOf('of-eu')).toBe(1);
+      );
+      // The shops take turns: one of the two looks comes to main first.
+      const looks = [await look(), await look()];
+      expect(looks.sort()).toEqual([1, 'not now']);
+      await bed.host.deliveries.runOnce();
+      expect(await paidOf('of-main')).toBe(1);
+      await query(`DROP TRIGGER refuse ON payment_acceptance.bill`);
+      await bed.settle();
+      expect(await paidOf('of-eu')).toBe(1);
+    });
+
+    test('gives bills back whose callbacks it could not read', async () => {
+      bed = await startBed({ providers: [EffectWriter] });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'given-back', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      await query('ALTER TABLE payment_acceptance.callback RENAME asks TO unreadable');
+      expect(await look()).toContain('asks');
+      await query('ALTER TABLE payment_acceptance.callback RENAME unreadable TO asks');
+      await bed.settle();
+      expect(await paidOf('given-back')).toBe(1);
+    });
   });
 
-  test('gives bills back whose callbacks it could not read', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'given-back', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await query('ALTER TABLE payment_acceptance.callback RENAME asks TO unreadable');
-    expect(await look()).toContain('asks');
-    await query('ALTER TABLE payment_acceptance.callback RENAME unreadable TO asks');
-    await bed.settle();
-    expect(await paidOf('given-back')).toBe(1);
-  });
+  const look = () => bed.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);
 });
-
-const look = () => bed.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);

@@ -14,19 +14,6 @@ let bed: Bed;
 let answer: { status: number; body: string };
 let server: Server;
 let odd: Instance;
-beforeAll(async () => {
-  bed = await startBed();
-  server = createServer((_request, response) => {
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  odd = await bed.start({ options: { shops: moduleOptions(url).shops } });
-});
-afterAll(async () => {
-  await bed.close();
-  server.close();
-});
 
 const create = (instance: Instance, orderId: string, amount = '10') =>
   instance.payments.createBill({ orderId, amount });
@@ -36,6 +23,20 @@ const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filte
 const link = { link_url: 'https://pay.example/link/1', link_page_url: 'https://pay.example/transfer/1' };
 
 describe('creating a bill while things fail', () => {
+  beforeAll(async () => {
+    bed = await startBed();
+    server = createServer((_request, response) => {
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    odd = await bed.start({ options: { shops: moduleOptions(url).shops } });
+  });
+  afterAll(async () => {
+    await bed.close();
+    server.close();
+  });
+
   onPostgres(test)("the service's answer survives a database that is away for a moment", async () => {
     // Fails twice: a sequence goes on although its transaction is rolled back.
     await bed.host.dataSource.query(`

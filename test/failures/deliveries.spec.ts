@@ -12,7 +12,6 @@ import {
 import { Effect, startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 @Injectable()
 class Both {
@@ -39,6 +38,8 @@ class OnlySuccess {
 }
 
 describe('deliveries while things change', () => {
+  afterEach(() => bed.close());
+
   test('a handler that a release has removed holds the others back for an hour, not for ever', async () => {
     bed = await startBed({ providers: [Both] });
     const { billId } = await bed.host.payments.createBill({ orderId: 'removed', amount: '10' });

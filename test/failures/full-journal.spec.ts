@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance';
 import { startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postJson } from '../support/http.js';
@@ -11,34 +11,38 @@ const SINGLES = 2;
 const LOCK = 4711;
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ options: { callbacks: { maxQueued: QUEUED } } });
-  for (const statement of [
-    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NEW; END $$`,
-    `CREATE TRIGGER wait BEFORE INSERT ON payment_acceptance.callback FOR EACH ROW WHEN (NEW.bill_id IS NULL) EXECUTE FUNCTION wait()`,
-  ]) {
-    await bed.host.dataSource.query(statement);
-  }
-});
-afterAll(() => bed.close());
 
-const post = async (TrsId: string) =>
-  (await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'o-1', OutSum: '10.00', TrsId }))).status;
-const delayed = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped.delayedCallbacks;
+describe('full journal', () => {
+  beforeAll(async () => {
+    bed = await startBed({ options: { callbacks: { maxQueued: QUEUED } } });
+    for (const statement of [
+      `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NEW; END $$`,
+      `CREATE TRIGGER wait BEFORE INSERT ON payment_acceptance.callback FOR EACH ROW WHEN (NEW.bill_id IS NULL) EXECUTE FUNCTION wait()`,
+    ]) {
+      await bed.host.dataSource.query(statement);
+    }
+  });
+  afterAll(() => bed.close());
 
-test('postbacks for bills that nobody knows fill half of the queue, and leave the other to those of real bills', async () => {
-  const { billId } = await bed.host.payments.createBill({ orderId: 'o-1', amount: '10' });
-  const holder = bed.host.dataSource.createQueryRunner();
-  await holder.query(`SELECT pg_advisory_lock(${LOCK})`);
-  const made = Array.from({ length: 3 * QUEUED }, (_, index) => post(`made-up-${index}`));
-  const taken = SINGLES + QUEUED / 2;
-  await until(delayed, (count) => count === made.length - taken);
-  expect(await Promise.all(Array.from({ length: 5 }, () => post(billId)))).toEqual([200, 200, 200, 200, 200]);
-  await holder.query(`SELECT pg_advisory_unlock(${LOCK})`);
-  await holder.release();
-  const statuses = await Promise.all(made);
-  expect([200, 503].map((status) => statuses.filter((each) => each === status).length)).toEqual([
-    taken,
-    made.length - taken,
-  ]);
+  const post = async (TrsId: string) =>
+    (await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'o-1', OutSum: '10.00', TrsId })))
+      .status;
+  const delayed = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped.delayedCallbacks;
+
+  test('postbacks for bills that nobody knows fill half of the queue, and leave the other to those of real bills', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'o-1', amount: '10' });
+    const holder = bed.host.dataSource.createQueryRunner();
+    await holder.query(`SELECT pg_advisory_lock(${LOCK})`);
+    const made = Array.from({ length: 3 * QUEUED }, (_, index) => post(`made-up-${index}`));
+    const taken = SINGLES + QUEUED / 2;
+    await until(delayed, (count) => count === made.length - taken);
+    expect(await Promise.all(Array.from({ length: 5 }, () => post(billId)))).toEqual([200, 200, 200, 200, 200]);
+    await holder.query(`SELECT pg_advisory_unlock(${LOCK})`);
+    await holder.release();
+    const statuses = await Promise.all(made);
+    expect([200, 503].map((status) => statuses.filter((each) => each === status).length)).toEqual([
+      taken,
+      made.length - taken,
+    ]);
+  });
 });

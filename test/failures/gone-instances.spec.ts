@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
 import type { EntityManager } from 'typeorm';
@@ -9,81 +9,84 @@ import { Effect, startBed, type Bed } from '../support/bed.js';
 import { ON_MARIADB } from '../support/database.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-/** How long the server lets a transaction of this connection be without a statement, in milliseconds. */
-async function unattendedMs(manager: EntityManager): Promise<number> {
-  const [row] = await manager.query<{ ms: string }[]>(
-    ON_MARIADB
-      ? 'SELECT @@SESSION.idle_transaction_timeout * 1000 AS ms'
-      : `SELECT setting AS ms FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`,
-  );
-  return Number(row?.ms);
-}
+describe('gone instances', () => {
+  afterEach(() => bed.close());
 
-const LIMITS = { signal: new AbortController().signal, unattendedMs: 1_000 };
-type Work = (manager: EntityManager) => Promise<void>;
-
-test.each<[string, (work: Work) => Promise<unknown>]>([
-  [
-    'a transaction',
-    (work) => {
-      const database = bed.host.app.get(Database, { strict: false });
-      const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
-      return transact(database.dataSource, work, options, (...ended) => database.destroy(...ended));
-    },
-  ],
-  ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
-])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {
-  bed = await startBed({ instances: 2 });
-  const row = await bed.host.dataSource
-    .getRepository(Effect)
-    .save({ consumer: 'before', event: 'e', paymentId: 'p', orderId: 'o' });
-  let thaw = (): void => undefined;
-  let locked = (): void => undefined;
-  const hasLocked = new Promise<void>((resolve) => (locked = resolve));
-  const frozen = run(async (manager) => {
-    await manager.update(Effect, { id: row.id }, { consumer: 'of the frozen one' });
-    locked();
-    await new Promise<void>((resolve) => (thaw = resolve));
-    await manager.query('SELECT 1');
-  });
-  frozen.catch(() => undefined);
-  await Promise.race([hasLocked, frozen]);
-  // Waits for the lock: until the server has ended the transaction.
-  const other = bed.instances[1]!.dataSource.getRepository(Effect);
-  await other.update({ id: row.id }, { consumer: 'of the other' });
-  thaw();
-  await expect(frozen).rejects.toThrow();
-  expect((await other.find()).map(({ consumer }) => consumer)).toEqual(['of the other']);
-  // What it has left of its pool works.
-  await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
-  expect((await bed.host.ledger()).bills).toHaveLength(1);
-});
-
-test('a transaction of the module has a minute, a handler as long as its lease, and the connection of the host what it had', async () => {
-  const seen: number[] = [];
-  @Injectable()
-  class Orders {
-    @OnPaymentSucceeded({ consumer: 'orders' })
-    async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
-      seen.push(await unattendedMs(manager));
-    }
+  /** How long the server lets a transaction of this connection be without a statement, in milliseconds. */
+  async function unattendedMs(manager: EntityManager): Promise<number> {
+    const [row] = await manager.query<{ ms: string }[]>(
+      ON_MARIADB
+        ? 'SELECT @@SESSION.idle_transaction_timeout * 1000 AS ms'
+        : `SELECT setting AS ms FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`,
+    );
+    return Number(row?.ms);
   }
-  bed = await startBed({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
-  const { manager } = bed.host.dataSource;
-  const before = await unattendedMs(manager);
-  await bed.host.app.get(Database, { strict: false }).transaction(async (own) => {
-    seen.push(await unattendedMs(own));
+
+  const LIMITS = { signal: new AbortController().signal, unattendedMs: 1_000 };
+  type Work = (manager: EntityManager) => Promise<void>;
+
+  test.each<[string, (work: Work) => Promise<unknown>]>([
+    [
+      'a transaction',
+      (work) => {
+        const database = bed.host.app.get(Database, { strict: false });
+        const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
+        return transact(database.dataSource, work, options, (...ended) => database.destroy(...ended));
+      },
+    ],
+    ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+  ])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {
+    bed = await startBed({ instances: 2 });
+    const row = await bed.host.dataSource
+      .getRepository(Effect)
+      .save({ consumer: 'before', event: 'e', paymentId: 'p', orderId: 'o' });
+    let thaw = (): void => undefined;
+    let locked = (): void => undefined;
+    const hasLocked = new Promise<void>((resolve) => (locked = resolve));
+    const frozen = run(async (manager) => {
+      await manager.update(Effect, { id: row.id }, { consumer: 'of the frozen one' });
+      locked();
+      await new Promise<void>((resolve) => (thaw = resolve));
+      await manager.query('SELECT 1');
+    });
+    frozen.catch(() => undefined);
+    await Promise.race([hasLocked, frozen]);
+    // Waits for the lock: until the server has ended the transaction.
+    const other = bed.instances[1]!.dataSource.getRepository(Effect);
+    await other.update({ id: row.id }, { consumer: 'of the other' });
+    thaw();
+    await expect(frozen).rejects.toThrow();
+    expect((await other.find()).map(({ consumer }) => consumer)).toEqual(['of the other']);
+    // What it has left of its pool works.
+    await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+    expect((await bed.host.ledger()).bills).toHaveLength(1);
   });
-  const { billId } = await bed.host.payments.createBill({ orderId: 'A', amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
-  await bed.host.confirmer.runOnce();
-  await bed.host.deliveries.runOnce();
-  expect(seen).toEqual([60_000, 35_000]);
-  const everyConnection = Array.from({ length: 10 }, () => bed.host.dataSource.createQueryRunner());
-  for (const runner of everyConnection) await runner.connect();
-  for (const runner of everyConnection) expect(await unattendedMs(runner.manager)).toBe(before);
-  for (const runner of everyConnection) await runner.release();
+
+  test('a transaction of the module has a minute, a handler as long as its lease, and the connection of the host what it had', async () => {
+    const seen: number[] = [];
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+        seen.push(await unattendedMs(manager));
+      }
+    }
+    bed = await startBed({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
+    const { manager } = bed.host.dataSource;
+    const before = await unattendedMs(manager);
+    await bed.host.app.get(Database, { strict: false }).transaction(async (own) => {
+      seen.push(await unattendedMs(own));
+    });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'A', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    await bed.host.deliveries.runOnce();
+    expect(seen).toEqual([60_000, 35_000]);
+    const everyConnection = Array.from({ length: 10 }, () => bed.host.dataSource.createQueryRunner());
+    for (const runner of everyConnection) await runner.connect();
+    for (const runner of everyConnection) expect(await unattendedMs(runner.manager)).toBe(before);
+    for (const runner of everyConnection) await runner.release();
+  });
 });

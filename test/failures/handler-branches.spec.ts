@@ -7,196 +7,202 @@ import type { EntityManager, EntitySubscriberInterface, TransactionCommitEvent }
 import { Effect, startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-type Work = (manager: EntityManager, write: (what: string) => Promise<unknown>, run: number) => Promise<void>;
+describe('handler branches', () => {
+  afterEach(() => bed.close());
 
-/** A paid bill whose only handler does this; gives the delivery as another instance sees it. */
-async function paidFor(work: Work, subscriber?: EntitySubscriberInterface) {
-  let runs = 0;
-  @Injectable()
-  class Handler {
-    @OnPaymentSucceeded({ consumer: 'orders' })
-    async take({ name: event, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
-      runs += 1;
-      const write = (consumer: string) => manager.insert(Effect, { event, paymentId, orderId, consumer });
-      await work(manager, write, runs);
+  type Work = (manager: EntityManager, write: (what: string) => Promise<unknown>, run: number) => Promise<void>;
+
+  /** A paid bill whose only handler does this; gives the delivery as another instance sees it. */
+  async function paidFor(work: Work, subscriber?: EntitySubscriberInterface) {
+    let runs = 0;
+    @Injectable()
+    class Handler {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      async take({ name: event, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+        runs += 1;
+        const write = (consumer: string) => manager.insert(Effect, { event, paymentId, orderId, consumer });
+        await work(manager, write, runs);
+      }
+    }
+    bed = await startBed({ providers: [Handler] });
+    const other = await bed.start({ providers: [] });
+    if (subscriber) bed.host.dataSource.subscribers.push(subscriber);
+    const { billId } = await bed.host.payments.createBill({ orderId: 'branches', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    const effects = async () =>
+      (await other.dataSource.getRepository(Effect).find()).map(({ consumer }) => consumer).sort();
+    const delivery = async () => (await other.ledger()).events[0]!.deliveries[0]!;
+    return { effects, delivery };
+  }
+
+  const away = async (): Promise<never> => {
+    await setImmediate();
+    throw new Error('the ERP is away');
+  };
+
+  describe('a handler of two branches, one of which fails while a statement of the other runs', () => {
+    test.each<[string, Work]>([
+      ['in the transaction', (manager, write) => afterSleep(manager, write)],
+      ['in a nested one', (manager, write) => manager.transaction((nested) => afterSleep(nested, write))],
+    ])('%s: nothing of it is kept', async (_where, branch) => {
+      const branches: Promise<void>[] = [];
+      const { effects, delivery } = await paidFor(async (manager, write, run) => {
+        branches.push(branch(manager, () => write(`run ${run}`), run));
+        await Promise.all([...branches.slice(-1), run === 1 ? away() : undefined]);
+      });
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      await Promise.allSettled(branches);
+      expect(await delivery()).toMatchObject({
+        state: 'PENDING',
+        lastError: expect.stringContaining('the ERP is away'),
+      });
+      expect(await effects()).toEqual([]);
+      bed.clock.advance(120_000);
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+      expect(await effects()).toEqual(['run 2']);
+    });
+
+    test('the other one is told that its statements are refused', async () => {
+      let branch: Promise<unknown> | undefined;
+      const { effects } = await paidFor(async (manager, write) => {
+        branch = manager
+          .query('SELECT pg_sleep(0.3)')
+          .catch(() => undefined)
+          .then(() => write('too late'));
+        await Promise.all([branch, away()]);
+      });
+      await bed.host.deliveries.runOnce();
+      await expect(branch).rejects.toThrow('The transaction of this manager has ended, so the statement was refused.');
+      expect(await effects()).toEqual([]);
+    });
+
+    test('which has a nested transaction open: it is undone with the whole', async () => {
+      let letGo = (): void => undefined;
+      const gate = new Promise<void>((resolve) => (letGo = resolve));
+      let branch: Promise<unknown> | undefined;
+      const { effects, delivery } = await paidFor(async (manager, write) => {
+        const begun = new Promise<void>((resolve) => {
+          branch = manager.transaction(async () => {
+            await write('nested');
+            resolve();
+            await gate;
+          });
+        });
+        await begun;
+        throw new Error('half-way');
+      });
+      await bed.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('half-way') });
+      letGo();
+      await expect(branch).rejects.toThrow('has ended');
+      expect(await effects()).toEqual([]);
+    });
+  });
+
+  const afterSleep = async (manager: EntityManager, write: (what: string) => Promise<unknown>): Promise<void> => {
+    await manager.query('SELECT pg_sleep(0.3)');
+    await write('');
+  };
+
+  describe('a handler that returns before what it has begun', () => {
+    test('is waited for where that is a statement', async () => {
+      let branch: Promise<unknown> | undefined;
+      const { effects, delivery } = await paidFor((_manager, write) => {
+        branch = write('not awaited');
+        return Promise.resolve();
+      });
+      await bed.host.deliveries.runOnce();
+      await branch;
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+      expect(await effects()).toEqual(['not awaited']);
+    });
+
+    test('has not done its work where another statement follows', async () => {
+      let branch: Promise<unknown> | undefined;
+      const { effects, delivery } = await paidFor(async (manager, write) => {
+        await write('first');
+        branch = afterSleep(manager, write);
+        branch.catch(() => undefined);
+      });
+      await bed.host.deliveries.runOnce();
+      await expect(branch).rejects.toThrow('has ended');
+      const lastError = expect.stringContaining('went on after it had returned');
+      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError });
+      expect(await effects()).toEqual([]);
+    });
+  });
+
+  test('without such subscribers no context is followed through the promises of the process', async () => {
+    const followed = jest.spyOn(AsyncLocalStorage.prototype, 'run');
+    const { effects } = await paidFor(async (_manager, write) => {
+      await write('handler');
+    });
+    await bed.host.deliveries.runOnce();
+    expect(await effects()).toEqual(['handler']);
+    expect(followed).not.toHaveBeenCalled();
+    followed.mockRestore();
+  });
+
+  /** Holds the transaction of a handler where it is committed, and not yet released. */
+  class AtCommit implements EntitySubscriberInterface {
+    letGo = (): void => undefined;
+    private begun = (): void => undefined;
+    private readonly gate = new Promise<void>((resolve) => (this.letGo = resolve));
+    readonly committed = new Promise<void>((resolve) => (this.begun = resolve));
+
+    constructor(private readonly before: (manager: EntityManager) => Promise<unknown>) {}
+
+    async beforeTransactionCommit({ manager, queryRunner }: TransactionCommitEvent): Promise<void> {
+      if (queryRunner.data.handler) await this.before(manager);
+    }
+
+    async afterTransactionCommit({ queryRunner }: TransactionCommitEvent): Promise<void> {
+      if (!queryRunner.data.handler) return;
+      this.begun();
+      await this.gate;
     }
   }
-  bed = await startBed({ providers: [Handler] });
-  const other = await bed.start({ providers: [] });
-  if (subscriber) bed.host.dataSource.subscribers.push(subscriber);
-  const { billId } = await bed.host.payments.createBill({ orderId: 'branches', amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
-  await bed.host.confirmer.runOnce();
-  const effects = async () =>
-    (await other.dataSource.getRepository(Effect).find()).map(({ consumer }) => consumer).sort();
-  const delivery = async () => (await other.ledger()).events[0]!.deliveries[0]!;
-  return { effects, delivery };
-}
 
-const away = async (): Promise<never> => {
-  await setImmediate();
-  throw new Error('the ERP is away');
-};
-
-describe('a handler of two branches, one of which fails while a statement of the other runs', () => {
-  test.each<[string, Work]>([
-    ['in the transaction', (manager, write) => afterSleep(manager, write)],
-    ['in a nested one', (manager, write) => manager.transaction((nested) => afterSleep(nested, write))],
-  ])('%s: nothing of it is kept', async (_where, branch) => {
-    const branches: Promise<void>[] = [];
-    const { effects, delivery } = await paidFor(async (manager, write, run) => {
-      branches.push(branch(manager, () => write(`run ${run}`), run));
-      await Promise.all([...branches.slice(-1), run === 1 ? away() : undefined]);
-    });
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    await Promise.allSettled(branches);
-    expect(await delivery()).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('the ERP is away') });
-    expect(await effects()).toEqual([]);
-    bed.clock.advance(120_000);
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-    expect(await effects()).toEqual(['run 2']);
-  });
-
-  test('the other one is told that its statements are refused', async () => {
-    let branch: Promise<unknown> | undefined;
-    const { effects } = await paidFor(async (manager, write) => {
-      branch = manager
-        .query('SELECT pg_sleep(0.3)')
-        .catch(() => undefined)
-        .then(() => write('too late'));
-      await Promise.all([branch, away()]);
-    });
-    await bed.host.deliveries.runOnce();
-    await expect(branch).rejects.toThrow('The transaction of this manager has ended, so the statement was refused.');
-    expect(await effects()).toEqual([]);
-  });
-
-  test('which has a nested transaction open: it is undone with the whole', async () => {
-    let letGo = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (letGo = resolve));
-    let branch: Promise<unknown> | undefined;
-    const { effects, delivery } = await paidFor(async (manager, write) => {
-      const begun = new Promise<void>((resolve) => {
-        branch = manager.transaction(async () => {
-          await write('nested');
-          resolve();
-          await gate;
-        });
-      });
-      await begun;
-      throw new Error('half-way');
-    });
-    await bed.host.deliveries.runOnce();
-    expect(await delivery()).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('half-way') });
-    letGo();
-    await expect(branch).rejects.toThrow('has ended');
-    expect(await effects()).toEqual([]);
-  });
-});
-
-const afterSleep = async (manager: EntityManager, write: (what: string) => Promise<unknown>): Promise<void> => {
-  await manager.query('SELECT pg_sleep(0.3)');
-  await write('');
-};
-
-describe('a handler that returns before what it has begun', () => {
-  test('is waited for where that is a statement', async () => {
-    let branch: Promise<unknown> | undefined;
-    const { effects, delivery } = await paidFor((_manager, write) => {
-      branch = write('not awaited');
-      return Promise.resolve();
-    });
-    await bed.host.deliveries.runOnce();
-    await branch;
+  test('behind COMMIT every way to the database is refused, and subscribers of the host write before it', async () => {
+    const effect = { event: 'e', paymentId: 'p', orderId: 'o' };
+    const subscriber = new AtCommit((manager) => manager.insert(Effect, { ...effect, consumer: 'subscriber' }));
+    let manager: EntityManager | undefined;
+    const { effects, delivery } = await paidFor(async (given, write) => {
+      manager = given;
+      given.queryRunner!.data.handler = true;
+      await write('handler');
+    }, subscriber);
+    const attempt = bed.host.deliveries.runOnce();
+    await subscriber.committed;
+    const late = { ...effect, consumer: 'late' };
+    const given = manager!;
+    const runner = given.queryRunner!;
+    const ways: Record<string, () => Promise<unknown>> = {
+      query: () => given.query('SELECT 1'),
+      insert: () => given.insert(Effect, late),
+      save: () => given.save(given.create(Effect, late)),
+      repository: () => given.getRepository(Effect).save(late),
+      builder: () => given.createQueryBuilder().insert().into(Effect).values(late).execute(),
+      find: () => given.find(Effect),
+      transaction: () => given.transaction((nested) => nested.insert(Effect, late)),
+      start: () => runner.startTransaction(),
+      statement: () => runner.query('SELECT 1'),
+      stream: async () => runner.stream('SELECT 1'),
+    };
+    for (const [way, take] of Object.entries(ways)) {
+      const failure = await take().then(
+        () => 'done',
+        (error: unknown) => String(error),
+      );
+      expect([way, failure]).toEqual([way, expect.stringContaining('The transaction of this manager has ended')]);
+    }
+    subscriber.letGo();
+    expect(await attempt).toBe(1);
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-    expect(await effects()).toEqual(['not awaited']);
+    expect(await effects()).toEqual(['handler', 'subscriber']);
   });
-
-  test('has not done its work where another statement follows', async () => {
-    let branch: Promise<unknown> | undefined;
-    const { effects, delivery } = await paidFor(async (manager, write) => {
-      await write('first');
-      branch = afterSleep(manager, write);
-      branch.catch(() => undefined);
-    });
-    await bed.host.deliveries.runOnce();
-    await expect(branch).rejects.toThrow('has ended');
-    const lastError = expect.stringContaining('went on after it had returned');
-    expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError });
-    expect(await effects()).toEqual([]);
-  });
-});
-
-test('without such subscribers no context is followed through the promises of the process', async () => {
-  const followed = jest.spyOn(AsyncLocalStorage.prototype, 'run');
-  const { effects } = await paidFor(async (_manager, write) => {
-    await write('handler');
-  });
-  await bed.host.deliveries.runOnce();
-  expect(await effects()).toEqual(['handler']);
-  expect(followed).not.toHaveBeenCalled();
-  followed.mockRestore();
-});
-
-/** Holds the transaction of a handler where it is committed, and not yet released. */
-class AtCommit implements EntitySubscriberInterface {
-  letGo = (): void => undefined;
-  private begun = (): void => undefined;
-  private readonly gate = new Promise<void>((resolve) => (this.letGo = resolve));
-  readonly committed = new Promise<void>((resolve) => (this.begun = resolve));
-
-  constructor(private readonly before: (manager: EntityManager) => Promise<unknown>) {}
-
-  async beforeTransactionCommit({ manager, queryRunner }: TransactionCommitEvent): Promise<void> {
-    if (queryRunner.data.handler) await this.before(manager);
-  }
-
-  async afterTransactionCommit({ queryRunner }: TransactionCommitEvent): Promise<void> {
-    if (!queryRunner.data.handler) return;
-    this.begun();
-    await this.gate;
-  }
-}
-
-test('behind COMMIT every way to the database is refused, and subscribers of the host write before it', async () => {
-  const effect = { event: 'e', paymentId: 'p', orderId: 'o' };
-  const subscriber = new AtCommit((manager) => manager.insert(Effect, { ...effect, consumer: 'subscriber' }));
-  let manager: EntityManager | undefined;
-  const { effects, delivery } = await paidFor(async (given, write) => {
-    manager = given;
-    given.queryRunner!.data.handler = true;
-    await write('handler');
-  }, subscriber);
-  const attempt = bed.host.deliveries.runOnce();
-  await subscriber.committed;
-  const late = { ...effect, consumer: 'late' };
-  const given = manager!;
-  const runner = given.queryRunner!;
-  const ways: Record<string, () => Promise<unknown>> = {
-    query: () => given.query('SELECT 1'),
-    insert: () => given.insert(Effect, late),
-    save: () => given.save(given.create(Effect, late)),
-    repository: () => given.getRepository(Effect).save(late),
-    builder: () => given.createQueryBuilder().insert().into(Effect).values(late).execute(),
-    find: () => given.find(Effect),
-    transaction: () => given.transaction((nested) => nested.insert(Effect, late)),
-    start: () => runner.startTransaction(),
-    statement: () => runner.query('SELECT 1'),
-    stream: async () => runner.stream('SELECT 1'),
-  };
-  for (const [way, take] of Object.entries(ways)) {
-    const failure = await take().then(
-      () => 'done',
-      (error: unknown) => String(error),
-    );
-    expect([way, failure]).toEqual([way, expect.stringContaining('The transaction of this manager has ended')]);
-  }
-  subscriber.letGo();
-  expect(await attempt).toBe(1);
-  expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-  expect(await effects()).toEqual(['handler', 'subscriber']);
 });

@@ -8,300 +8,305 @@ import { firstWords } from '../support/first-words.js';
 import { postbackFields, postJson } from '../support/http.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-const start = async (callbacks: object = {}, more: BedOptions = {}) =>
-  (bed = await startBed({ ...more, options: { callbacks } }));
-const bill = async (orderId: string) => (await bed.host.payments.createBill({ orderId, amount: '10' })).billId;
-const fields = (TrsId: string, InvId = 'o', Status = 'SUCCESS') =>
-  postbackFields({ InvId, OutSum: '10.00', TrsId, Status });
-const post = async (TrsId: string, { url }: Pick<Instance, 'url'> = bed.host, InvId?: string): Promise<number> =>
-  (await postJson(`${url}/postback/payment`, fields(TrsId, InvId))).status;
-const together = <T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, index) => one(index)));
-const count = (statuses: number[], status: number) => statuses.filter((each) => each === status).length;
-/** The first that came first. */
-const rows = async () => (await bed.host.ledger()).callbacks.toReversed();
-const query = <T>(sql: string, parameters?: unknown[]) => bed.host.dataSource.query<T>(sql, parameters);
-const dropped = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped;
+describe('journal', () => {
+  afterEach(() => bed.close());
 
-/** The statements that store callbacks, from now on. */
-function insertions({ dataSource }: Instance): string[] {
-  const seen: string[] = [];
-  const note = (statement: string): void => {
-    if (/INSERT INTO payment_acceptance.callback/.test(statement)) seen.push(statement);
-  };
-  dataSource.logger = new Proxy({} as Logger, { get: (_, name) => (name === 'logQuery' ? note : () => undefined) });
-  return seen;
-}
+  const start = async (callbacks: object = {}, more: BedOptions = {}) =>
+    (bed = await startBed({ ...more, options: { callbacks } }));
+  const bill = async (orderId: string) => (await bed.host.payments.createBill({ orderId, amount: '10' })).billId;
+  const fields = (TrsId: string, InvId = 'o', Status = 'SUCCESS') =>
+    postbackFields({ InvId, OutSum: '10.00', TrsId, Status });
+  const post = async (TrsId: string, { url }: Pick<Instance, 'url'> = bed.host, InvId?: string): Promise<number> =>
+    (await postJson(`${url}/postback/payment`, fields(TrsId, InvId))).status;
+  const together = <T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+  const count = (statuses: number[], status: number) => statuses.filter((each) => each === status).length;
+  /** The first that came first. */
+  const rows = async () => (await bed.host.ledger()).callbacks.toReversed();
+  const query = <T>(sql: string, parameters?: unknown[]) => bed.host.dataSource.query<T>(sql, parameters);
+  const dropped = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped;
 
-describe('callbacks that come together', () => {
-  test('are stored together, each before its answer', async () => {
-    await start();
-    const ids = await together(10, (index) => bill(`o-${index}`));
-    const stored = await together(50, async (index) => {
-      const InvId = `own-${index}`;
-      const status = await post(ids[index % 10]!, bed.host, InvId);
-      return [
-        status,
-        (await query<unknown[]>(`SELECT 1 FROM payment_acceptance.callback WHERE order_id = $1`, [InvId])).length,
-      ];
+  /** The statements that store callbacks, from now on. */
+  function insertions({ dataSource }: Instance): string[] {
+    const seen: string[] = [];
+    const note = (statement: string): void => {
+      if (/INSERT INTO payment_acceptance.callback/.test(statement)) seen.push(statement);
+    };
+    dataSource.logger = new Proxy({} as Logger, { get: (_, name) => (name === 'logQuery' ? note : () => undefined) });
+    return seen;
+  }
+
+  describe('callbacks that come together', () => {
+    test('are stored together, each before its answer', async () => {
+      await start();
+      const ids = await together(10, (index) => bill(`o-${index}`));
+      const stored = await together(50, async (index) => {
+        const InvId = `own-${index}`;
+        const status = await post(ids[index % 10]!, bed.host, InvId);
+        return [
+          status,
+          (await query<unknown[]>(`SELECT 1 FROM payment_acceptance.callback WHERE order_id = $1`, [InvId])).length,
+        ];
+      });
+      expect(stored).toEqual(Array(50).fill([200, 1]));
+      const statements = insertions(bed.host);
+      const callbacks = bed.host.app.get(PaymentCallbacks);
+      await together(50, (index) => callbacks.postback(undefined, fields(ids[index % 10]!)));
+      expect(statements.length).toBeLessThanOrEqual(2);
     });
-    expect(stored).toEqual(Array(50).fill([200, 1]));
-    const statements = insertions(bed.host);
-    const callbacks = bed.host.app.get(PaymentCallbacks);
-    await together(50, (index) => callbacks.postback(undefined, fields(ids[index % 10]!)));
-    expect(statements.length).toBeLessThanOrEqual(2);
+
+    test('fail alone: one that the database refuses takes no other with it', async () => {
+      await start();
+      const billId = await bill('o');
+      await query(`ALTER TABLE payment_acceptance.callback ADD CHECK (order_id <> 'poison')`);
+      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const answers = await together(20, (index) =>
+        callbacks.postback(undefined, fields(billId, index === 7 ? 'poison' : 'o')),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect([count(statuses, 200), statuses[7]]).toEqual([19, 503]);
+      expect(await rows()).toHaveLength(19);
+    });
+
+    test('of one bill count each other: no more than maxPerBill, and those that repeat one are dropped', async () => {
+      await start({ maxPerBill: 3 });
+      const billId = await bill('o');
+      expect(await together(20, () => post(billId))).toEqual(Array(20).fill(200));
+      expect(await rows()).toHaveLength(3);
+      expect(await dropped()).toMatchObject({ repeatedCallbacks: 17 });
+    });
+
+    test('claim what no one that waits claims: kept beyond maxPerBill', async () => {
+      await start({ maxPerBill: 2 });
+      const billId = await bill('o');
+      await together(4, () => post(billId));
+      const answers = await together(4, () =>
+        postJson(`${bed.host.url}/postback/payment`, fields(billId, 'o', 'FAIL')),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      const kept = (await rows()).map(({ status }) => status);
+      expect(kept.slice(0, 3)).toEqual(['SUCCESS', 'SUCCESS', 'FAIL']);
+      // Two are stored one by one at a time, and do not see each other.
+      expect(kept.length).toBeLessThanOrEqual(4);
+    });
+
+    test('name bills that nobody knows: up to maxUnmatched, and those of real bills are taken', async () => {
+      await start({ maxUnmatched: 5 });
+      const billId = await bill('o');
+      const statuses = await together(40, (index) => post(index % 2 === 0 ? billId : `unknown-${index}`));
+      const unknown = statuses.filter((_, index) => index % 2 === 1);
+      expect(
+        count(
+          statuses.filter((_, index) => index % 2 === 0),
+          200,
+        ),
+      ).toBe(20);
+      expect(count(unknown, 200)).toBeGreaterThanOrEqual(5);
+      expect(count(unknown, 200)).toBeLessThanOrEqual(6);
+    });
+
+    test('keep the order in which they came', async () => {
+      await start();
+      const billId = await bill('o');
+      const callbacks = bed.host.app.get(PaymentCallbacks);
+      await together(30, (index) => callbacks.postback(undefined, fields(billId, `own-${index}`)));
+      expect((await rows()).map(({ orderId }) => orderId)).toEqual(
+        Array.from({ length: 30 }, (_, index) => `own-${index}`),
+      );
+    });
+
+    test('are all stored where the database is serializable by default', async () => {
+      await start();
+      const billId = await bill('o');
+      const [{ name }] = await query<[{ name: string }]>('SELECT current_database() AS name');
+      await query(`ALTER DATABASE "${name}" SET default_transaction_isolation = 'serializable'`);
+      const strict = await bed.start();
+      expect(await together(60, () => post(billId, strict))).toEqual(Array(60).fill(200));
+      expect(await rows()).toHaveLength(60);
+    });
+
+    test('at two instances, for the same bills: none waits for another', async () => {
+      await start({}, { instances: 2 });
+      const ids = await together(6, (index) => bill(`o-${index}`));
+      const statuses = await together(240, (index) => post(ids[index % 6]!, bed.instances[index % 2]));
+      expect(statuses).toEqual(Array(240).fill(200));
+      expect(await rows()).toHaveLength(240);
+      expect(await query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()')).toEqual([
+        { deadlocks: 0 },
+      ]);
+    });
+
+    test('are stored through a pooler that forgets the plans of its connections', async () => {
+      await start();
+      const billId = await bill('o');
+      // All but one of the pool's ten connections.
+      const others = await together(9, async () => {
+        const runner = bed.host.dataSource.createQueryRunner();
+        await runner.connect();
+        return runner;
+      });
+      await together(4, () => post(billId));
+      await query('DEALLOCATE ALL');
+      const statements = insertions(bed.host);
+      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const answers = await together(20, () => callbacks.postback(undefined, fields(billId)));
+      expect(answers).toEqual(Array(20).fill({ kind: 'stored', status: 200 }));
+      expect(await rows()).toHaveLength(24);
+      // Once with a name and once without: still together.
+      expect(statements).toHaveLength(2);
+      for (const runner of others) await runner.release();
+    });
   });
 
-  test('fail alone: one that the database refuses takes no other with it', async () => {
-    await start();
-    const billId = await bill('o');
-    await query(`ALTER TABLE payment_acceptance.callback ADD CHECK (order_id <> 'poison')`);
-    const callbacks = bed.host.app.get(PaymentCallbacks);
-    const answers = await together(20, (index) =>
-      callbacks.postback(undefined, fields(billId, index === 7 ? 'poison' : 'o')),
-    );
-    const statuses = answers.map(({ status }) => status);
-    expect([count(statuses, 200), statuses[7]]).toEqual([19, 503]);
-    expect(await rows()).toHaveLength(19);
-  });
+  describe('a database that does not answer', () => {
+    const LOCK = 'LOCK TABLE payment_acceptance.callback IN ACCESS EXCLUSIVE MODE';
 
-  test('of one bill count each other: no more than maxPerBill, and those that repeat one are dropped', async () => {
-    await start({ maxPerBill: 3 });
-    const billId = await bill('o');
-    expect(await together(20, () => post(billId))).toEqual(Array(20).fill(200));
-    expect(await rows()).toHaveLength(3);
-    expect(await dropped()).toMatchObject({ repeatedCallbacks: 17 });
-  });
-
-  test('claim what no one that waits claims: kept beyond maxPerBill', async () => {
-    await start({ maxPerBill: 2 });
-    const billId = await bill('o');
-    await together(4, () => post(billId));
-    const answers = await together(4, () => postJson(`${bed.host.url}/postback/payment`, fields(billId, 'o', 'FAIL')));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    const kept = (await rows()).map(({ status }) => status);
-    expect(kept.slice(0, 3)).toEqual(['SUCCESS', 'SUCCESS', 'FAIL']);
-    // Two are stored one by one at a time, and do not see each other.
-    expect(kept.length).toBeLessThanOrEqual(4);
-  });
-
-  test('name bills that nobody knows: up to maxUnmatched, and those of real bills are taken', async () => {
-    await start({ maxUnmatched: 5 });
-    const billId = await bill('o');
-    const statuses = await together(40, (index) => post(index % 2 === 0 ? billId : `unknown-${index}`));
-    const unknown = statuses.filter((_, index) => index % 2 === 1);
-    expect(
-      count(
-        statuses.filter((_, index) => index % 2 === 0),
-        200,
-      ),
-    ).toBe(20);
-    expect(count(unknown, 200)).toBeGreaterThanOrEqual(5);
-    expect(count(unknown, 200)).toBeLessThanOrEqual(6);
-  });
-
-  test('keep the order in which they came', async () => {
-    await start();
-    const billId = await bill('o');
-    const callbacks = bed.host.app.get(PaymentCallbacks);
-    await together(30, (index) => callbacks.postback(undefined, fields(billId, `own-${index}`)));
-    expect((await rows()).map(({ orderId }) => orderId)).toEqual(
-      Array.from({ length: 30 }, (_, index) => `own-${index}`),
-    );
-  });
-
-  test('are all stored where the database is serializable by default', async () => {
-    await start();
-    const billId = await bill('o');
-    const [{ name }] = await query<[{ name: string }]>('SELECT current_database() AS name');
-    await query(`ALTER DATABASE "${name}" SET default_transaction_isolation = 'serializable'`);
-    const strict = await bed.start();
-    expect(await together(60, () => post(billId, strict))).toEqual(Array(60).fill(200));
-    expect(await rows()).toHaveLength(60);
-  });
-
-  test('at two instances, for the same bills: none waits for another', async () => {
-    await start({}, { instances: 2 });
-    const ids = await together(6, (index) => bill(`o-${index}`));
-    const statuses = await together(240, (index) => post(ids[index % 6]!, bed.instances[index % 2]));
-    expect(statuses).toEqual(Array(240).fill(200));
-    expect(await rows()).toHaveLength(240);
-    expect(await query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()')).toEqual([
-      { deadlocks: 0 },
-    ]);
-  });
-
-  test('are stored through a pooler that forgets the plans of its connections', async () => {
-    await start();
-    const billId = await bill('o');
-    // All but one of the pool's ten connections.
-    const others = await together(9, async () => {
+    test('makes callbacks fail when their time is over, and holds up none that come after it', async () => {
+      await start({ storeTimeoutMs: 300 });
+      const billId = await bill('o');
       const runner = bed.host.dataSource.createQueryRunner();
-      await runner.connect();
-      return runner;
+      await runner.startTransaction();
+      await runner.query(LOCK);
+      expect(await together(5, () => post(billId))).toEqual(Array(5).fill(503));
+      await runner.rollbackTransaction();
+      await runner.release();
+      expect(await together(5, () => post(billId))).toEqual(Array(5).fill(200));
+      // What was answered 503 may have been stored; what was answered 200 has been.
+      expect((await rows()).length).toBeGreaterThanOrEqual(5);
     });
-    await together(4, () => post(billId));
-    await query('DEALLOCATE ALL');
-    const statements = insertions(bed.host);
-    const callbacks = bed.host.app.get(PaymentCallbacks);
-    const answers = await together(20, () => callbacks.postback(undefined, fields(billId)));
-    expect(answers).toEqual(Array(20).fill({ kind: 'stored', status: 200 }));
-    expect(await rows()).toHaveLength(24);
-    // Once with a name and once without: still together.
-    expect(statements).toHaveLength(2);
-    for (const runner of others) await runner.release();
-  });
-});
 
-describe('a database that does not answer', () => {
-  const LOCK = 'LOCK TABLE payment_acceptance.callback IN ACCESS EXCLUSIVE MODE';
-
-  test('makes callbacks fail when their time is over, and holds up none that come after it', async () => {
-    await start({ storeTimeoutMs: 300 });
-    const billId = await bill('o');
-    const runner = bed.host.dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.query(LOCK);
-    expect(await together(5, () => post(billId))).toEqual(Array(5).fill(503));
-    await runner.rollbackTransaction();
-    await runner.release();
-    expect(await together(5, () => post(billId))).toEqual(Array(5).fill(200));
-    // What was answered 503 may have been stored; what was answered 200 has been.
-    expect((await rows()).length).toBeGreaterThanOrEqual(5);
-  });
-
-  test('fills the queue: further ones are told when to come again, counted, and taken later', async () => {
-    await start({ maxQueued: 10 });
-    const billId = await bill('o');
-    const runner = bed.host.dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.query(LOCK);
-    let open = 0;
-    const answers = together(30, async () => {
-      const answer = await postJson(`${bed.host.url}/postback/payment`, fields(billId));
-      if (answer.status === 503 && (open += 1) === 20) await runner.rollbackTransaction();
-      return [answer.status, answer.headers.get('retry-after')];
+    test('fills the queue: further ones are told when to come again, counted, and taken later', async () => {
+      await start({ maxQueued: 10 });
+      const billId = await bill('o');
+      const runner = bed.host.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.query(LOCK);
+      let open = 0;
+      const answers = together(30, async () => {
+        const answer = await postJson(`${bed.host.url}/postback/payment`, fields(billId));
+        if (answer.status === 503 && (open += 1) === 20) await runner.rollbackTransaction();
+        return [answer.status, answer.headers.get('retry-after')];
+      });
+      const told = (await answers).map(String).sort();
+      expect(told).toEqual([...Array<string>(10).fill('200,'), ...Array<string>(20).fill('503,1')]);
+      await runner.release();
+      expect(await dropped()).toMatchObject({ delayedCallbacks: 20 });
+      expect(await post(billId)).toBe(200);
     });
-    const told = (await answers).map(String).sort();
-    expect(told).toEqual([...Array<string>(10).fill('200,'), ...Array<string>(20).fill('503,1')]);
-    await runner.release();
-    expect(await dropped()).toMatchObject({ delayedCallbacks: 20 });
-    expect(await post(billId)).toBe(200);
-  });
 
-  test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
-    await start();
-    const { app, dataSource } = await bed.start();
-    const callbacks = app.get(PaymentCallbacks);
-    await dataSource.destroy();
-    const looked = new Promise<void>((resolve) => {
-      const create = dataSource.createQueryRunner.bind(dataSource);
-      dataSource.createQueryRunner = (mode) => (resolve(), create(mode));
-    });
-    let answers = 0;
-    let turn = false;
-    await together(40, async (index) => {
-      // One half comes while the other one's statement is under way, so that some always wait.
-      if (index >= 20) await looked;
-      for (; !turn && answers < 20_000; answers += 1) {
-        if (answers === 1_000) setImmediate(() => (turn = true));
-        await callbacks.postback(undefined, fields(`unknown-${index}`));
-      }
-    });
-    expect(turn).toBe(true);
-  });
-
-  test('shutting down answers all that came before the data source goes', async () => {
-    await start({ maxPerBill: 1_000 });
-    const billId = await bill('o');
-    const instance = await bed.start();
-    const callbacks = instance.app.get(PaymentCallbacks);
-    const answers = together(300, () => callbacks.postback(undefined, fields(billId)));
-    await instance.app.close();
-    expect(await answers).toEqual(Array(300).fill({ kind: 'stored', status: 200 }));
-    expect(await rows()).toHaveLength(300);
-  });
-
-  test('shutting down ends while they go on coming, and each is answered', async () => {
-    await start({ maxUnmatched: 100_000 });
-    const instance = await bed.start();
-    const callbacks = instance.app.get(PaymentCallbacks);
-    const statuses: number[] = [];
-    let coming = true;
-    let begun = (): void => undefined;
-    const many = new Promise<void>((resolve) => (begun = resolve));
-    // Of bills that nobody knows: they are stored one by one, so that some are always waiting.
-    const senders = together(20, async (index) => {
-      while (coming) {
-        statuses.push((await callbacks.postback(undefined, fields(`unknown-${index}`))).status);
-        if (statuses.length > 100) begun();
-      }
-    });
-    await many;
-    await instance.app.close();
-    coming = false;
-    await senders;
-    expect(count(statuses, 200) + count(statuses, 503)).toBe(statuses.length);
-    expect((await rows()).length).toBeGreaterThanOrEqual(count(statuses, 200));
-  });
-});
-
-describe('processes killed in the middle', () => {
-  const children: ChildProcess[] = [];
-  afterEach(() => {
-    for (const child of children.splice(0)) child.kill('SIGKILL');
-  });
-
-  test('each callback that was answered 200 is stored', async () => {
-    await start();
-    const ids = await together(20, (index) => bill(`o-${index}`));
-    const acknowledged = new Set<string>();
-    for (let round = 0; round < 3; round += 1) {
-      const hosts = await Promise.all([receive(children), receive(children)]);
-      const others = new Map<number | string, number>();
-      const killed = new AbortController();
-      const over = (): boolean => killed.signal.aborted;
-      const kill = (): void => {
-        killed.abort();
-        for (const { child } of hosts) child.kill('SIGKILL');
-      };
-      // Where the hosts stop answering 200 the test says what they answered instead of it.
-      const limit = setTimeout(kill, 15_000);
-      await together(40, async (sender) => {
-        for (let nr = 0; !over(); nr += 1) {
-          const InvId = `own-${round}-${sender}-${nr}`;
-          const status = await post(ids[nr % 20]!, hosts[sender % 2], InvId).catch(String);
-          if (status === 200) acknowledged.add(InvId);
-          else if (!over()) others.set(status, (others.get(status) ?? 0) + 1);
-          if (acknowledged.size > 150 * (round + 1)) kill();
+    test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
+      await start();
+      const { app, dataSource } = await bed.start();
+      const callbacks = app.get(PaymentCallbacks);
+      await dataSource.destroy();
+      const looked = new Promise<void>((resolve) => {
+        const create = dataSource.createQueryRunner.bind(dataSource);
+        dataSource.createQueryRunner = (mode) => (resolve(), create(mode));
+      });
+      let answers = 0;
+      let turn = false;
+      await together(40, async (index) => {
+        // One half comes while the other one's statement is under way, so that some always wait.
+        if (index >= 20) await looked;
+        for (; !turn && answers < 20_000; answers += 1) {
+          if (answers === 1_000) setImmediate(() => (turn = true));
+          await callbacks.postback(undefined, fields(`unknown-${index}`));
         }
       });
-      clearTimeout(limit);
-      await Promise.all(hosts.map(({ ended }) => ended));
-      expect(Object.fromEntries(others)).toEqual({});
-    }
-    const stored = new Set((await rows()).map(({ orderId }) => orderId));
-    expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
-    expect(acknowledged.size).toBeGreaterThan(450);
-  }, 90_000);
-});
+      expect(turn).toBe(true);
+    });
 
-/** A host in a process of its own. */
-async function receive(
-  children: ChildProcess[],
-): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {
-  const child = spawn(process.execPath, ['test/support/receiving-host.mjs'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      ...process.env,
-      NODE_OPTIONS: '',
-      DATABASE_URL: bed.databaseUrl,
-      PAYMENT_OPTIONS: JSON.stringify(moduleOptions(bed.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
-    },
+    test('shutting down answers all that came before the data source goes', async () => {
+      await start({ maxPerBill: 1_000 });
+      const billId = await bill('o');
+      const instance = await bed.start();
+      const callbacks = instance.app.get(PaymentCallbacks);
+      const answers = together(300, () => callbacks.postback(undefined, fields(billId)));
+      await instance.app.close();
+      expect(await answers).toEqual(Array(300).fill({ kind: 'stored', status: 200 }));
+      expect(await rows()).toHaveLength(300);
+    });
+
+    test('shutting down ends while they go on coming, and each is answered', async () => {
+      await start({ maxUnmatched: 100_000 });
+      const instance = await bed.start();
+      const callbacks = instance.app.get(PaymentCallbacks);
+      const statuses: number[] = [];
+      let coming = true;
+      let begun = (): void => undefined;
+      const many = new Promise<void>((resolve) => (begun = resolve));
+      // Of bills that nobody knows: they are stored one by one, so that some are always waiting.
+      const senders = together(20, async (index) => {
+        while (coming) {
+          statuses.push((await callbacks.postback(undefined, fields(`unknown-${index}`))).status);
+          if (statuses.length > 100) begun();
+        }
+      });
+      await many;
+      await instance.app.close();
+      coming = false;
+      await senders;
+      expect(count(statuses, 200) + count(statuses, 503)).toBe(statuses.length);
+      expect((await rows()).length).toBeGreaterThanOrEqual(count(statuses, 200));
+    });
   });
-  children.push(child);
-  const ended = once(child, 'exit');
-  return { url: await firstWords(child), child, ended };
-}
+
+  describe('processes killed in the middle', () => {
+    const children: ChildProcess[] = [];
+    afterEach(() => {
+      for (const child of children.splice(0)) child.kill('SIGKILL');
+    });
+
+    test('each callback that was answered 200 is stored', async () => {
+      await start();
+      const ids = await together(20, (index) => bill(`o-${index}`));
+      const acknowledged = new Set<string>();
+      for (let round = 0; round < 3; round += 1) {
+        const hosts = await Promise.all([receive(children), receive(children)]);
+        const others = new Map<number | string, number>();
+        const killed = new AbortController();
+        const over = (): boolean => killed.signal.aborted;
+        const kill = (): void => {
+          killed.abort();
+          for (const { child } of hosts) child.kill('SIGKILL');
+        };
+        // Where the hosts stop answering 200 the test says what they answered instead of it.
+        const limit = setTimeout(kill, 15_000);
+        await together(40, async (sender) => {
+          for (let nr = 0; !over(); nr += 1) {
+            const InvId = `own-${round}-${sender}-${nr}`;
+            const status = await post(ids[nr % 20]!, hosts[sender % 2], InvId).catch(String);
+            if (status === 200) acknowledged.add(InvId);
+            else if (!over()) others.set(status, (others.get(status) ?? 0) + 1);
+            if (acknowledged.size > 150 * (round + 1)) kill();
+          }
+        });
+        clearTimeout(limit);
+        await Promise.all(hosts.map(({ ended }) => ended));
+        expect(Object.fromEntries(others)).toEqual({});
+      }
+      const stored = new Set((await rows()).map(({ orderId }) => orderId));
+      expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
+      expect(acknowledged.size).toBeGreaterThan(450);
+    }, 90_000);
+  });
+
+  /** A host in a process of its own. */
+  async function receive(
+    children: ChildProcess[],
+  ): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {
+    const child = spawn(process.execPath, ['test/support/receiving-host.mjs'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        DATABASE_URL: bed.databaseUrl,
+        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(bed.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
+      },
+    });
+    children.push(child);
+    const ended = once(child, 'exit');
+    return { url: await firstWords(child), child, ended };
+  }
+});

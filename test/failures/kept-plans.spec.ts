@@ -8,86 +8,89 @@ import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await bed.close();
-});
 
-interface Client {
-  query(statement: string): Promise<{ rows: unknown[] }>;
-}
-
-/** Every connection that the pool holds. */
-function connections(): readonly Client[] {
-  return (bed.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
-}
-
-const loseAll = () => Promise.all(connections().map((client) => client.query('DEALLOCATE ALL')));
-
-const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
-const STATEMENT = `SELECT $1::int + count(*)::int AS sum FROM payment_acceptance.bill`;
-
-onPostgres(describe)('plans that connections keep', () => {
-  test('are lost with a whole server, or behind a pooler: payments go on, and no attempt is counted for it', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    await pay(bed, 'before');
-    await bed.host.confirmer.runOnce();
-    await bed.host.deliveries.runOnce();
-    await loseAll();
-    await pay(bed, 'after');
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    expect((await bed.effects()).map(({ orderId }) => orderId)).toEqual(['before', 'after']);
-    const { events } = await bed.host.ledger();
-    expect(events.flatMap(({ deliveries }) => deliveries)).toEqual([
-      expect.objectContaining({ state: 'DONE', attempts: 1 }),
-      expect.objectContaining({ state: 'DONE', attempts: 1 }),
-    ]);
+describe('kept plans', () => {
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await bed.close();
   });
 
-  test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
-    bed = await startBed({ through: (url) => `${url}?max=1` });
-    const database = new Database(bed.host.dataSource, new PaymentClock());
-    await database.often(STATEMENT, [1]);
-    await loseAll();
-    let runs = 0;
-    const sum = await database.transaction(async (manager) => {
-      runs += 1;
-      await manager.insert(Effect, { consumer: `run ${runs}`, event: 'e', paymentId: 'p', orderId: 'o' });
-      return database.often(STATEMENT, [1], manager);
+  interface Client {
+    query(statement: string): Promise<{ rows: unknown[] }>;
+  }
+
+  /** Every connection that the pool holds. */
+  function connections(): readonly Client[] {
+    return (bed.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
+  }
+
+  const loseAll = () => Promise.all(connections().map((client) => client.query('DEALLOCATE ALL')));
+
+  const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
+  const STATEMENT = `SELECT $1::int + count(*)::int AS sum FROM payment_acceptance.bill`;
+
+  onPostgres(describe)('plans that connections keep', () => {
+    test('are lost with a whole server, or behind a pooler: payments go on, and no attempt is counted for it', async () => {
+      bed = await startBed({ providers: [EffectWriter] });
+      await pay(bed, 'before');
+      await bed.host.confirmer.runOnce();
+      await bed.host.deliveries.runOnce();
+      await loseAll();
+      await pay(bed, 'after');
+      expect(await bed.host.confirmer.runOnce()).toBe(1);
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect((await bed.effects()).map(({ orderId }) => orderId)).toEqual(['before', 'after']);
+      const { events } = await bed.host.ledger();
+      expect(events.flatMap(({ deliveries }) => deliveries)).toEqual([
+        expect.objectContaining({ state: 'DONE', attempts: 1 }),
+        expect.objectContaining({ state: 'DONE', attempts: 1 }),
+      ]);
     });
-    expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
-    expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
-  });
 
-  test('so is that of a handler, whose work had not begun', async () => {
-    bed = await startBed({});
-    const database = new Database(bed.host.dataSource, new PaymentClock());
-    await database.often(STATEMENT, [1]);
-    await loseAll();
-    let handled = 0;
-    await new DestroyableTransaction(database).run(LIMITS, async (manager) => {
-      await database.often(STATEMENT, [1], manager);
-      handled += 1;
-      await manager.insert(Effect, { consumer: `run ${handled}`, event: 'e', paymentId: 'p', orderId: 'o' });
+    test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
+      bed = await startBed({ through: (url) => `${url}?max=1` });
+      const database = new Database(bed.host.dataSource, new PaymentClock());
+      await database.often(STATEMENT, [1]);
+      await loseAll();
+      let runs = 0;
+      const sum = await database.transaction(async (manager) => {
+        runs += 1;
+        await manager.insert(Effect, { consumer: `run ${runs}`, event: 'e', paymentId: 'p', orderId: 'o' });
+        return database.often(STATEMENT, [1], manager);
+      });
+      expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
+      expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
     });
-    expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
-  });
 
-  test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
-    bed = await startBed({ through: (url) => `${url}?max=1` });
-    const database = new Database(bed.host.dataSource, new PaymentClock());
-    let now = Math.ceil(performance.now());
-    jest.spyOn(performance, 'now').mockImplementation(() => now);
-    const [client] = connections();
-    const sent = jest.spyOn(client!, 'query');
-    const discards = () => sent.mock.calls.filter(([statement]) => statement === 'DISCARD PLANS').length;
-    const look = () => database.often(STATEMENT, [1]);
-    const renewedAfter: number[] = [];
-    for (const began = now; now - began <= 130_000; now += 500) {
-      await look();
-      if (discards() > renewedAfter.length) renewedAfter.push((now - began) / 1_000);
-    }
-    expect(renewedAfter).toEqual([0.5, 1, 2, 4, 8, 16, 32, 62, 92, 122]);
+    test('so is that of a handler, whose work had not begun', async () => {
+      bed = await startBed({});
+      const database = new Database(bed.host.dataSource, new PaymentClock());
+      await database.often(STATEMENT, [1]);
+      await loseAll();
+      let handled = 0;
+      await new DestroyableTransaction(database).run(LIMITS, async (manager) => {
+        await database.often(STATEMENT, [1], manager);
+        handled += 1;
+        await manager.insert(Effect, { consumer: `run ${handled}`, event: 'e', paymentId: 'p', orderId: 'o' });
+      });
+      expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
+    });
+
+    test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
+      bed = await startBed({ through: (url) => `${url}?max=1` });
+      const database = new Database(bed.host.dataSource, new PaymentClock());
+      let now = Math.ceil(performance.now());
+      jest.spyOn(performance, 'now').mockImplementation(() => now);
+      const [client] = connections();
+      const sent = jest.spyOn(client!, 'query');
+      const discards = () => sent.mock.calls.filter(([statement]) => statement === 'DISCARD PLANS').length;
+      const look = () => database.often(STATEMENT, [1]);
+      const renewedAfter: number[] = [];
+      for (const began = now; now - began <= 130_000; now += 500) {
+        await look();
+        if (discards() > renewedAfter.length) renewedAfter.push((now - began) / 1_000);
+      }
+      expect(renewedAfter).toEqual([0.5, 1, 2, 4, 8, 16, 32, 62, 92, 122]);
+    });
   });
 });

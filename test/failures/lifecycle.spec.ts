@@ -9,7 +9,6 @@ import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 const leased = async (): Promise<number> => {
   const rows: { leased: number }[] = await bed.host.dataSource.query(
@@ -20,6 +19,8 @@ const leased = async (): Promise<number> => {
 };
 
 describe('workers of an application', () => {
+  afterEach(() => bed.close());
+
   test('run by themselves from the start on, woken by what happens; the result page waits for them', async () => {
     bed = await startBed({
       providers: [EffectWriter],

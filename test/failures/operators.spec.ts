@@ -33,246 +33,249 @@ class Orders {
 let bed: Bed;
 let operations: PaymentOperations;
 let reviews: PaymentReviews;
-beforeAll(async () => {
-  bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
-  operations = bed.host.app.get(PaymentOperations);
-  reviews = bed.host.app.get(PaymentReviews);
-});
-afterAll(() => bed.close());
 
-const billOf = async (orderId: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
-const reviewOf = async (orderId: string) => (await bed.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
-const eventsOf = (orderId: string) => seen.filter((event) => event.orderId === orderId);
-const actions = async (): Promise<{ operator: string; action: string; target: string }[]> =>
-  bed.host.dataSource.query('SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at');
-
-/** A creation whose answer is lost: the service has the bill, and nobody here knows. */
-async function unknown(orderId: string): Promise<{ intentId: string; billId: string }> {
-  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-  const error = await bed.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
-  await bed.sandbox.clearFaults();
-  expect(error).toBeInstanceOf(UnknownOutcomeError);
-  const { intentId } = error as UnknownOutcomeError;
-  return { intentId, billId: bed.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
-}
-
-describe('unknown outcomes', () => {
-  test('are visible, and attached by an operator: checked at once, with the postbacks that were waiting', async () => {
-    const { intentId, billId } = await unknown('attached');
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    expect(await operations.unknownOutcomes()).toMatchObject([{ id: intentId, orderId: 'attached' }]);
-    await operations.attachBill(intentId, billId, 'ann');
-    await bed.settle();
-    expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });
-    expect(eventsOf('attached')).toMatchObject([{ name: 'payment.succeeded' }]);
-    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
-    expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
+describe('operators', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
+    operations = bed.host.app.get(PaymentOperations);
+    reviews = bed.host.app.get(PaymentReviews);
   });
+  afterAll(() => bed.close());
 
-  test('are not attached to a bill that the service does not show, or that is of another order', async () => {
-    const { intentId } = await unknown('strict');
-    await expect(operations.attachBill(intentId, 'no-such-bill', 'ann')).rejects.toMatchObject({
-      code: 'bill-not-found',
-    });
-    const { billId } = await billOf('attached');
-    await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(OperatorActionError);
-    expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
-  });
+  const billOf = async (orderId: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
+  const reviewOf = async (orderId: string) => (await bed.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
+  const eventsOf = (orderId: string) => seen.filter((event) => event.orderId === orderId);
+  const actions = async (): Promise<{ operator: string; action: string; target: string }[]> =>
+    bed.host.dataSource.query('SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at');
 
-  onPostgres(test)(
-    'are attached, and said to be, where the postbacks that wait cannot be tied to their bill at that moment',
-    async () => {
-      const { intentId, billId } = await unknown('unlinkable');
+  /** A creation whose answer is lost: the service has the bill, and nobody here knows. */
+  async function unknown(orderId: string): Promise<{ intentId: string; billId: string }> {
+    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    const error = await bed.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
+    await bed.sandbox.clearFaults();
+    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    const { intentId } = error as UnknownOutcomeError;
+    return { intentId, billId: bed.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
+  }
+
+  describe('unknown outcomes', () => {
+    test('are visible, and attached by an operator: checked at once, with the postbacks that were waiting', async () => {
+      const { intentId, billId } = await unknown('attached');
       await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      const query = (sql: string) => bed.host.dataSource.query<unknown>(sql);
-      await query(`CREATE FUNCTION no_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
-      await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
-      WHEN (OLD.bill_id IS NULL AND NEW.bill_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
-      const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-      await operations.attachBill(intentId, billId, 'ann');
-      expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
-        expect.stringMatching(/was known wait\. .*not now/),
-      ]);
-      warned.mockRestore();
-      await query('DROP FUNCTION no_link() CASCADE');
       await bed.settle();
-      expect(await billOf('unlinkable')).toMatchObject({ state: 'PAID', billId });
-    },
-  );
-
-  test('take an address of a payment page as a browser reads it, and none that is no page; and an id that a bill can have', async () => {
-    const { intentId, billId } = await unknown('paged');
-    const attach = (page: string, id = billId) => operations.attachBill(intentId, id, 'ann\0', page, 'note\0\ud800');
-    for (const page of ['javascript:alert(1)', 'httpsx://pay.example', 'nowhere', '//pay.example', '']) {
-      await expect(attach(page)).rejects.toThrow('must be http or https');
-    }
-    for (const id of ['', 'a b', '\ud800', 'x'.repeat(129)]) {
-      await expect(attach('https://pay.example', id)).rejects.toBeInstanceOf(OperatorActionError);
-    }
-    expect(await billOf('paged')).toMatchObject({ state: 'UNKNOWN' });
-    await attach(' HTTPS://Pay.Example/a b\r\n"><i>');
-    const { linkPageUrl } = await bed.host.payments.createBill({ orderId: 'paged', amount: '10' });
-    expect(linkPageUrl).toBe('https://pay.example/a%20b%22%3E%3Ci%3E');
-  });
-
-  test('are voided once, by name; the order then takes a new attempt', async () => {
-    const { intentId } = await unknown('voided');
-    await operations.voidBill(intentId, 'ben', 'the service shows no such bill');
-    await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(OperatorActionError);
-    await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(OperatorActionError);
-    expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
-    expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
-    expect((await bed.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
-  });
-});
-
-describe('reviews', () => {
-  const underpaid = async (orderId: string) => {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId, { amount: '9.00' });
-    await bed.settle();
-    return reviewOf(orderId);
-  };
-
-  test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
-    const { id } = await underpaid('accepted');
-    await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
-    await bed.settle();
-    expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
-    expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
-    expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
-    await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(OperatorActionError);
-    bed.clock.advance(7 * 3_600_000);
-    await bed.settle();
-    expect(eventsOf('accepted').length).toBe(1);
-    expect((await bed.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
-  });
-
-  test('accepted by ten operators at once: one event', async () => {
-    const { id } = await underpaid('contested');
-    const attempts = await Promise.allSettled(
-      Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
-    );
-    expect(attempts.filter(({ status }) => status === 'fulfilled').length).toBe(1);
-    await bed.settle();
-    expect(eventsOf('contested').length).toBe(1);
-  });
-
-  test('dismissed: nothing follows', async () => {
-    const { id } = await underpaid('dismissed');
-    await reviews.dismiss(id, { operator: 'ben' });
-    await bed.settle();
-    expect(eventsOf('dismissed')).toEqual([]);
-    expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });
-    expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
-  });
-
-  test('of a payment in another currency: the operator says what counts', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'dollars', amount: '10' });
-    await bed.sandbox.pay(billId, { currency: 'USD' });
-    await bed.settle();
-    const { id } = await reviewOf('dollars');
-    await expect(reviews.accept(id, { operator: 'ann' })).rejects.toThrow(/no usable amount in RUB/);
-    expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
-    await reviews.accept(id, { operator: 'ann', amount: '10.00' });
-    await bed.settle();
-    expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
-  });
-
-  test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
-    const other = await bed.host.payments.createBill({ orderId: 'owner', amount: '10' });
-    const { payment } = await bed.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await bed.host.payments.createBill({ orderId: 'thief', amount: '10' });
-    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await bed.sandbox.clearFaults();
-    const { id } = await reviewOf('thief');
-    const accept = (paymentId: string) => reviews.accept(id, { operator: 'ann', amount: '10', paymentId });
-    await expect(accept(payment.id)).rejects.toThrow(/another bill/);
-    await expect(accept(` ${payment.id}`)).rejects.toThrow(/no space/);
-    expect(await reviewOf('thief')).toMatchObject({ state: 'OPEN' });
-    await bed.sandbox.complete(payment.id, { outcome: 'success' });
-    bed.clock.advance(600_000);
-    await bed.settle();
-    expect(eventsOf('owner')).toMatchObject([{ paymentId: payment.id }]);
-    expect(eventsOf('thief')).toEqual([]);
-  });
-
-  test('what contradicts an accepted payment later is a review of its own', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'hasty', amount: '10' });
-    const { payment } = await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
-    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await bed.sandbox.clearFaults();
-    await reviews.accept((await reviewOf('hasty')).id, { operator: 'ann', amount: '10', paymentId: payment.id });
-    await bed.sandbox.complete(payment.id, { outcome: 'fail' });
-    bed.clock.advance(7 * 3_600_000);
-    await bed.settle();
-    const reasons = (await bed.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
-    expect(reasons.sort()).toEqual(['payment-changed', 'too-many-payments']);
-    expect(eventsOf('hasty').length).toBe(1);
-  });
-
-  test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
-    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    const { id } = await reviewOf('crowded');
-    await expect(reviews.accept(id, { operator: 'ann', amount: '10' })).rejects.toThrow(/paymentId/);
-    await reviews.accept(id, { operator: 'ann', amount: '10', paymentId: 'seen-at-the-service' });
-    await bed.settle();
-    await bed.sandbox.clearFaults();
-    expect(eventsOf('crowded')).toMatchObject([{ paymentId: 'seen-at-the-service', billId, acceptedBy: 'ann' }]);
-  });
-});
-
-describe('dead letters', () => {
-  test('a non-retryable error makes one at once; replayed, the event says that it is late, and how the bill is now', async () => {
-    healthy = false;
-    const { billId } = await bed.host.payments.createBill({ orderId: 'replayed', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    healthy = true;
-    const [letter, ...others] = await operations.deadLetters({ orderId: 'replayed' });
-    expect(others).toEqual([]);
-    expect(letter).toMatchObject({
-      event: 'payment.failed',
-      attempts: 1,
-      lastError: expect.stringContaining('unknown here'),
+      expect(await operations.unknownOutcomes()).toMatchObject([{ id: intentId, orderId: 'attached' }]);
+      await operations.attachBill(intentId, billId, 'ann');
+      await bed.settle();
+      expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });
+      expect(eventsOf('attached')).toMatchObject([{ name: 'payment.succeeded' }]);
+      expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
+      expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
     });
-    expect(await operations.stats()).toMatchObject({ deadLetters: 1 });
-    expect(await operations.replay({ deliveryId: letter!.deliveryId }, 'ann')).toBe(1);
-    await bed.settle();
-    expect(eventsOf('replayed')).toMatchObject([
-      { name: 'payment.succeeded' },
-      { name: 'payment.failed', late: true, bill: 'PAID' },
-    ]);
-    expect(eventsOf('replayed')[0]).not.toHaveProperty('late', true);
-    expect(await operations.stats()).toMatchObject({ deadLetters: 0 });
+
+    test('are not attached to a bill that the service does not show, or that is of another order', async () => {
+      const { intentId } = await unknown('strict');
+      await expect(operations.attachBill(intentId, 'no-such-bill', 'ann')).rejects.toMatchObject({
+        code: 'bill-not-found',
+      });
+      const { billId } = await billOf('attached');
+      await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(OperatorActionError);
+      expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
+    });
+
+    onPostgres(test)(
+      'are attached, and said to be, where the postbacks that wait cannot be tied to their bill at that moment',
+      async () => {
+        const { intentId, billId } = await unknown('unlinkable');
+        await bed.sandbox.pay(billId);
+        await bed.sandbox.settled();
+        const query = (sql: string) => bed.host.dataSource.query<unknown>(sql);
+        await query(`CREATE FUNCTION no_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
+        await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
+      WHEN (OLD.bill_id IS NULL AND NEW.bill_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
+        const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+        await operations.attachBill(intentId, billId, 'ann');
+        expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
+          expect.stringMatching(/was known wait\. .*not now/),
+        ]);
+        warned.mockRestore();
+        await query('DROP FUNCTION no_link() CASCADE');
+        await bed.settle();
+        expect(await billOf('unlinkable')).toMatchObject({ state: 'PAID', billId });
+      },
+    );
+
+    test('take an address of a payment page as a browser reads it, and none that is no page; and an id that a bill can have', async () => {
+      const { intentId, billId } = await unknown('paged');
+      const attach = (page: string, id = billId) => operations.attachBill(intentId, id, 'ann\0', page, 'note\0\ud800');
+      for (const page of ['javascript:alert(1)', 'httpsx://pay.example', 'nowhere', '//pay.example', '']) {
+        await expect(attach(page)).rejects.toThrow('must be http or https');
+      }
+      for (const id of ['', 'a b', '\ud800', 'x'.repeat(129)]) {
+        await expect(attach('https://pay.example', id)).rejects.toBeInstanceOf(OperatorActionError);
+      }
+      expect(await billOf('paged')).toMatchObject({ state: 'UNKNOWN' });
+      await attach(' HTTPS://Pay.Example/a b\r\n"><i>');
+      const { linkPageUrl } = await bed.host.payments.createBill({ orderId: 'paged', amount: '10' });
+      expect(linkPageUrl).toBe('https://pay.example/a%20b%22%3E%3Ci%3E');
+    });
+
+    test('are voided once, by name; the order then takes a new attempt', async () => {
+      const { intentId } = await unknown('voided');
+      await operations.voidBill(intentId, 'ben', 'the service shows no such bill');
+      await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(OperatorActionError);
+      expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
+      expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
+      expect((await bed.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
+    });
   });
 
-  test('are replayed by a filter, or all; what does not fit stays', async () => {
-    healthy = false;
-    for (const orderId of ['r-1', 'r-2', 'r-3']) {
+  describe('reviews', () => {
+    const underpaid = async (orderId: string) => {
       const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+      await bed.sandbox.pay(billId, { amount: '9.00' });
+      await bed.settle();
+      return reviewOf(orderId);
+    };
+
+    test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
+      const { id } = await underpaid('accepted');
+      await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
+      await bed.settle();
+      expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
+      expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
+      expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
+      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(OperatorActionError);
+      bed.clock.advance(7 * 3_600_000);
+      await bed.settle();
+      expect(eventsOf('accepted').length).toBe(1);
+      expect((await bed.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
+    });
+
+    test('accepted by ten operators at once: one event', async () => {
+      const { id } = await underpaid('contested');
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
+      );
+      expect(attempts.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+      await bed.settle();
+      expect(eventsOf('contested').length).toBe(1);
+    });
+
+    test('dismissed: nothing follows', async () => {
+      const { id } = await underpaid('dismissed');
+      await reviews.dismiss(id, { operator: 'ben' });
+      await bed.settle();
+      expect(eventsOf('dismissed')).toEqual([]);
+      expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });
+      expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
+    });
+
+    test('of a payment in another currency: the operator says what counts', async () => {
+      const { billId } = await bed.host.payments.createBill({ orderId: 'dollars', amount: '10' });
+      await bed.sandbox.pay(billId, { currency: 'USD' });
+      await bed.settle();
+      const { id } = await reviewOf('dollars');
+      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toThrow(/no usable amount in RUB/);
+      expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
+      await reviews.accept(id, { operator: 'ann', amount: '10.00' });
+      await bed.settle();
+      expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
+    });
+
+    test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
+      const other = await bed.host.payments.createBill({ orderId: 'owner', amount: '10' });
+      const { payment } = await bed.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      await bed.host.payments.createBill({ orderId: 'thief', amount: '10' });
+      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      await bed.sandbox.clearFaults();
+      const { id } = await reviewOf('thief');
+      const accept = (paymentId: string) => reviews.accept(id, { operator: 'ann', amount: '10', paymentId });
+      await expect(accept(payment.id)).rejects.toThrow(/another bill/);
+      await expect(accept(` ${payment.id}`)).rejects.toThrow(/no space/);
+      expect(await reviewOf('thief')).toMatchObject({ state: 'OPEN' });
+      await bed.sandbox.complete(payment.id, { outcome: 'success' });
+      bed.clock.advance(600_000);
+      await bed.settle();
+      expect(eventsOf('owner')).toMatchObject([{ paymentId: payment.id }]);
+      expect(eventsOf('thief')).toEqual([]);
+    });
+
+    test('what contradicts an accepted payment later is a review of its own', async () => {
+      const { billId } = await bed.host.payments.createBill({ orderId: 'hasty', amount: '10' });
+      const { payment } = await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
+      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      await bed.sandbox.clearFaults();
+      await reviews.accept((await reviewOf('hasty')).id, { operator: 'ann', amount: '10', paymentId: payment.id });
+      await bed.sandbox.complete(payment.id, { outcome: 'fail' });
+      bed.clock.advance(7 * 3_600_000);
+      await bed.settle();
+      const reasons = (await bed.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
+      expect(reasons.sort()).toEqual(['payment-changed', 'too-many-payments']);
+      expect(eventsOf('hasty').length).toBe(1);
+    });
+
+    test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
+      const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
+      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      const { id } = await reviewOf('crowded');
+      await expect(reviews.accept(id, { operator: 'ann', amount: '10' })).rejects.toThrow(/paymentId/);
+      await reviews.accept(id, { operator: 'ann', amount: '10', paymentId: 'seen-at-the-service' });
+      await bed.settle();
+      await bed.sandbox.clearFaults();
+      expect(eventsOf('crowded')).toMatchObject([{ paymentId: 'seen-at-the-service', billId, acceptedBy: 'ann' }]);
+    });
+  });
+
+  describe('dead letters', () => {
+    test('a non-retryable error makes one at once; replayed, the event says that it is late, and how the bill is now', async () => {
+      healthy = false;
+      const { billId } = await bed.host.payments.createBill({ orderId: 'replayed', amount: '10' });
       await bed.sandbox.pay(billId, { outcome: 'fail' });
-    }
-    await bed.settle();
-    healthy = true;
-    expect(await operations.replay({ orderId: 'r-2' }, 'ann')).toBe(1);
-    expect(await operations.replay({ consumer: 'somebody-else' }, 'ann')).toBe(0);
-    expect(await operations.replay({ deliveryId: 'x' }, 'ann')).toBe(0);
-    expect(await operations.replay({}, 'ann')).toBe(2);
-    await bed.settle();
-    expect(['r-1', 'r-2', 'r-3'].map((orderId) => eventsOf(orderId).length)).toEqual([1, 1, 1]);
-    expect((await actions()).filter(({ action }) => action === 'replay').length).toBe(4);
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      healthy = true;
+      const [letter, ...others] = await operations.deadLetters({ orderId: 'replayed' });
+      expect(others).toEqual([]);
+      expect(letter).toMatchObject({
+        event: 'payment.failed',
+        attempts: 1,
+        lastError: expect.stringContaining('unknown here'),
+      });
+      expect(await operations.stats()).toMatchObject({ deadLetters: 1 });
+      expect(await operations.replay({ deliveryId: letter!.deliveryId }, 'ann')).toBe(1);
+      await bed.settle();
+      expect(eventsOf('replayed')).toMatchObject([
+        { name: 'payment.succeeded' },
+        { name: 'payment.failed', late: true, bill: 'PAID' },
+      ]);
+      expect(eventsOf('replayed')[0]).not.toHaveProperty('late', true);
+      expect(await operations.stats()).toMatchObject({ deadLetters: 0 });
+    });
+
+    test('are replayed by a filter, or all; what does not fit stays', async () => {
+      healthy = false;
+      for (const orderId of ['r-1', 'r-2', 'r-3']) {
+        const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+        await bed.sandbox.pay(billId, { outcome: 'fail' });
+      }
+      await bed.settle();
+      healthy = true;
+      expect(await operations.replay({ orderId: 'r-2' }, 'ann')).toBe(1);
+      expect(await operations.replay({ consumer: 'somebody-else' }, 'ann')).toBe(0);
+      expect(await operations.replay({ deliveryId: 'x' }, 'ann')).toBe(0);
+      expect(await operations.replay({}, 'ann')).toBe(2);
+      await bed.settle();
+      expect(['r-1', 'r-2', 'r-3'].map((orderId) => eventsOf(orderId).length)).toEqual([1, 1, 1]);
+      expect((await actions()).filter(({ action }) => action === 'replay').length).toBe(4);
+    });
   });
 });

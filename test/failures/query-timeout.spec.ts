@@ -11,123 +11,126 @@ import { Effect, startBed, type Bed } from '../support/bed.js';
 import { onPostgres } from '../support/database.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-const EFFECT = { event: 'e', paymentId: 'p', orderId: 'o' };
-const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
-const LOCK = 77;
-const WAIT = `SELECT pg_advisory_xact_lock(${LOCK})`;
+describe('query timeout', () => {
+  afterEach(() => bed.close());
 
-/** Holds the lock that statements of the test then wait for, until they are let go. */
-async function holdLock(): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: bed.databaseUrl });
-  await client.connect();
-  await client.query(`SELECT pg_advisory_lock(${LOCK})`);
-  return () => client.end();
-}
+  const EFFECT = { event: 'e', paymentId: 'p', orderId: 'o' };
+  const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
+  const LOCK = 77;
+  const WAIT = `SELECT pg_advisory_xact_lock(${LOCK})`;
 
-/** What others see of it. */
-async function seen(): Promise<{ bills: string[]; effects: string[] }> {
-  const other = bed.instances[1]!;
-  const effects = await other.dataSource.getRepository(Effect).find();
-  return {
-    bills: (await other.ledger()).bills.map(({ orderId }) => orderId).sort(),
-    effects: effects.map(({ consumer }) => consumer).sort(),
-  };
-}
+  /** Holds the lock that statements of the test then wait for, until they are let go. */
+  async function holdLock(): Promise<() => Promise<void>> {
+    const client = new pg.Client({ connectionString: bed.databaseUrl });
+    await client.connect();
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`);
+    return () => client.end();
+  }
 
-describe('a pool whose statements time out in the client, and ROLLBACK with them', () => {
-  const through = (url: string): string => `${url}?query_timeout=400`;
+  /** What others see of it. */
+  async function seen(): Promise<{ bills: string[]; effects: string[] }> {
+    const other = bed.instances[1]!;
+    const effects = await other.dataSource.getRepository(Effect).find();
+    return {
+      bills: (await other.ledger()).bills.map(({ orderId }) => orderId).sort(),
+      effects: effects.map(({ consumer }) => consumer).sort(),
+    };
+  }
 
-  onPostgres(test)('has nothing left of a handler that has failed half-way', async () => {
-    let runs = 0;
-    @Injectable()
-    class Half {
-      @OnPaymentSucceeded({ consumer: 'orders' })
-      async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
-        runs += 1;
-        await manager.insert(Effect, { consumer: `run ${runs}`, event: name, paymentId, orderId });
-        await manager.query(WAIT);
+  describe('a pool whose statements time out in the client, and ROLLBACK with them', () => {
+    const through = (url: string): string => `${url}?query_timeout=400`;
+
+    onPostgres(test)('has nothing left of a handler that has failed half-way', async () => {
+      let runs = 0;
+      @Injectable()
+      class Half {
+        @OnPaymentSucceeded({ consumer: 'orders' })
+        async take({ name, paymentId, orderId }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+          runs += 1;
+          await manager.insert(Effect, { consumer: `run ${runs}`, event: name, paymentId, orderId });
+          await manager.query(WAIT);
+        }
       }
-    }
-    bed = await startBed({ providers: [Half], instances: 2, through });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'half', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    const letGo = await holdLock();
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    await letGo();
-    await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
-    expect(await seen()).toEqual({ bills: ['half', 'next'], effects: [] });
-    const [delivery] = (await bed.instances[1]!.ledger()).events[0]!.deliveries;
-    expect(delivery).toMatchObject({ state: 'PENDING', attempts: 1 });
-    expect(delivery!.lastError).toContain('Query read timeout');
-    bed.clock.advance(120_000);
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    expect(await seen()).toMatchObject({ effects: ['run 2'] });
-  });
-
-  onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
-    bed = await startBed({ instances: 2, through });
-    const letGo = await holdLock();
-    const failing = bed.host.app.get(Database, { strict: false }).transaction(async (manager) => {
-      await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
-      await manager.query(WAIT);
+      bed = await startBed({ providers: [Half], instances: 2, through });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'half', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      await bed.host.confirmer.runOnce();
+      const letGo = await holdLock();
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      await letGo();
+      await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+      expect(await seen()).toEqual({ bills: ['half', 'next'], effects: [] });
+      const [delivery] = (await bed.instances[1]!.ledger()).events[0]!.deliveries;
+      expect(delivery).toMatchObject({ state: 'PENDING', attempts: 1 });
+      expect(delivery!.lastError).toContain('Query read timeout');
+      bed.clock.advance(120_000);
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await seen()).toMatchObject({ effects: ['run 2'] });
     });
-    await expect(failing).rejects.toThrow('Query read timeout');
-    await letGo();
+
+    onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
+      bed = await startBed({ instances: 2, through });
+      const letGo = await holdLock();
+      const failing = bed.host.app.get(Database, { strict: false }).transaction(async (manager) => {
+        await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
+        await manager.query(WAIT);
+      });
+      await expect(failing).rejects.toThrow('Query read timeout');
+      await letGo();
+      await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+      expect(await seen()).toEqual({ bills: ['next'], effects: [] });
+    });
+  });
+
+  type Work = (manager: EntityManager) => Promise<void>;
+
+  test.each<[string, (work: Work) => Promise<unknown>]>([
+    ['a transaction', (work) => bed.host.app.get(Database, { strict: false }).transaction(work)],
+    ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+    ['processOnce', (work) => processOnce(bed.host.dataSource.manager, { id: 'once' }, work)],
+  ])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
+    bed = await startBed({ instances: 2 });
+    await createPaymentInbox(bed.host.dataSource.manager);
+    bed.host.dataSource.subscribers.push({
+      beforeTransactionRollback() {
+        throw new Error('a subscriber of the host');
+      },
+    });
+    const failing = run(async (manager) => {
+      await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
+      throw new Error('half-way');
+    });
+    await expect(failing).rejects.toThrow('half-way');
+    await bed.host.dataSource.getRepository(Effect).insert({ ...EFFECT, consumer: 'next' });
     await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
-    expect(await seen()).toEqual({ bills: ['next'], effects: [] });
+    expect(await seen()).toEqual({ bills: ['next'], effects: ['next'] });
   });
-});
 
-type Work = (manager: EntityManager) => Promise<void>;
-
-test.each<[string, (work: Work) => Promise<unknown>]>([
-  ['a transaction', (work) => bed.host.app.get(Database, { strict: false }).transaction(work)],
-  ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
-  ['processOnce', (work) => processOnce(bed.host.dataSource.manager, { id: 'once' }, work)],
-])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
-  bed = await startBed({ instances: 2 });
-  await createPaymentInbox(bed.host.dataSource.manager);
-  bed.host.dataSource.subscribers.push({
-    beforeTransactionRollback() {
-      throw new Error('a subscriber of the host');
-    },
+  test('a time limit ends the wait for a connection, which goes back should it come', async () => {
+    bed = await startBed({ instances: 1 });
+    const { dataSource, app } = bed.host;
+    const takeAll = async () => {
+      const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
+      await Promise.all(runners.map((runner) => runner.connect()));
+      return () => Promise.all(runners.map((runner) => runner.release()));
+    };
+    const limit = new AbortController();
+    const limits = { ...LIMITS, signal: limit.signal };
+    const transactions = app.get(DestroyableTransaction, { strict: false });
+    // Both databases have been asked by then what has to be known once.
+    await transactions.run(limits, () => Promise.resolve());
+    const giveBack = await takeAll();
+    let worked = false;
+    const waiting = transactions.run(limits, () => Promise.resolve(void (worked = true)));
+    await setImmediate();
+    limit.abort(new Error('The handler did not end in time.'));
+    await expect(waiting).rejects.toThrow('The handler did not end in time.');
+    await giveBack();
+    await (
+      await takeAll()
+    )();
+    expect(worked).toBe(false);
   });
-  const failing = run(async (manager) => {
-    await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
-    throw new Error('half-way');
-  });
-  await expect(failing).rejects.toThrow('half-way');
-  await bed.host.dataSource.getRepository(Effect).insert({ ...EFFECT, consumer: 'next' });
-  await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
-  expect(await seen()).toEqual({ bills: ['next'], effects: ['next'] });
-});
-
-test('a time limit ends the wait for a connection, which goes back should it come', async () => {
-  bed = await startBed({ instances: 1 });
-  const { dataSource, app } = bed.host;
-  const takeAll = async () => {
-    const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
-    await Promise.all(runners.map((runner) => runner.connect()));
-    return () => Promise.all(runners.map((runner) => runner.release()));
-  };
-  const limit = new AbortController();
-  const limits = { ...LIMITS, signal: limit.signal };
-  const transactions = app.get(DestroyableTransaction, { strict: false });
-  // Both databases have been asked by then what has to be known once.
-  await transactions.run(limits, () => Promise.resolve());
-  const giveBack = await takeAll();
-  let worked = false;
-  const waiting = transactions.run(limits, () => Promise.resolve(void (worked = true)));
-  await setImmediate();
-  limit.abort(new Error('The handler did not end in time.'));
-  await expect(waiting).rejects.toThrow('The handler did not end in time.');
-  await giveBack();
-  await (
-    await takeAll()
-  )();
-  expect(worked).toBe(false);
 });

@@ -36,301 +36,306 @@ class Orders {
 
 let bed: Bed;
 let worker: RetentionWorker;
-afterEach(async () => {
-  jest.restoreAllMocks();
-  refused = new Set();
-  seen.length = 0;
-  await bed.close();
-});
 
-async function open(
-  retention: PaymentAcceptanceOptions['retention'],
-  more: Partial<PaymentAcceptanceOptions> = {},
-): Promise<void> {
-  bed = await startBed({ providers: [Orders], options: { ...more, retention } });
-  worker = bed.host.app.get(RetentionWorker);
-}
+describe('retention', () => {
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    refused = new Set();
+    seen.length = 0;
+    await bed.close();
+  });
 
-/** One row of the table, or all of them, as JSON. */
-const rows = async <T>(table: string, where = 'true'): Promise<T[]> =>
-  (
-    await bed.host.dataSource.query<{ row: T }[]>(
-      `SELECT to_jsonb(t) AS row FROM payment_acceptance.${table} t WHERE ${where}`,
-    )
-  ).map(({ row }) => row);
-const count = async (table: string, where?: string): Promise<number> => (await rows(table, where)).length;
-
-/** Runs batches until one finds nothing; gives their sizes. */
-async function removeAll(): Promise<number[]> {
-  const sizes: number[] = [];
-  for (;;) {
-    const size = await worker.runOnce();
-    if (size === 0) return sizes;
-    sizes.push(size);
+  async function open(
+    retention: PaymentAcceptanceOptions['retention'],
+    more: Partial<PaymentAcceptanceOptions> = {},
+  ): Promise<void> {
+    bed = await startBed({ providers: [Orders], options: { ...more, retention } });
+    worker = bed.host.app.get(RetentionWorker);
   }
-}
 
-async function paid(orderId: string): Promise<{ orderId: string; billId: string }> {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.settle();
-  return { orderId, billId };
-}
+  /** One row of the table, or all of them, as JSON. */
+  const rows = async <T>(table: string, where = 'true'): Promise<T[]> =>
+    (
+      await bed.host.dataSource.query<{ row: T }[]>(
+        `SELECT to_jsonb(t) AS row FROM payment_acceptance.${table} t WHERE ${where}`,
+      )
+    ).map(({ row }) => row);
+  const count = async (table: string, where?: string): Promise<number> => (await rows(table, where)).length;
 
-/** Consumed postbacks, as many as a busy year leaves. */
-const seed = (many: number, ageDays: number): Promise<unknown> =>
-  bed.host.dataSource.query(
-    `INSERT INTO payment_acceptance.callback
+  /** Runs batches until one finds nothing; gives their sizes. */
+  async function removeAll(): Promise<number[]> {
+    const sizes: number[] = [];
+    for (;;) {
+      const size = await worker.runOnce();
+      if (size === 0) return sizes;
+      sizes.push(size);
+    }
+  }
+
+  async function paid(orderId: string): Promise<{ orderId: string; billId: string }> {
+    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.settle();
+    return { orderId, billId };
+  }
+
+  /** Consumed postbacks, as many as a busy year leaves. */
+  const seed = (many: number, ageDays: number): Promise<unknown> =>
+    bed.host.dataSource.query(
+      `INSERT INTO payment_acceptance.callback
        (id, kind, shop, digest, corroboration, fields, received_at, pending, due_at, consumed_at)
      SELECT gen_random_uuid(), 'postback', 'main', 'match', '{}', '{"PayerEmail": "payer@example.test"}',
        now() - $2 * interval '1 day', false, now(), now() FROM generate_series(1, $1)`,
-    [many, ageDays],
+      [many, ageDays],
+    );
+
+  describe('callbacks', () => {
+    test('lose their raw fields after 30 days and go after 90; what they were found to be stays until then', async () => {
+      await open(undefined);
+      await paid('A-1');
+      const [fresh] = await rows<{ fields: object; corroboration: object; outcome: string }>('callback');
+      expect(fresh).toMatchObject({ fields: { InvId: 'A-1' }, outcome: 'confirmed', pending: false });
+      bed.clock.advance(30 * DAY - 60_000);
+      expect(await removeAll()).toEqual([]);
+      bed.clock.advance(120_000);
+      expect(await removeAll()).toEqual([1]);
+      expect(await rows('callback')).toEqual([{ ...fresh, fields: {} }]);
+      bed.clock.advance(60 * DAY - 180_000);
+      expect(await removeAll()).toEqual([]);
+      bed.clock.advance(240_000);
+      expect(await removeAll()).toEqual([1]);
+      expect(await count('callback')).toBe(0);
+    });
+
+    test('that are pending stay, raw, whatever their age: a hint, and one that waits for its bill', async () => {
+      await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 1 });
+      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      for (const TrsId of [billId, 'unknown-bill']) {
+        await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'A-1', OutSum: '10.00', TrsId }));
+      }
+      bed.clock.advance(3650 * DAY);
+      expect(await removeAll()).toEqual([]);
+      expect(await count('callback', `pending AND fields ->> 'InvId' = 'A-1'`)).toBe(2);
+    });
+
+    test('of a bill with an open review stay, raw, until somebody has decided', async () => {
+      await open(undefined);
+      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      await bed.sandbox.pay(billId, { amount: '9.00' });
+      await bed.settle();
+      bed.clock.advance(365 * DAY);
+      expect(await removeAll()).toEqual([]);
+      expect(await count('callback', `fields <> '{}'`)).toBe(1);
+      const [review] = (await bed.host.ledger()).reviews;
+      await bed.host.app.get(PaymentReviews).dismiss(review!.id, { operator: 'ann' });
+      expect(await removeAll()).toEqual([1]);
+      expect([await count('callback'), await count('review')]).toEqual([0, 1]);
+    });
+
+    test('go in batches, oldest first, each a statement of its own', async () => {
+      await open({ batchSize: 100, redactCallbacksAfterMs: null });
+      await seed(200, 100);
+      await seed(150, 120);
+      await seed(40, 80);
+      expect(await worker.runOnce()).toBe(100);
+      expect(await count('callback', `received_at < now() - interval '110 days'`)).toBe(50);
+      expect(await removeAll()).toEqual([100, 100, 50]);
+      expect(await count('callback')).toBe(40);
+    });
+
+    test('that somebody has locked are passed over, and nobody waits', async () => {
+      await open({ batchSize: 100, redactCallbacksAfterMs: null });
+      await seed(3, 100);
+      const other = bed.host.dataSource.createQueryRunner();
+      await other.startTransaction();
+      const [locked] = (await other.query(
+        `SELECT id FROM payment_acceptance.callback WHERE id = (
+         SELECT id FROM payment_acceptance.callback ORDER BY received_at, id LIMIT 1) FOR UPDATE`,
+      )) as { id: string }[];
+      expect(await removeAll()).toEqual([2]);
+      expect(await rows('callback')).toMatchObject([locked!]);
+      await other.rollbackTransaction();
+      await other.release();
+      expect(await removeAll()).toEqual([1]);
+    });
+
+    onPostgres(test)('are one instance’s work at a time', async () => {
+      await open({ batchSize: 10, redactCallbacksAfterMs: null });
+      await seed(20, 100);
+      const other = bed.host.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query('SELECT pg_advisory_xact_lock(7320114906)');
+      expect(await worker.runOnce()).toBe(0);
+      await other.rollbackTransaction();
+      await other.release();
+      expect(await worker.runOnce()).toBe(10);
+      const another = await bed.start();
+      const both = await Promise.all([worker.runOnce(), another.app.get(RetentionWorker).runOnce()]);
+      expect(both.reduce((sum, size) => sum + size)).toBe(10);
+    });
+
+    onPostgres(test)('are found by an index, not by reading what is kept', async () => {
+      await open(undefined);
+      await seed(3_000, 1);
+      await bed.host.dataSource.query('ANALYZE payment_acceptance.callback');
+      for (const condition of ['NOT pending', `NOT pending AND fields <> '{}'::jsonb`]) {
+        const plan = await bed.host.dataSource.query<{ 'QUERY PLAN': string }[]>(
+          `EXPLAIN SELECT id FROM payment_acceptance.callback WHERE ${condition}
+           AND received_at < now() - interval '30 days' ORDER BY received_at LIMIT 500`,
+        );
+        expect(JSON.stringify(plan)).toMatch(/Index Scan using callback_(consumed|unredacted)/);
+      }
+    });
+  });
+
+  onPostgres(test)(
+    'the indexes of a large table are made beforehand by the documented statements, and found by the migration',
+    async () => {
+      await open(undefined);
+      const { dataSource } = bed.host;
+      const indexes = async () =>
+        dataSource.query<object[]>(
+          `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
+       FROM pg_index WHERE indexrelid::regclass::text ~ '(callback_consumed|callback_unredacted|delivery_done)$' ORDER BY 1`,
+        );
+      const made = await indexes();
+      expect(made).toMatchObject([{ valid: true }, { valid: true }, { valid: true }]);
+      for (const name of ['callback_consumed', 'callback_unredacted', 'delivery_done']) {
+        await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
+      }
+      await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
+      const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/security.md', 'utf8')) ?? [];
+      for (const statement of documented.split(';').filter((text) => text.trim() !== ''))
+        await dataSource.query(statement);
+      expect(await indexes()).toEqual(made);
+      await migratePaymentAcceptance(dataSource);
+      expect(await indexes()).toEqual(made);
+      expect(await count('migration', 'version = 2')).toBe(1);
+    },
   );
 
-describe('callbacks', () => {
-  test('lose their raw fields after 30 days and go after 90; what they were found to be stays until then', async () => {
-    await open(undefined);
-    await paid('A-1');
-    const [fresh] = await rows<{ fields: object; corroboration: object; outcome: string }>('callback');
-    expect(fresh).toMatchObject({ fields: { InvId: 'A-1' }, outcome: 'confirmed', pending: false });
-    bed.clock.advance(30 * DAY - 60_000);
-    expect(await removeAll()).toEqual([]);
+  describe('what is accounting', () => {
+    test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
+      await open({ batchSize: 1000 });
+      await paid('paid');
+      const { billId } = await bed.host.payments.createBill({ orderId: 'short', amount: '10' });
+      await bed.sandbox.pay(billId, { amount: '9.00' });
+      await bed.settle();
+      await bed.host.app.get(PaymentReviews).dismiss((await bed.host.ledger()).reviews[0]!.id, { operator: 'ann' });
+      const tables = ['shop_order', 'bill', 'payment', 'event', 'delivery', 'review', 'operator_action'];
+      const before = await Promise.all(tables.map((table) => rows(table)));
+      bed.clock.advance(3650 * DAY);
+      expect(await removeAll()).toEqual([2]);
+      expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
+    });
+
+    test('so a paid order takes no second bill, and a second payment is found after years', async () => {
+      await open(undefined);
+      const { orderId, billId } = await paid('A-1');
+      bed.clock.advance(1000 * DAY);
+      await bed.settle();
+      await removeAll();
+      await expect(bed.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
+        OrderAlreadyPaidError,
+      );
+      await bed.sandbox.pay(billId);
+      bed.clock.advance(60_000); // the least pause between two checks
+      await bed.settle();
+      expect((await bed.host.ledger()).reviews).toMatchObject([{ orderId, reason: 'second-payment', state: 'OPEN' }]);
+      expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
+    });
+
+    test('deliveries that are done go at the age that is given; pending ones and dead letters stay', async () => {
+      await open({ deleteDeliveriesAfterMs: 365 * DAY });
+      await paid('done');
+      refused.add('dead');
+      const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
+      await bed.sandbox.pay(billId, { outcome: 'fail' });
+      await bed.settle();
+      bed.clock.advance(366 * DAY);
+      const { billId: late } = await bed.host.payments.createBill({ orderId: 'pending', amount: '10' });
+      await bed.sandbox.pay(late);
+      await bed.sandbox.settled();
+      await bed.host.confirmer.runOnce();
+      await removeAll();
+      const states = (await rows<{ state: string }>('delivery')).map(({ state }) => state).sort();
+      expect(states).toEqual(['DEAD', 'PENDING']);
+      await bed.settle();
+      expect(seen.map(({ orderId }) => orderId)).toEqual(['done', 'pending']);
+      expect(await count('event', `name <> 'bill.expired'`)).toBe(3);
+    });
+
+    test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
+      await open({ deleteDeliveriesAfterMs: 1 });
+      refused.add('A-1');
+      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      await bed.sandbox.pay(billId, { outcome: 'fail' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      bed.clock.advance(DAY);
+      await removeAll();
+      refused = new Set();
+      await bed.host.app.get(PaymentOperations).replay({}, 'ann');
+      await bed.settle();
+      expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
+      bed.clock.advance(DAY);
+      await removeAll();
+      expect(await count('delivery', `state = 'DONE'`)).toBe(0);
+    });
+  });
+
+  describe('the worker', () => {
+    test('runs by itself from the start on, batch after batch, and ends with the application', async () => {
+      await open({ batchSize: 50, everyMs: 1, pauseMs: 1 }, { autoStart: true });
+      await seed(500, 100);
+      await until(
+        () => count('callback'),
+        (left) => left === 0,
+      );
+    });
+
+    onPostgres(test)('goes on after a failure, and says it', async () => {
+      const said = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      await open({ everyMs: 1 }, { autoStart: true });
+      await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
+      await until(
+        () => count('migration'),
+        () => said.mock.calls.some(([line]) => String(line).startsWith('Old records could not be removed')),
+      );
+      await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN elsewhere TO pending');
+      await seed(10, 100);
+      await until(
+        () => count('callback'),
+        (left) => left === 0,
+      );
+    });
+
+    test.each([
+      ['switched off', false as const],
+      ['with every age null', { redactCallbacksAfterMs: null, deleteCallbacksAfterMs: null }],
+    ])('removes nothing when %s', async (_name, retention) => {
+      await open(retention, { autoStart: true });
+      await seed(10, 5000);
+      expect(await worker.runOnce()).toBe(0);
+      expect(await count('callback', `fields <> '{}'`)).toBe(10);
+    });
+  });
+
+  test('redirects of a bill that the service never made wait for a day, and then end as others do', async () => {
+    await open({ redactCallbacksAfterMs: 2 * DAY, deleteCallbacksAfterMs: null });
+    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    await bed.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);
+    await bed.sandbox.clearFaults();
+    const redirect = redirectFields({ InvId: 'nameless', OutSum: '10.00' });
+    expect((await postForm(`${bed.host.url}/redirect/payment/success`, redirect)).status).toBe(303);
+    bed.clock.advance(DAY - 60_000);
+    await bed.settle();
+    expect(await rows('callback')).toMatchObject([{ pending: true }]);
     bed.clock.advance(120_000);
-    expect(await removeAll()).toEqual([1]);
-    expect(await rows('callback')).toEqual([{ ...fresh, fields: {} }]);
-    bed.clock.advance(60 * DAY - 180_000);
-    expect(await removeAll()).toEqual([]);
-    bed.clock.advance(240_000);
-    expect(await removeAll()).toEqual([1]);
-    expect(await count('callback')).toBe(0);
-  });
-
-  test('that are pending stay, raw, whatever their age: a hint, and one that waits for its bill', async () => {
-    await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 1 });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-    for (const TrsId of [billId, 'unknown-bill']) {
-      await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'A-1', OutSum: '10.00', TrsId }));
-    }
-    bed.clock.advance(3650 * DAY);
-    expect(await removeAll()).toEqual([]);
-    expect(await count('callback', `pending AND fields ->> 'InvId' = 'A-1'`)).toBe(2);
-  });
-
-  test('of a bill with an open review stay, raw, until somebody has decided', async () => {
-    await open(undefined);
-    const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-    await bed.sandbox.pay(billId, { amount: '9.00' });
     await bed.settle();
-    bed.clock.advance(365 * DAY);
-    expect(await removeAll()).toEqual([]);
-    expect(await count('callback', `fields <> '{}'`)).toBe(1);
-    const [review] = (await bed.host.ledger()).reviews;
-    await bed.host.app.get(PaymentReviews).dismiss(review!.id, { operator: 'ann' });
-    expect(await removeAll()).toEqual([1]);
-    expect([await count('callback'), await count('review')]).toEqual([0, 1]);
-  });
-
-  test('go in batches, oldest first, each a statement of its own', async () => {
-    await open({ batchSize: 100, redactCallbacksAfterMs: null });
-    await seed(200, 100);
-    await seed(150, 120);
-    await seed(40, 80);
-    expect(await worker.runOnce()).toBe(100);
-    expect(await count('callback', `received_at < now() - interval '110 days'`)).toBe(50);
-    expect(await removeAll()).toEqual([100, 100, 50]);
-    expect(await count('callback')).toBe(40);
-  });
-
-  test('that somebody has locked are passed over, and nobody waits', async () => {
-    await open({ batchSize: 100, redactCallbacksAfterMs: null });
-    await seed(3, 100);
-    const other = bed.host.dataSource.createQueryRunner();
-    await other.startTransaction();
-    const [locked] = (await other.query(
-      `SELECT id FROM payment_acceptance.callback WHERE id = (
-         SELECT id FROM payment_acceptance.callback ORDER BY received_at, id LIMIT 1) FOR UPDATE`,
-    )) as { id: string }[];
-    expect(await removeAll()).toEqual([2]);
-    expect(await rows('callback')).toMatchObject([locked!]);
-    await other.rollbackTransaction();
-    await other.release();
-    expect(await removeAll()).toEqual([1]);
-  });
-
-  onPostgres(test)('are one instance’s work at a time', async () => {
-    await open({ batchSize: 10, redactCallbacksAfterMs: null });
-    await seed(20, 100);
-    const other = bed.host.dataSource.createQueryRunner();
-    await other.startTransaction();
-    await other.query('SELECT pg_advisory_xact_lock(7320114906)');
-    expect(await worker.runOnce()).toBe(0);
-    await other.rollbackTransaction();
-    await other.release();
-    expect(await worker.runOnce()).toBe(10);
-    const another = await bed.start();
-    const both = await Promise.all([worker.runOnce(), another.app.get(RetentionWorker).runOnce()]);
-    expect(both.reduce((sum, size) => sum + size)).toBe(10);
-  });
-
-  onPostgres(test)('are found by an index, not by reading what is kept', async () => {
-    await open(undefined);
-    await seed(3_000, 1);
-    await bed.host.dataSource.query('ANALYZE payment_acceptance.callback');
-    for (const condition of ['NOT pending', `NOT pending AND fields <> '{}'::jsonb`]) {
-      const plan = await bed.host.dataSource.query<{ 'QUERY PLAN': string }[]>(
-        `EXPLAIN SELECT id FROM payment_acceptance.callback WHERE ${condition}
-           AND received_at < now() - interval '30 days' ORDER BY received_at LIMIT 500`,
-      );
-      expect(JSON.stringify(plan)).toMatch(/Index Scan using callback_(consumed|unredacted)/);
-    }
-  });
-});
-
-onPostgres(test)(
-  'the indexes of a large table are made beforehand by the documented statements, and found by the migration',
-  async () => {
-    await open(undefined);
-    const { dataSource } = bed.host;
-    const indexes = async () =>
-      dataSource.query<object[]>(
-        `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
-       FROM pg_index WHERE indexrelid::regclass::text ~ '(callback_consumed|callback_unredacted|delivery_done)$' ORDER BY 1`,
-      );
-    const made = await indexes();
-    expect(made).toMatchObject([{ valid: true }, { valid: true }, { valid: true }]);
-    for (const name of ['callback_consumed', 'callback_unredacted', 'delivery_done']) {
-      await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
-    }
-    await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
-    const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/security.md', 'utf8')) ?? [];
-    for (const statement of documented.split(';').filter((text) => text.trim() !== ''))
-      await dataSource.query(statement);
-    expect(await indexes()).toEqual(made);
-    await migratePaymentAcceptance(dataSource);
-    expect(await indexes()).toEqual(made);
-    expect(await count('migration', 'version = 2')).toBe(1);
-  },
-);
-
-describe('what is accounting', () => {
-  test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
-    await open({ batchSize: 1000 });
-    await paid('paid');
-    const { billId } = await bed.host.payments.createBill({ orderId: 'short', amount: '10' });
-    await bed.sandbox.pay(billId, { amount: '9.00' });
-    await bed.settle();
-    await bed.host.app.get(PaymentReviews).dismiss((await bed.host.ledger()).reviews[0]!.id, { operator: 'ann' });
-    const tables = ['shop_order', 'bill', 'payment', 'event', 'delivery', 'review', 'operator_action'];
-    const before = await Promise.all(tables.map((table) => rows(table)));
-    bed.clock.advance(3650 * DAY);
-    expect(await removeAll()).toEqual([2]);
-    expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
-  });
-
-  test('so a paid order takes no second bill, and a second payment is found after years', async () => {
-    await open(undefined);
-    const { orderId, billId } = await paid('A-1');
-    bed.clock.advance(1000 * DAY);
-    await bed.settle();
-    await removeAll();
-    await expect(bed.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(OrderAlreadyPaidError);
-    await bed.sandbox.pay(billId);
-    bed.clock.advance(60_000); // the least pause between two checks
-    await bed.settle();
-    expect((await bed.host.ledger()).reviews).toMatchObject([{ orderId, reason: 'second-payment', state: 'OPEN' }]);
-    expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
-  });
-
-  test('deliveries that are done go at the age that is given; pending ones and dead letters stay', async () => {
-    await open({ deleteDeliveriesAfterMs: 365 * DAY });
-    await paid('done');
-    refused.add('dead');
-    const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.settle();
-    bed.clock.advance(366 * DAY);
-    const { billId: late } = await bed.host.payments.createBill({ orderId: 'pending', amount: '10' });
-    await bed.sandbox.pay(late);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    await removeAll();
-    const states = (await rows<{ state: string }>('delivery')).map(({ state }) => state).sort();
-    expect(states).toEqual(['DEAD', 'PENDING']);
-    await bed.settle();
-    expect(seen.map(({ orderId }) => orderId)).toEqual(['done', 'pending']);
-    expect(await count('event', `name <> 'bill.expired'`)).toBe(3);
-  });
-
-  test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
-    await open({ deleteDeliveriesAfterMs: 1 });
-    refused.add('A-1');
-    const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
+    expect(await rows('callback')).toMatchObject([{ pending: false, outcome: null, fields: { InvId: 'nameless' } }]);
     bed.clock.advance(DAY);
     await removeAll();
-    refused = new Set();
-    await bed.host.app.get(PaymentOperations).replay({}, 'ann');
-    await bed.settle();
-    expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
-    bed.clock.advance(DAY);
-    await removeAll();
-    expect(await count('delivery', `state = 'DONE'`)).toBe(0);
+    expect(await rows('callback')).toMatchObject([{ fields: {} }]);
   });
-});
-
-describe('the worker', () => {
-  test('runs by itself from the start on, batch after batch, and ends with the application', async () => {
-    await open({ batchSize: 50, everyMs: 1, pauseMs: 1 }, { autoStart: true });
-    await seed(500, 100);
-    await until(
-      () => count('callback'),
-      (left) => left === 0,
-    );
-  });
-
-  onPostgres(test)('goes on after a failure, and says it', async () => {
-    const said = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    await open({ everyMs: 1 }, { autoStart: true });
-    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
-    await until(
-      () => count('migration'),
-      () => said.mock.calls.some(([line]) => String(line).startsWith('Old records could not be removed')),
-    );
-    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN elsewhere TO pending');
-    await seed(10, 100);
-    await until(
-      () => count('callback'),
-      (left) => left === 0,
-    );
-  });
-
-  test.each([
-    ['switched off', false as const],
-    ['with every age null', { redactCallbacksAfterMs: null, deleteCallbacksAfterMs: null }],
-  ])('removes nothing when %s', async (_name, retention) => {
-    await open(retention, { autoStart: true });
-    await seed(10, 5000);
-    expect(await worker.runOnce()).toBe(0);
-    expect(await count('callback', `fields <> '{}'`)).toBe(10);
-  });
-});
-
-test('redirects of a bill that the service never made wait for a day, and then end as others do', async () => {
-  await open({ redactCallbacksAfterMs: 2 * DAY, deleteCallbacksAfterMs: null });
-  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-  await bed.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);
-  await bed.sandbox.clearFaults();
-  const redirect = redirectFields({ InvId: 'nameless', OutSum: '10.00' });
-  expect((await postForm(`${bed.host.url}/redirect/payment/success`, redirect)).status).toBe(303);
-  bed.clock.advance(DAY - 60_000);
-  await bed.settle();
-  expect(await rows('callback')).toMatchObject([{ pending: true }]);
-  bed.clock.advance(120_000);
-  await bed.settle();
-  expect(await rows('callback')).toMatchObject([{ pending: false, outcome: null, fields: { InvId: 'nameless' } }]);
-  bed.clock.advance(DAY);
-  await removeAll();
-  expect(await rows('callback')).toMatchObject([{ fields: {} }]);
 });

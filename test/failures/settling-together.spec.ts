@@ -7,212 +7,215 @@ import { Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
-const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
-  bed = await startBed({
-    providers: [EffectWriter],
-    options: { confirmer: { concurrency: 8 }, deliveries: { concurrency: 8 }, ...options },
-  });
-  // What is done once, and what is done now and then.
-  await pay('before');
-  await bed.settle();
-};
+describe('settling together', () => {
+  afterEach(() => bed.close());
 
-/** Pays a bill of each order; their postbacks have been stored. */
-async function pay(...orderIds: string[]): Promise<string[]> {
-  const billIds: string[] = [];
-  for (const orderId of orderIds) {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' }, { newAttempt: true });
-    await bed.sandbox.pay(billId);
-    billIds.push(billId);
-  }
-  await bed.sandbox.settled();
-  return billIds;
-}
-
-/** Keeps the answers of the service until so many have come. Gives how many have. */
-function gather(count: number): () => number {
-  const client = bed.host.app.get(PaymentServiceClient, { strict: false });
-  const list = client.listPayments.bind(client);
-  let open = (): void => undefined;
-  const all = new Promise<void>((resolve) => (open = resolve));
-  let came = 0;
-  client.listPayments = async (...parameters) => {
-    const listed = await list(...parameters);
-    if (++came === count) open();
-    await all;
-    return listed;
+  const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
+    bed = await startBed({
+      providers: [EffectWriter],
+      options: { confirmer: { concurrency: 8 }, deliveries: { concurrency: 8 }, ...options },
+    });
+    // What is done once, and what is done now and then.
+    await pay('before');
+    await bed.settle();
   };
-  return () => came;
-}
 
-const ORDERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  /** Pays a bill of each order; their postbacks have been stored. */
+  async function pay(...orderIds: string[]): Promise<string[]> {
+    const billIds: string[] = [];
+    for (const orderId of orderIds) {
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' }, { newAttempt: true });
+      await bed.sandbox.pay(billId);
+      billIds.push(billId);
+    }
+    await bed.sandbox.settled();
+    return billIds;
+  }
 
-async function states(): Promise<Record<string, string>> {
-  const { bills } = await bed.host.ledger();
-  return Object.fromEntries(bills.map(({ orderId, state }) => [orderId, state]));
-}
+  /** Keeps the answers of the service until so many have come. Gives how many have. */
+  function gather(count: number): () => number {
+    const client = bed.host.app.get(PaymentServiceClient, { strict: false });
+    const list = client.listPayments.bind(client);
+    let open = (): void => undefined;
+    const all = new Promise<void>((resolve) => (open = resolve));
+    let came = 0;
+    client.listPayments = async (...parameters) => {
+      const listed = await list(...parameters);
+      if (++came === count) open();
+      await all;
+      return listed;
+    };
+    return () => came;
+  }
 
-test('creating the bill of a new order takes 3 statements, of one that has a bill already 9', async () => {
-  await start();
-  const count = new Statements(bed.host.dataSource);
-  const create = (newAttempt: boolean) =>
-    bed.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
-  await create(false);
-  expect(count.take()).toEqual({ statements: 3, commits: 3 });
-  await create(true);
-  expect(count.take()).toEqual({ statements: 9, commits: 4 });
-});
+  const ORDERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-describe('statements and commits of whole payments', () => {
-  test('one: 8 statements and 2 commits until it is settled, then 5 and 2 until its handler has run', async () => {
+  async function states(): Promise<Record<string, string>> {
+    const { bills } = await bed.host.ledger();
+    return Object.fromEntries(bills.map(({ orderId, state }) => [orderId, state]));
+  }
+
+  test('creating the bill of a new order takes 3 statements, of one that has a bill already 9', async () => {
     await start();
-    await pay('one');
     const count = new Statements(bed.host.dataSource);
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
-    expect(count.take()).toEqual({ statements: 8, commits: 2 });
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    // The claim; then start, done-mark, the handler's own statement, commit.
-    expect(count.take()).toEqual({ statements: 5, commits: 2 });
+    const create = (newAttempt: boolean) =>
+      bed.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
+    await create(false);
+    expect(count.take()).toEqual({ statements: 3, commits: 3 });
+    await create(true);
+    expect(count.take()).toEqual({ statements: 9, commits: 4 });
   });
 
-  test('eight at once: the same 8 statements and 2 commits settle all of them; each handler has a transaction', async () => {
-    await start();
-    await pay(...ORDERS);
-    gather(8);
-    const count = new Statements(bed.host.dataSource);
-    expect(await bed.host.confirmer.runOnce()).toBe(8);
-    expect(count.take()).toEqual({ statements: 8, commits: 2 });
-    expect(await bed.host.deliveries.runOnce()).toBe(8);
-    expect(count.take()).toEqual({ statements: 1 + 8 * 4, commits: 1 + 8 });
-    expect(await bed.effects()).toHaveLength(1 + 8);
-  });
-});
+  describe('statements and commits of whole payments', () => {
+    test('one: 8 statements and 2 commits until it is settled, then 5 and 2 until its handler has run', async () => {
+      await start();
+      await pay('one');
+      const count = new Statements(bed.host.dataSource);
+      expect(await bed.host.confirmer.runOnce()).toBe(1);
+      expect(count.take()).toEqual({ statements: 8, commits: 2 });
+      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      // The claim; then start, done-mark, the handler's own statement, commit.
+      expect(count.take()).toEqual({ statements: 5, commits: 2 });
+    });
 
-describe('bills that are settled in one transaction', () => {
-  test('one whose settlement the database refuses fails alone', async () => {
-    await start();
-    const [poison] = await pay(...ORDERS);
-    await bed.host.dataSource.query(
-      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+    test('eight at once: the same 8 statements and 2 commits settle all of them; each handler has a transaction', async () => {
+      await start();
+      await pay(...ORDERS);
+      gather(8);
+      const count = new Statements(bed.host.dataSource);
+      expect(await bed.host.confirmer.runOnce()).toBe(8);
+      expect(count.take()).toEqual({ statements: 8, commits: 2 });
+      expect(await bed.host.deliveries.runOnce()).toBe(8);
+      expect(count.take()).toEqual({ statements: 1 + 8 * 4, commits: 1 + 8 });
+      expect(await bed.effects()).toHaveLength(1 + 8);
+    });
+  });
+
+  describe('bills that are settled in one transaction', () => {
+    test('one whose settlement the database refuses fails alone', async () => {
+      await start();
+      const [poison] = await pay(...ORDERS);
+      await bed.host.dataSource.query(
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
        CREATE TRIGGER refuse BEFORE INSERT ON payment_acceptance.payment FOR EACH ROW
        WHEN (new.payment_id = '${bed.sandbox.bill(poison!).payments[0]!.id}') EXECUTE FUNCTION refuse()`,
-    );
-    gather(8);
-    expect(await bed.host.confirmer.runOnce()).toBe(8);
-    const settled = await states();
-    expect(ORDERS.map((order) => settled[order])).toEqual(['OPEN', ...Array<string>(7).fill('PAID')]);
-    await bed.host.dataSource.query('DROP TRIGGER refuse ON payment_acceptance.payment');
-    bed.clock.advance(600_000);
-    await bed.settle();
-    expect((await states())['a']).toBe('PAID');
-    expect(await bed.effects()).toHaveLength(1 + 8);
-  });
-
-  test('one that the judge fails at fails alone', async () => {
-    await start({
-      judge: (bill, payments) => {
-        if (bill.orderId === 'c') throw new Error('not this one');
-        return defaultJudge(bill, payments);
-      },
-    });
-    await pay('b', 'c', 'd');
-    gather(3);
-    const count = new Statements(bed.host.dataSource);
-    expect(await bed.host.confirmer.runOnce()).toBe(3);
-    // And one to put the failed check off.
-    expect(count.take()).toEqual({ statements: 8 + 1, commits: 2 + 1 });
-    expect(await states()).toMatchObject({ b: 'PAID', c: 'OPEN', d: 'PAID' });
-  });
-
-  test('one whose order somebody else has locked keeps none of the others waiting', async () => {
-    await start();
-    await pay('b', 'c', 'd');
-    const other = bed.host.dataSource.createQueryRunner();
-    await other.startTransaction();
-    await other.query(`SELECT FROM payment_acceptance.shop_order WHERE order_id = 'c' FOR UPDATE`);
-    gather(3);
-    const checked = bed.host.confirmer.runOnce();
-    await until(states, ({ b, d }) => b === 'PAID' && d === 'PAID');
-    expect((await states())['c']).toBe('OPEN');
-    await other.rollbackTransaction();
-    await other.release();
-    expect(await checked).toBe(3);
-    expect((await states())['c']).toBe('PAID');
-  });
-
-  test('two of one order: one of them pays it first, the other is a second payment', async () => {
-    await start();
-    await pay('twice', 'twice');
-    gather(2);
-    expect(await bed.host.confirmer.runOnce()).toBe(2);
-    const rows: { first: boolean }[] = await bed.host.dataSource.query(
-      `SELECT (payload->>'firstForOrder')::boolean AS first FROM payment_acceptance.event
-       WHERE name = 'payment.succeeded' AND payload->>'orderId' = 'twice' ORDER BY 1`,
-    );
-    expect(rows.map(({ first }) => first)).toEqual([false, true]);
-    const { reviews } = await bed.host.ledger();
-    expect(reviews.map(({ reason }) => reason)).toEqual(['second-payment']);
-  });
-
-  test('two answers about one bill: only that of the claim which holds settles', async () => {
-    await start();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
-    bed.clock.advance(60_000);
-    const came = gather(2);
-    const stale = bed.host.confirmer.runOnce();
-    await until(
-      async () => {
-        await states();
-        return came();
-      },
-      (answers) => answers === 1,
-    );
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    bed.clock.advance(61_000);
-    const current = bed.host.confirmer.runOnce();
-    expect(await Promise.all([stale, current])).toEqual([1, 1]);
-    expect((await states())['claimed-twice']).toBe('PAID');
-    for (let day = 0; day < 6; day += 1) {
-      bed.clock.advance(86_400_000);
+      );
+      gather(8);
+      expect(await bed.host.confirmer.runOnce()).toBe(8);
+      const settled = await states();
+      expect(ORDERS.map((order) => settled[order])).toEqual(['OPEN', ...Array<string>(7).fill('PAID')]);
+      await bed.host.dataSource.query('DROP TRIGGER refuse ON payment_acceptance.payment');
+      bed.clock.advance(600_000);
       await bed.settle();
-    }
-    const { bills, events } = await bed.host.ledger();
-    expect(bills.find(({ orderId }) => orderId === 'claimed-twice')?.state).toBe('PAID');
-    expect(events.filter(({ orderId }) => orderId === 'claimed-twice').map(({ name }) => name)).toEqual([
-      'payment.succeeded',
-    ]);
-  });
-
-  test('one that does not end is left to its lease, and the others are settled', async () => {
-    await start({
-      http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
-      confirmer: { concurrency: 8, leaseMs: 4_000 },
+      expect((await states())['a']).toBe('PAID');
+      expect(await bed.effects()).toHaveLength(1 + 8);
     });
-    const { dataSource, confirmer } = bed.host;
-    const holder = dataSource.createQueryRunner();
-    await holder.query('SELECT pg_advisory_lock(4711)');
-    const [stuck] = await pay('stuck');
-    await dataSource.query(
-      `CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
+
+    test('one that the judge fails at fails alone', async () => {
+      await start({
+        judge: (bill, payments) => {
+          if (bill.orderId === 'c') throw new Error('not this one');
+          return defaultJudge(bill, payments);
+        },
+      });
+      await pay('b', 'c', 'd');
+      gather(3);
+      const count = new Statements(bed.host.dataSource);
+      expect(await bed.host.confirmer.runOnce()).toBe(3);
+      // And one to put the failed check off.
+      expect(count.take()).toEqual({ statements: 8 + 1, commits: 2 + 1 });
+      expect(await states()).toMatchObject({ b: 'PAID', c: 'OPEN', d: 'PAID' });
+    });
+
+    test('one whose order somebody else has locked keeps none of the others waiting', async () => {
+      await start();
+      await pay('b', 'c', 'd');
+      const other = bed.host.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query(`SELECT FROM payment_acceptance.shop_order WHERE order_id = 'c' FOR UPDATE`);
+      gather(3);
+      const checked = bed.host.confirmer.runOnce();
+      await until(states, ({ b, d }) => b === 'PAID' && d === 'PAID');
+      expect((await states())['c']).toBe('OPEN');
+      await other.rollbackTransaction();
+      await other.release();
+      expect(await checked).toBe(3);
+      expect((await states())['c']).toBe('PAID');
+    });
+
+    test('two of one order: one of them pays it first, the other is a second payment', async () => {
+      await start();
+      await pay('twice', 'twice');
+      gather(2);
+      expect(await bed.host.confirmer.runOnce()).toBe(2);
+      const rows: { first: boolean }[] = await bed.host.dataSource.query(
+        `SELECT (payload->>'firstForOrder')::boolean AS first FROM payment_acceptance.event
+       WHERE name = 'payment.succeeded' AND payload->>'orderId' = 'twice' ORDER BY 1`,
+      );
+      expect(rows.map(({ first }) => first)).toEqual([false, true]);
+      const { reviews } = await bed.host.ledger();
+      expect(reviews.map(({ reason }) => reason)).toEqual(['second-payment']);
+    });
+
+    test('two answers about one bill: only that of the claim which holds settles', async () => {
+      await start();
+      const { billId } = await bed.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
+      bed.clock.advance(60_000);
+      const came = gather(2);
+      const stale = bed.host.confirmer.runOnce();
+      await until(
+        async () => {
+          await states();
+          return came();
+        },
+        (answers) => answers === 1,
+      );
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      bed.clock.advance(61_000);
+      const current = bed.host.confirmer.runOnce();
+      expect(await Promise.all([stale, current])).toEqual([1, 1]);
+      expect((await states())['claimed-twice']).toBe('PAID');
+      for (let day = 0; day < 6; day += 1) {
+        bed.clock.advance(86_400_000);
+        await bed.settle();
+      }
+      const { bills, events } = await bed.host.ledger();
+      expect(bills.find(({ orderId }) => orderId === 'claimed-twice')?.state).toBe('PAID');
+      expect(events.filter(({ orderId }) => orderId === 'claimed-twice').map(({ name }) => name)).toEqual([
+        'payment.succeeded',
+      ]);
+    });
+
+    test('one that does not end is left to its lease, and the others are settled', async () => {
+      await start({
+        http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
+        confirmer: { concurrency: 8, leaseMs: 4_000 },
+      });
+      const { dataSource, confirmer } = bed.host;
+      const holder = dataSource.createQueryRunner();
+      await holder.query('SELECT pg_advisory_lock(4711)');
+      const [stuck] = await pay('stuck');
+      await dataSource.query(
+        `CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
        CREATE TRIGGER hang BEFORE INSERT ON payment_acceptance.payment FOR EACH ROW
        WHEN (new.payment_id = '${bed.sandbox.bill(stuck!).payments[0]!.id}') EXECUTE FUNCTION hang()`,
-    );
-    const hanging = confirmer.runOnce();
-    const waiting = () =>
-      dataSource.query<unknown[]>(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
-    await until(waiting, (locks) => locks.length === 1);
-    await pay('b', 'c');
-    expect(await confirmer.runOnce()).toBe(2);
-    expect(await states()).toMatchObject({ b: 'PAID', c: 'PAID', stuck: 'OPEN' });
-    expect(await hanging).toBe(1);
-    await holder.query('SELECT pg_advisory_unlock(4711)');
-    await holder.release();
-    // What was under way may end all the same; it has held the lock of its bill.
-    await until(states, (all) => all['stuck'] === 'PAID');
-    await bed.settle();
-    expect((await bed.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);
+      );
+      const hanging = confirmer.runOnce();
+      const waiting = () =>
+        dataSource.query<unknown[]>(`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+      await until(waiting, (locks) => locks.length === 1);
+      await pay('b', 'c');
+      expect(await confirmer.runOnce()).toBe(2);
+      expect(await states()).toMatchObject({ b: 'PAID', c: 'PAID', stuck: 'OPEN' });
+      expect(await hanging).toBe(1);
+      await holder.query('SELECT pg_advisory_unlock(4711)');
+      await holder.release();
+      // What was under way may end all the same; it has held the lock of its bill.
+      await until(states, (all) => all['stuck'] === 'PAID');
+      await bed.settle();
+      expect((await bed.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);
+    });
   });
 });

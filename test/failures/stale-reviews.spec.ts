@@ -7,188 +7,199 @@ const DAY = 86_400_000;
 let recorded: RecordedBed;
 let reviews: PaymentReviews;
 let count = 0;
-beforeAll(async () => {
-  recorded = await startRecordedBed();
-  reviews = recorded.bed.host.app.get(PaymentReviews);
-});
-afterAll(() => recorded.close());
 
-interface Bill {
-  readonly orderId: string;
-  readonly billId: string;
-  readonly paymentId: string;
-}
-
-/** A bill over 100.00, whose payment the service is going to list. */
-async function billed(): Promise<Bill> {
-  count += 1;
-  const bill = { orderId: `S-${count}`, billId: `bill-${count}`, paymentId: `payment-${count}` };
-  recorded.recorder.answer(createdBill(bill.billId));
-  await recorded.bed.host.payments.createBill({ orderId: bill.orderId, amount: '100' });
-  return bill;
-}
-
-/** The service lists the payment so, and is asked. */
-async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<void> {
-  const payment = { id: bill.paymentId, bill_id: bill.billId, status, amount, currency_in: 'RUB', ...more };
-  recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [payment] }) });
-  await recorded.bed.host.app.get(PaymentChecks).check(bill.billId);
-}
-
-/** The service refuses to list the bill, and is asked. */
-async function refusesToList({ billId }: Bill): Promise<void> {
-  recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
-  await expect(recorded.bed.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
-    code: 'too-many-payments',
+describe('stale reviews', () => {
+  beforeAll(async () => {
+    recorded = await startRecordedBed();
+    reviews = recorded.bed.host.app.get(PaymentReviews);
   });
-}
+  afterAll(() => recorded.close());
 
-const of = async ({ orderId }: Bill) => {
-  const ledger = await recorded.bed.host.ledger();
-  const own = <T extends { orderId: string }>(rows: readonly T[]) => rows.filter((row) => row.orderId === orderId);
-  return {
+  interface Bill {
+    readonly orderId: string;
+    readonly billId: string;
+    readonly paymentId: string;
+  }
+
+  /** A bill over 100.00, whose payment the service is going to list. */
+  async function billed(): Promise<Bill> {
+    count += 1;
+    const bill = { orderId: `S-${count}`, billId: `bill-${count}`, paymentId: `payment-${count}` };
+    recorded.recorder.answer(createdBill(bill.billId));
+    await recorded.bed.host.payments.createBill({ orderId: bill.orderId, amount: '100' });
+    return bill;
+  }
+
+  /** The service lists the payment so, and is asked. */
+  async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<void> {
+    const payment = { id: bill.paymentId, bill_id: bill.billId, status, amount, currency_in: 'RUB', ...more };
+    recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [payment] }) });
+    await recorded.bed.host.app.get(PaymentChecks).check(bill.billId);
+  }
+
+  /** The service refuses to list the bill, and is asked. */
+  async function refusesToList({ billId }: Bill): Promise<void> {
+    recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
+    await expect(recorded.bed.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
+      code: 'too-many-payments',
+    });
+  }
+
+  const of = async ({ orderId }: Bill) => {
+    const ledger = await recorded.bed.host.ledger();
+    const own = <T extends { orderId: string }>(rows: readonly T[]) => rows.filter((row) => row.orderId === orderId);
+    return {
     state: own(ledger.bills)[0]!.state,
     open: own(ledger.reviews).flatMap(({ reason, state }) => (state === 'OPEN' ? [reason] : [])).sort(),
     events: own(ledger.events).map(({ name }) => name).sort(),
     review: (reason: string) => own(ledger.reviews).find((review) => review.reason === reason)!.id,
   }; // prettier-ignore
-};
-const accept = async (bill: Bill, reason: string, more: object = {}) =>
-  reviews.accept((await of(bill)).review(reason), { operator: 'ann', ...more });
-const dismiss = async (bill: Bill, reason: string) =>
-  reviews.dismiss((await of(bill)).review(reason), { operator: 'ann' });
+  };
+  const accept = async (bill: Bill, reason: string, more: object = {}) =>
+    reviews.accept((await of(bill)).review(reason), { operator: 'ann', ...more });
+  const dismiss = async (bill: Bill, reason: string) =>
+    reviews.dismiss((await of(bill)).review(reason), { operator: 'ann' });
 
-/** The acceptance is refused with what to do, and nothing has changed. */
-async function refused(bill: Bill, reason: string, said: RegExp, more: object = {}): Promise<void> {
-  const before = await of(bill);
-  const error: unknown = await accept(bill, reason, more).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(OperatorActionError);
-  expect((error as Error).message).toMatch(said);
-  const after = await of(bill);
-  expect({ ...after, review: null }).toEqual({ ...before, review: null });
-  expect(after.events).not.toContain('payment.succeeded');
-}
+  /** The acceptance is refused with what to do, and nothing has changed. */
+  async function refused(bill: Bill, reason: string, said: RegExp, more: object = {}): Promise<void> {
+    const before = await of(bill);
+    const error: unknown = await accept(bill, reason, more).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(OperatorActionError);
+    expect((error as Error).message).toMatch(said);
+    const after = await of(bill);
+    expect({ ...after, review: null }).toEqual({ ...before, review: null });
+    expect(after.events).not.toContain('payment.succeeded');
+  }
 
-describe('a payment that has failed since', () => {
-  test.each([
-    ['unfinished', 'PROCESS'],
-    ['unknown-status', 'HELD'],
-  ])('of a review "%s" is not accepted: the review is dismissed', async (reason, status) => {
-    const bill = await billed();
-    await shows(bill, status, '100.00');
-    recorded.bed.clock.advance(40 * DAY);
-    await shows(bill, status, '100.00');
-    expect(await of(bill)).toMatchObject({ open: [reason], events: ['payment.review'] });
-    await shows(bill, 'FAIL', '100.00');
-    await refused(bill, reason, /the ledger says FAIL.* Dismiss the review.* check the bill/);
-    await dismiss(bill, reason);
-    expect(await of(bill)).toMatchObject({ open: [], events: ['bill.expired', 'payment.failed', 'payment.review'] });
+  describe('a payment that has failed since', () => {
+    test.each([
+      ['unfinished', 'PROCESS'],
+      ['unknown-status', 'HELD'],
+    ])('of a review "%s" is not accepted: the review is dismissed', async (reason, status) => {
+      const bill = await billed();
+      await shows(bill, status, '100.00');
+      recorded.bed.clock.advance(40 * DAY);
+      await shows(bill, status, '100.00');
+      expect(await of(bill)).toMatchObject({ open: [reason], events: ['payment.review'] });
+      await shows(bill, 'FAIL', '100.00');
+      await refused(bill, reason, /the ledger says FAIL.* Dismiss the review.* check the bill/);
+      await dismiss(bill, reason);
+      expect(await of(bill)).toMatchObject({ open: [], events: ['bill.expired', 'payment.failed', 'payment.review'] });
+    });
+
+    test('is not accepted by the review of its bill either', async () => {
+      const bill = await billed();
+      await shows(bill, 'FAIL', '100.00');
+      await refusesToList(bill);
+      const named = { paymentId: bill.paymentId, amount: '100' };
+      await refused(
+        bill,
+        'too-many-payments',
+        /the ledger says FAIL.* cannot be listed, say so with "hadFailed"/,
+        named,
+      );
+      await accept(bill, 'too-many-payments', { ...named, paymentId: 'another' });
+      expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
+    });
+
+    test('counts by the review of its bill where the operator says that it has succeeded since', async () => {
+      const bill = await billed();
+      await shows(bill, 'FAIL', '100.00');
+      await refusesToList(bill);
+      await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
+      expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
+      // A list that shows it so changes nothing any more.
+      await shows(bill, 'SUCCESS', '100.00');
+      const { events, open } = await of(bill);
+      expect([events.filter((name) => name === 'payment.succeeded'), open]).toEqual([['payment.succeeded'], []]);
+    });
+
+    test('is asked about again where the operator was wrong: a list still says FAIL', async () => {
+      const bill = await billed();
+      await shows(bill, 'FAIL', '100.00');
+      await refusesToList(bill);
+      await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
+      await shows(bill, 'FAIL', '100.00');
+      await shows(bill, 'FAIL', '100.00');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
+      const [{ detail } = { detail: {} }] = await recorded.bed.host.dataSource.query<{ detail: object }[]>(
+        `SELECT detail FROM payment_acceptance.operator_action WHERE target = $1`,
+        [(await of(bill)).review('too-many-payments')],
+      );
+      expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
+    });
+
+    test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
+      const bill = await billed();
+      await shows(bill, 'PROCESS', '100.00');
+      recorded.bed.clock.advance(40 * DAY);
+      await shows(bill, 'PROCESS', '100.00');
+      await shows(bill, 'FAIL', '100.00');
+      await refused(bill, 'unfinished', /the ledger says FAIL/, { hadFailed: true });
+    });
+
+    test('and waited for a person is accepted by neither of its reviews, decided in whatever order', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '50.00');
+      await shows(bill, 'FAIL', '50.00');
+      expect(await of(bill)).toMatchObject({ open: ['payment-changed', 'underpaid'] });
+      const said = /The service listed payment \S+ as FAIL last.* Dismiss the review/;
+      await refused(bill, 'payment-changed', said);
+      await refused(bill, 'payment-changed', said, { amount: '50' });
+      await refused(bill, 'underpaid', said);
+      await dismiss(bill, 'payment-changed');
+      await refused(bill, 'underpaid', said);
+      await dismiss(bill, 'underpaid');
+      expect(await of(bill)).toMatchObject({ state: 'OPEN', open: [], events: ['payment.review', 'payment.review'] });
+    });
+
+    test('and has counted before stays counted: accepting the change only closes the review', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '100.00');
+      await shows(bill, 'FAIL', '');
+      await accept(bill, 'payment-changed');
+      expect(await of(bill)).toMatchObject({
+        state: 'PAID',
+        open: [],
+        events: ['payment.review', 'payment.succeeded'],
+      });
+    });
   });
 
-  test('is not accepted by the review of its bill either', async () => {
-    const bill = await billed();
-    await shows(bill, 'FAIL', '100.00');
-    await refusesToList(bill);
-    const named = { paymentId: bill.paymentId, amount: '100' };
-    await refused(bill, 'too-many-payments', /the ledger says FAIL.* cannot be listed, say so with "hadFailed"/, named);
-    await accept(bill, 'too-many-payments', { ...named, paymentId: 'another' });
-    expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
-  });
-
-  test('counts by the review of its bill where the operator says that it has succeeded since', async () => {
-    const bill = await billed();
-    await shows(bill, 'FAIL', '100.00');
-    await refusesToList(bill);
-    await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
-    expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
-    // A list that shows it so changes nothing any more.
-    await shows(bill, 'SUCCESS', '100.00');
-    const { events, open } = await of(bill);
-    expect([events.filter((name) => name === 'payment.succeeded'), open]).toEqual([['payment.succeeded'], []]);
-  });
-
-  test('is asked about again where the operator was wrong: a list still says FAIL', async () => {
-    const bill = await billed();
-    await shows(bill, 'FAIL', '100.00');
-    await refusesToList(bill);
-    await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
-    await shows(bill, 'FAIL', '100.00');
-    await shows(bill, 'FAIL', '100.00');
-    expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
-    const [{ detail } = { detail: {} }] = await recorded.bed.host.dataSource.query<{ detail: object }[]>(
-      `SELECT detail FROM payment_acceptance.operator_action WHERE target = $1`,
-      [(await of(bill)).review('too-many-payments')],
-    );
-    expect(detail).toMatchObject({ paymentId: bill.paymentId, hadFailed: true });
-  });
-
-  test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
-    const bill = await billed();
-    await shows(bill, 'PROCESS', '100.00');
-    recorded.bed.clock.advance(40 * DAY);
-    await shows(bill, 'PROCESS', '100.00');
-    await shows(bill, 'FAIL', '100.00');
-    await refused(bill, 'unfinished', /the ledger says FAIL/, { hadFailed: true });
-  });
-
-  test('and waited for a person is accepted by neither of its reviews, decided in whatever order', async () => {
-    const bill = await billed();
-    await shows(bill, 'SUCCESS', '50.00');
-    await shows(bill, 'FAIL', '50.00');
-    expect(await of(bill)).toMatchObject({ open: ['payment-changed', 'underpaid'] });
-    const said = /The service listed payment \S+ as FAIL last.* Dismiss the review/;
-    await refused(bill, 'payment-changed', said);
-    await refused(bill, 'payment-changed', said, { amount: '50' });
-    await refused(bill, 'underpaid', said);
-    await dismiss(bill, 'payment-changed');
-    await refused(bill, 'underpaid', said);
-    await dismiss(bill, 'underpaid');
-    expect(await of(bill)).toMatchObject({ state: 'OPEN', open: [], events: ['payment.review', 'payment.review'] });
-  });
-
-  test('and has counted before stays counted: accepting the change only closes the review', async () => {
-    const bill = await billed();
-    await shows(bill, 'SUCCESS', '100.00');
-    await shows(bill, 'FAIL', '');
-    await accept(bill, 'payment-changed');
-    expect(await of(bill)).toMatchObject({ state: 'PAID', open: [], events: ['payment.review', 'payment.succeeded'] });
-  });
-});
-
-describe('a payment that shows another amount since', () => {
-  test('is accepted by the review that says so, and that of before is then only closed', async () => {
-    const bill = await billed();
-    await shows(bill, 'PROCESS', '100.00');
-    recorded.bed.clock.advance(40 * DAY);
-    await shows(bill, 'PROCESS', '100.00');
-    await shows(bill, 'SUCCESS', '50.00');
-    const { review } = await of(bill);
-    await refused(bill, 'unfinished', new RegExp(`SUCCESS, 50.00 RUB.*underpaid.*${review('underpaid')}`));
-    await accept(bill, 'underpaid');
-    await accept(bill, 'unfinished');
-    const { events, open, state } = await of(bill);
-    expect([state, open]).toEqual(['PAID', []]);
-    expect(events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
-    const [{ amount } = { amount: '' }] = await recorded.bed.host.dataSource.query<{ amount: string }[]>(
-      `SELECT payload ->> 'amount' AS amount FROM payment_acceptance.event WHERE name = 'payment.succeeded'
+  describe('a payment that shows another amount since', () => {
+    test('is accepted by the review that says so, and that of before is then only closed', async () => {
+      const bill = await billed();
+      await shows(bill, 'PROCESS', '100.00');
+      recorded.bed.clock.advance(40 * DAY);
+      await shows(bill, 'PROCESS', '100.00');
+      await shows(bill, 'SUCCESS', '50.00');
+      const { review } = await of(bill);
+      await refused(bill, 'unfinished', new RegExp(`SUCCESS, 50.00 RUB.*underpaid.*${review('underpaid')}`));
+      await accept(bill, 'underpaid');
+      await accept(bill, 'unfinished');
+      const { events, open, state } = await of(bill);
+      expect([state, open]).toEqual(['PAID', []]);
+      expect(events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
+      const [{ amount } = { amount: '' }] = await recorded.bed.host.dataSource.query<{ amount: string }[]>(
+        `SELECT payload ->> 'amount' AS amount FROM payment_acceptance.event WHERE name = 'payment.succeeded'
        AND bill_id = (SELECT id FROM payment_acceptance.bill WHERE order_id = $1)`,
-      [bill.orderId],
-    );
-    expect(amount).toBe('50.00');
+        [bill.orderId],
+      );
+      expect(amount).toBe('50.00');
+    });
+
+    test('corrected by the service, counts with what it shows now', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '50.00');
+      await shows(bill, 'SUCCESS', '100.00');
+      await refused(bill, 'underpaid', /SUCCESS, 100\.00 RUB.*payment-changed/);
+      await accept(bill, 'payment-changed');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['underpaid'] });
+    });
   });
 
-  test('corrected by the service, counts with what it shows now', async () => {
-    const bill = await billed();
-    await shows(bill, 'SUCCESS', '50.00');
-    await shows(bill, 'SUCCESS', '100.00');
-    await refused(bill, 'underpaid', /SUCCESS, 100\.00 RUB.*payment-changed/);
-    await accept(bill, 'payment-changed');
-    expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['underpaid'] });
-  });
-});
-
-describe('a payment that the service lists for one bill, and says belongs to another', () => {
-  test.each(['OPEN', 'PAID', 'EXPIRED'])('of ours, %s: its money is not given away', async (state) => {
+  describe('a payment that the service lists for one bill, and says belongs to another', () => {
+    test.each(['OPEN', 'PAID', 'EXPIRED'])('of ours, %s: its money is not given away', async (state) => {
     const [bill, owner] = [await billed(), await billed()];
     if (state === 'PAID') await shows(owner, 'SUCCESS', '100.00');
     if (state === 'EXPIRED') recorded.bed.clock.advance(5 * DAY);
@@ -203,10 +214,11 @@ describe('a payment that the service lists for one bill, and says belongs to ano
     expect(await of(bill)).toMatchObject({ open: [] });
   }); // prettier-ignore
 
-  test('that is not ours, counts where a person says so', async () => {
-    const bill = await billed();
-    await shows(bill, 'SUCCESS', '100.00', { bill_id: 'of-another-system' });
-    await accept(bill, 'foreign-bill');
-    expect(await of(bill)).toMatchObject({ state: 'PAID', events: ['payment.review', 'payment.succeeded'] });
+    test('that is not ours, counts where a person says so', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '100.00', { bill_id: 'of-another-system' });
+      await accept(bill, 'foreign-bill');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', events: ['payment.review', 'payment.succeeded'] });
+    });
   });
 });

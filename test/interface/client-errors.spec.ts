@@ -14,112 +14,118 @@ import { createdBill, startRecordedBed, type RecordedBed } from '../support/reco
 import { Recorder } from '../support/recorder.js';
 
 let recorded: RecordedBed;
-beforeAll(async () => {
-  recorded = await startRecordedBed();
-});
-afterAll(() => recorded.close());
 
-const list = () => recorded.bed.host.payments.listPayments('bill-1');
-async function errorOf(work: Promise<unknown>): Promise<PaymentServiceError> {
-  const error: unknown = await work.catch((thrown: unknown) => thrown);
-  if (!(error instanceof PaymentServiceError)) throw new Error('No service error came.');
-  return error;
-}
-
-/** The shape of the error body is not shown: every one that is met in practice. */
-const SHAPES: [string, (message: string) => string][] = [
-  ['message', (message) => JSON.stringify({ message, success: false })],
-  ['error', (message) => JSON.stringify({ error: message })],
-  ['error with a code beside it', (message) => JSON.stringify({ error: { code: 403, status: 'error', message } })],
-  ['errors', (message) => JSON.stringify({ success: false, errors: [message] })],
-  ['errors by field', (message) => JSON.stringify({ message: '', errors: { id: [message] } })],
-  ['escaped JSON', (message) => JSON.stringify({ message }).replace('a', '\\u0061')],
-  ['text', (message) => message],
-  ['HTML', (message) => `<!doctype html><html><body><h1>Error</h1>\n<p>${message}</p></body></html>`],
-];
-
-const ROWS: [number, string, new (...parameters: never[]) => PaymentServiceError, string][] = [
-  [400, 'api:error.too_many_payments', TooManyPaymentsError, 'too-many-payments'],
-  [401, 'Unauthenticated', UnauthenticatedError, 'unauthenticated'],
-  [401, 'Unauthenticated.', UnauthenticatedError, 'unauthenticated'],
-  [403, 'api:error.merchant_not_found', MerchantNotFoundError, 'merchant-not-found'],
-  [403, 'api:error.merchant_banned', MerchantBannedError, 'merchant-banned'],
-  [403, 'api:error.bill_not_found', BillNotFoundError, 'bill-not-found'],
-];
-
-describe.each(ROWS)('7 Errors: %d %s', (status, message, type, code) => {
-  test.each(SHAPES)('as %s', async (_shape, body) => {
-    recorded.recorder.answer({ status, body: body(message) });
-    const error = await errorOf(list());
-    expect(error).toBeInstanceOf(type);
-    expect(error).toMatchObject({ code, status, shop: 'main', operation: 'listPayments' });
-    expect(error.messageKey).toContain(message);
-    expect(recorded.recorder.requests).toHaveLength(1);
+describe('client errors', () => {
+  beforeAll(async () => {
+    recorded = await startRecordedBed();
   });
-});
+  afterAll(() => recorded.close());
 
-test('5.2 an invalid token is a 401 whatever the body says, on both operations', async () => {
-  for (const body of ['', '{}', '<html></html>']) {
-    recorded.recorder.answer({ status: 401, body });
-    expect(await errorOf(list())).toBeInstanceOf(UnauthenticatedError);
-    const creation = errorOf(recorded.bed.host.payments.createBill({ orderId: 'A-1', amount: '1' }));
-    expect(await creation).toMatchObject({ code: 'unauthenticated', operation: 'createBill' });
+  const list = () => recorded.bed.host.payments.listPayments('bill-1');
+  async function errorOf(work: Promise<unknown>): Promise<PaymentServiceError> {
+    const error: unknown = await work.catch((thrown: unknown) => thrown);
+    if (!(error instanceof PaymentServiceError)) throw new Error('No service error came.');
+    return error;
   }
-  expect((await recorded.bed.host.payments.findBills('A-1')).map(({ state }) => state)).toEqual(
-    Array(3).fill('REJECTED'),
-  );
-});
 
-describe('7 what is not shown (assumed)', () => {
-  test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and not repeated', async (status) => {
-    recorded.recorder.answer({ status, body: '{"message":"api:error.something_new"}' });
-    expect(await errorOf(list())).toBeInstanceOf(RequestRefusedError);
-    expect(recorded.recorder.requests).toHaveLength(1);
+  /** The shape of the error body is not shown: every one that is met in practice. */
+  const SHAPES: [string, (message: string) => string][] = [
+    ['message', (message) => JSON.stringify({ message, success: false })],
+    ['error', (message) => JSON.stringify({ error: message })],
+    ['error with a code beside it', (message) => JSON.stringify({ error: { code: 403, status: 'error', message } })],
+    ['errors', (message) => JSON.stringify({ success: false, errors: [message] })],
+    ['errors by field', (message) => JSON.stringify({ message: '', errors: { id: [message] } })],
+    ['escaped JSON', (message) => JSON.stringify({ message }).replace('a', '\\u0061')],
+    ['text', (message) => message],
+    ['HTML', (message) => `<!doctype html><html><body><h1>Error</h1>\n<p>${message}</p></body></html>`],
+  ];
+
+  const ROWS: [number, string, new (...parameters: never[]) => PaymentServiceError, string][] = [
+    [400, 'api:error.too_many_payments', TooManyPaymentsError, 'too-many-payments'],
+    [401, 'Unauthenticated', UnauthenticatedError, 'unauthenticated'],
+    [401, 'Unauthenticated.', UnauthenticatedError, 'unauthenticated'],
+    [403, 'api:error.merchant_not_found', MerchantNotFoundError, 'merchant-not-found'],
+    [403, 'api:error.merchant_banned', MerchantBannedError, 'merchant-banned'],
+    [403, 'api:error.bill_not_found', BillNotFoundError, 'bill-not-found'],
+  ];
+
+  describe.each(ROWS)('7 Errors: %d %s', (status, message, type, code) => {
+    test.each(SHAPES)('as %s', async (_shape, body) => {
+      recorded.recorder.answer({ status, body: body(message) });
+      const error = await errorOf(list());
+      expect(error).toBeInstanceOf(type);
+      expect(error).toMatchObject({ code, status, shop: 'main', operation: 'listPayments' });
+      expect(error.messageKey).toContain(message);
+      expect(recorded.recorder.requests).toHaveLength(1);
+    });
   });
 
-  test.each([408, 425, 429, 500, 502, 503, 504])('%d is no answer now: a read is repeated', async (status) => {
-    recorded.recorder.answer({ status, body: '<html>busy</html>' }, { body: '{"success":true,"data":[]}' });
-    expect(await list()).toEqual([]);
-    expect(recorded.recorder.requests).toHaveLength(2);
-    recorded.recorder.answer({ status });
-    expect(await errorOf(list())).toBeInstanceOf(ServiceUnavailableError);
-    expect(recorded.recorder.requests).toHaveLength(2);
+  test('5.2 an invalid token is a 401 whatever the body says, on both operations', async () => {
+    for (const body of ['', '{}', '<html></html>']) {
+      recorded.recorder.answer({ status: 401, body });
+      expect(await errorOf(list())).toBeInstanceOf(UnauthenticatedError);
+      const creation = errorOf(recorded.bed.host.payments.createBill({ orderId: 'A-1', amount: '1' }));
+      expect(await creation).toMatchObject({ code: 'unauthenticated', operation: 'createBill' });
+    }
+    expect((await recorded.bed.host.payments.findBills('A-1')).map(({ state }) => state)).toEqual(
+      Array(3).fill('REJECTED'),
+    );
   });
 
-  test('a Retry-After longer than the caller should wait ends the tries, and is passed on', async () => {
-    recorded.recorder.answer({ status: 503, headers: { 'retry-after': '120' } });
-    expect(await errorOf(list())).toMatchObject({ code: 'service-unavailable', retryAfterMs: 120_000 });
-    expect(recorded.recorder.requests).toHaveLength(1);
+  describe('7 what is not shown (assumed)', () => {
+    test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and not repeated', async (status) => {
+      recorded.recorder.answer({ status, body: '{"message":"api:error.something_new"}' });
+      expect(await errorOf(list())).toBeInstanceOf(RequestRefusedError);
+      expect(recorded.recorder.requests).toHaveLength(1);
+    });
+
+    test.each([408, 425, 429, 500, 502, 503, 504])('%d is no answer now: a read is repeated', async (status) => {
+      recorded.recorder.answer({ status, body: '<html>busy</html>' }, { body: '{"success":true,"data":[]}' });
+      expect(await list()).toEqual([]);
+      expect(recorded.recorder.requests).toHaveLength(2);
+      recorded.recorder.answer({ status });
+      expect(await errorOf(list())).toBeInstanceOf(ServiceUnavailableError);
+      expect(recorded.recorder.requests).toHaveLength(2);
+    });
+
+    test('a Retry-After longer than the caller should wait ends the tries, and is passed on', async () => {
+      recorded.recorder.answer({ status: 503, headers: { 'retry-after': '120' } });
+      expect(await errorOf(list())).toMatchObject({ code: 'service-unavailable', retryAfterMs: 120_000 });
+      expect(recorded.recorder.requests).toHaveLength(1);
+    });
+
+    test.each([301, 302, 303, 307, 308])('a %d is not followed: the token goes nowhere else', async (status) => {
+      const elsewhere = await new Recorder().open();
+      recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
+      expect(await errorOf(list())).toBeInstanceOf(AnswerNotUnderstoodError);
+      expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
+      await elsewhere.close();
+    });
+
+    test('a success that says false is a refusal with its message', async () => {
+      recorded.recorder.answer({ body: '{"success":false,"error":{"message":"api:error.maintenance"}}' });
+      expect(await errorOf(list())).toMatchObject({ code: 'request-refused', messageKey: 'api:error.maintenance' });
+    });
   });
 
-  test.each([301, 302, 303, 307, 308])('a %d is not followed: the token goes nowhere else', async (status) => {
-    const elsewhere = await new Recorder().open();
-    recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
-    expect(await errorOf(list())).toBeInstanceOf(AnswerNotUnderstoodError);
-    expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
-    await elsewhere.close();
+  test('8.2 a bill whose list is refused for its length waits for a person', async () => {
+    recorded.recorder.answer(createdBill('bill-82'));
+    await recorded.bed.host.payments.createBill({ orderId: 'L-82', amount: '1' });
+    recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments","success":false}' });
+    recorded.bed.clock.advance(60_000);
+    await recorded.bed.host.confirmer.runOnce();
+    const { reviews, events } = await recorded.bed.host.ledger();
+    expect(reviews).toMatchObject([{ orderId: 'L-82', reason: 'too-many-payments', state: 'OPEN', paymentId: null }]);
+    expect(events.map(({ name }) => name)).toEqual(['payment.review']);
   });
 
-  test('a success that says false is a refusal with its message', async () => {
-    recorded.recorder.answer({ body: '{"success":false,"error":{"message":"api:error.maintenance"}}' });
-    expect(await errorOf(list())).toMatchObject({ code: 'request-refused', messageKey: 'api:error.maintenance' });
+  test('9.1 both paths carry the version prefix /api/v1/', async () => {
+    recorded.recorder.answer(createdBill('bill-9'), { body: '{"success":true,"data":[]}' });
+    await recorded.bed.host.payments.createBill({ orderId: 'V-1', amount: '1' });
+    await list();
+    expect(recorded.recorder.requests.map(({ path }) => path)).toEqual([
+      '/api/v1/bill/create',
+      '/api/v1/bill/payments',
+    ]);
   });
-});
-
-test('8.2 a bill whose list is refused for its length waits for a person', async () => {
-  recorded.recorder.answer(createdBill('bill-82'));
-  await recorded.bed.host.payments.createBill({ orderId: 'L-82', amount: '1' });
-  recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments","success":false}' });
-  recorded.bed.clock.advance(60_000);
-  await recorded.bed.host.confirmer.runOnce();
-  const { reviews, events } = await recorded.bed.host.ledger();
-  expect(reviews).toMatchObject([{ orderId: 'L-82', reason: 'too-many-payments', state: 'OPEN', paymentId: null }]);
-  expect(events.map(({ name }) => name)).toEqual(['payment.review']);
-});
-
-test('9.1 both paths carry the version prefix /api/v1/', async () => {
-  recorded.recorder.answer(createdBill('bill-9'), { body: '{"success":true,"data":[]}' });
-  await recorded.bed.host.payments.createBill({ orderId: 'V-1', amount: '1' });
-  await list();
-  expect(recorded.recorder.requests.map(({ path }) => path)).toEqual(['/api/v1/bill/create', '/api/v1/bill/payments']);
 });

@@ -4,132 +4,135 @@ import { MAIN_TOKEN } from '../support/bed.js';
 import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
 
 let recorded: RecordedBed;
-beforeAll(async () => {
-  recorded = await startRecordedBed({ timeZone: '+03:00' });
-});
-afterAll(() => recorded.close());
 
-const list = (id = 'bill-1', shop = 'main') => recorded.bed.host.payments.shop(shop).listPayments(id);
-const answer = (...payments: string[]) =>
-  recorded.recorder.answer({ body: `{"data":[${payments.join()}],"success":true}` });
+describe('client payments', () => {
+  beforeAll(async () => {
+    recorded = await startRecordedBed({ timeZone: '+03:00' });
+  });
+  afterAll(() => recorded.close());
 
-/** As the specification shows a payment: amounts are JSON numbers. */
-const PAYMENT =
-  '{"id":"pay-1","bill_id":"bill-1","status":"SUCCESS","amount":100.00,"amount_received":12345678.90,' +
-  '"from_card":"411111******1111","currency_in":"RUB","created_at":"2026-07-01 12:00:00"}';
+  const list = (id = 'bill-1', shop = 'main') => recorded.bed.host.payments.shop(shop).listPayments(id);
+  const answer = (...payments: string[]) =>
+    recorded.recorder.answer({ body: `{"data":[${payments.join()}],"success":true}` });
 
-describe('4.2 Payments of one bill', () => {
-  test('GET {base_url}/api/v1/bill/payments?id= with the bearer token, and no body', async () => {
-    answer();
-    expect(await list()).toEqual([]);
-    const { method, path, query, headers, body } = recorded.recorder.request;
-    expect([method, path, [...query], body.length]).toEqual(['GET', '/api/v1/bill/payments', [['id', 'bill-1']], 0]);
-    expect([headers.authorization, headers.accept]).toEqual([`Bearer ${MAIN_TOKEN}`, 'application/json']);
+  /** As the specification shows a payment: amounts are JSON numbers. */
+  const PAYMENT =
+    '{"id":"pay-1","bill_id":"bill-1","status":"SUCCESS","amount":100.00,"amount_received":12345678.90,' +
+    '"from_card":"411111******1111","currency_in":"RUB","created_at":"2026-07-01 12:00:00"}';
+
+  describe('4.2 Payments of one bill', () => {
+    test('GET {base_url}/api/v1/bill/payments?id= with the bearer token, and no body', async () => {
+      answer();
+      expect(await list()).toEqual([]);
+      const { method, path, query, headers, body } = recorded.recorder.request;
+      expect([method, path, [...query], body.length]).toEqual(['GET', '/api/v1/bill/payments', [['id', 'bill-1']], 0]);
+      expect([headers.authorization, headers.accept]).toEqual([`Bearer ${MAIN_TOKEN}`, 'application/json']);
+    });
+
+    test('an id goes out as one parameter, whatever is in it', async () => {
+      answer();
+      await list('a&id=b#/ü +%');
+      expect([...recorded.recorder.request.query]).toEqual([['id', 'a&id=b#/ü +%']]);
+    });
+
+    test('pagination and ordering are not shown: the list is taken as one, in any order (assumed)', async () => {
+      answer(PAYMENT.replace('pay-1', 'pay-2'), PAYMENT);
+      expect((await list()).map(({ paymentId }) => paymentId)).toEqual(['pay-2', 'pay-1']);
+    });
+
+    test.each(['true', '"true"'])('success may be %s', async (success) => {
+      recorded.recorder.answer({ body: `{"success":${success},"data":[]}` });
+      expect(await list()).toEqual([]);
+    });
+
+    test.each([
+      '{"success":true}',
+      '{"success":true,"data":{}}',
+      '{"success":true,"data":[7]}',
+      '{"data":[]}',
+      '[]',
+      '',
+      '<html>',
+    ])('%s is not understood, and proves nothing', async (body) => {
+      recorded.recorder.answer({ body });
+      await expect(list()).rejects.toThrow(AnswerNotUnderstoodError);
+    });
   });
 
-  test('an id goes out as one parameter, whatever is in it', async () => {
-    answer();
-    await list('a&id=b#/ü +%');
-    expect([...recorded.recorder.request.query]).toEqual([['id', 'a&id=b#/ü +%']]);
+  describe('2.3 Payment', () => {
+    test('every field; amounts keep both decimals and every digit, although they are JSON numbers', async () => {
+      answer(PAYMENT);
+      expect(await list()).toEqual([
+        {
+          paymentId: 'pay-1',
+          billId: 'bill-1',
+          status: 'SUCCESS',
+          statusText: 'SUCCESS',
+          amount: '100.00',
+          amountReceived: '12345678.90',
+          commission: null,
+          currency: 'RUB',
+          fromCard: '411111******1111',
+          createdAtText: '2026-07-01 12:00:00',
+          createdAt: new Date('2026-07-01T09:00:00Z'),
+        },
+      ]);
+    });
+
+    test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('status %s', async (status) => {
+      answer(PAYMENT.replace('SUCCESS', status));
+      expect((await list())[0]!.status).toBe(status);
+    });
+
+    test('a status that is not shown is UNKNOWN to us, neither a success nor a failure (assumed)', async () => {
+      answer(PAYMENT.replace('SUCCESS', 'OVERPAID'));
+      expect((await list())[0]!.status).toBe('UNKNOWN');
+    });
+
+    test('created_at has no time zone: it is read in that of the shop’s option, summer and winter (assumed)', async () => {
+      answer(PAYMENT, PAYMENT.replace('2026-07', '2026-12'));
+      expect((await list('bill-1', 'eu')).map(({ createdAt }) => createdAt?.toISOString())).toEqual([
+        '2026-07-01T10:00:00.000Z',
+        '2026-12-01T11:00:00.000Z',
+      ]);
+    });
+
+    test('a card that comes unmasked is masked before anything keeps it', async () => {
+      answer(PAYMENT.replace('411111******1111', '4111111111111111'));
+      expect((await list())[0]!.fromCard).toBe('411111******1111');
+    });
+
+    test('further fields are passed over, but for a commission (assumed)', async () => {
+      answer(PAYMENT.replace('}', ',"commission":1.5,"account_amount":98.5,"account_currency_code":"RUB"}'));
+      const [payment] = await list();
+      expect(payment!.commission).toBe('1.50');
+      expect(payment).not.toHaveProperty('account_amount');
+    });
   });
 
-  test('pagination and ordering are not shown: the list is taken as one, in any order (assumed)', async () => {
-    answer(PAYMENT.replace('pay-1', 'pay-2'), PAYMENT);
-    expect((await list()).map(({ paymentId }) => paymentId)).toEqual(['pay-2', 'pay-1']);
-  });
+  describe('8 Limits', () => {
+    test.each([
+      ['99999999.99', '99999999.99'],
+      ['0.01', '0.01'],
+      ['100000000.00', null],
+      ['1.005', null],
+      ['1e+06', '1000000.00'],
+      ['"100.05"', '100.05'],
+      ['null', null],
+    ])('8.1 amounts are decimal(10,2): %s is %j', async (sent, read) => {
+      answer(PAYMENT.replace('100.00', sent));
+      expect((await list())[0]!.amount).toBe(read);
+    });
 
-  test.each(['true', '"true"'])('success may be %s', async (success) => {
-    recorded.recorder.answer({ body: `{"success":${success},"data":[]}` });
-    expect(await list()).toEqual([]);
-  });
-
-  test.each([
-    '{"success":true}',
-    '{"success":true,"data":{}}',
-    '{"success":true,"data":[7]}',
-    '{"data":[]}',
-    '[]',
-    '',
-    '<html>',
-  ])('%s is not understood, and proves nothing', async (body) => {
-    recorded.recorder.answer({ body });
-    await expect(list()).rejects.toThrow(AnswerNotUnderstoodError);
-  });
-});
-
-describe('2.3 Payment', () => {
-  test('every field; amounts keep both decimals and every digit, although they are JSON numbers', async () => {
-    answer(PAYMENT);
-    expect(await list()).toEqual([
-      {
-        paymentId: 'pay-1',
-        billId: 'bill-1',
-        status: 'SUCCESS',
-        statusText: 'SUCCESS',
-        amount: '100.00',
-        amountReceived: '12345678.90',
-        commission: null,
-        currency: 'RUB',
-        fromCard: '411111******1111',
-        createdAtText: '2026-07-01 12:00:00',
-        createdAt: new Date('2026-07-01T09:00:00Z'),
-      },
-    ]);
-  });
-
-  test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('status %s', async (status) => {
-    answer(PAYMENT.replace('SUCCESS', status));
-    expect((await list())[0]!.status).toBe(status);
-  });
-
-  test('a status that is not shown is UNKNOWN to us, neither a success nor a failure (assumed)', async () => {
-    answer(PAYMENT.replace('SUCCESS', 'OVERPAID'));
-    expect((await list())[0]!.status).toBe('UNKNOWN');
-  });
-
-  test('created_at has no time zone: it is read in that of the shop’s option, summer and winter (assumed)', async () => {
-    answer(PAYMENT, PAYMENT.replace('2026-07', '2026-12'));
-    expect((await list('bill-1', 'eu')).map(({ createdAt }) => createdAt?.toISOString())).toEqual([
-      '2026-07-01T10:00:00.000Z',
-      '2026-12-01T11:00:00.000Z',
-    ]);
-  });
-
-  test('a card that comes unmasked is masked before anything keeps it', async () => {
-    answer(PAYMENT.replace('411111******1111', '4111111111111111'));
-    expect((await list())[0]!.fromCard).toBe('411111******1111');
-  });
-
-  test('further fields are passed over, but for a commission (assumed)', async () => {
-    answer(PAYMENT.replace('}', ',"commission":1.5,"account_amount":98.5,"account_currency_code":"RUB"}'));
-    const [payment] = await list();
-    expect(payment!.commission).toBe('1.50');
-    expect(payment).not.toHaveProperty('account_amount');
-  });
-});
-
-describe('8 Limits', () => {
-  test.each([
-    ['99999999.99', '99999999.99'],
-    ['0.01', '0.01'],
-    ['100000000.00', null],
-    ['1.005', null],
-    ['1e+06', '1000000.00'],
-    ['"100.05"', '100.05'],
-    ['null', null],
-  ])('8.1 amounts are decimal(10,2): %s is %j', async (sent, read) => {
-    answer(PAYMENT.replace('100.00', sent));
-    expect((await list())[0]!.amount).toBe(read);
-  });
-
-  test('8.1 an amount that cannot be read settles nothing: a person decides (assumed)', async () => {
-    recorded.recorder.answer(createdBill('bill-8'));
-    await recorded.bed.host.payments.createBill({ orderId: 'L-8', amount: '100' });
-    answer(PAYMENT.replaceAll('bill-1', 'bill-8').replace('100.00', '1.005'));
-    recorded.bed.clock.advance(60_000);
-    await recorded.bed.host.confirmer.runOnce();
-    const ledger = await recorded.bed.host.ledger();
-    expect(ledger.reviews).toMatchObject([{ orderId: 'L-8', reason: 'amount-missing', state: 'OPEN' }]);
-    expect(ledger.bills).toMatchObject([{ orderId: 'L-8', state: 'OPEN' }]);
+    test('8.1 an amount that cannot be read settles nothing: a person decides (assumed)', async () => {
+      recorded.recorder.answer(createdBill('bill-8'));
+      await recorded.bed.host.payments.createBill({ orderId: 'L-8', amount: '100' });
+      answer(PAYMENT.replaceAll('bill-1', 'bill-8').replace('100.00', '1.005'));
+      recorded.bed.clock.advance(60_000);
+      await recorded.bed.host.confirmer.runOnce();
+      const ledger = await recorded.bed.host.ledger();
+      expect(ledger.reviews).toMatchObject([{ orderId: 'L-8', reason: 'amount-missing', state: 'OPEN' }]);
+      expect(ledger.bills).toMatchObject([{ orderId: 'L-8', state: 'OPEN' }]);
+    });
   });
 });

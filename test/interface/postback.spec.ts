@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ADAPTERS } from '../support/adapters.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 
 const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
-describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+describe.each(ADAPTERS)('on %s', (adapter) => {
   let bed: Bed;
   let count = 0;
   beforeAll(async () => {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { redirectSignature } from 'nestjs-payment-acceptance';
+import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
 import { postForm, redirectFields } from '../support/http.js';
 
-describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+describe.each(ADAPTERS)('on %s', (adapter) => {
   let bed: Bed;
   let count = 0;
   beforeAll(async () => {

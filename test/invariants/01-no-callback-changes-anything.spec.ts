@@ -4,12 +4,13 @@ import { postForm, postJson, postbackFields, redirectFields } from '../support/h
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter] });
-});
-afterAll(() => bed.close());
 
 describe('invariant 1: no callback changes a payment, a result or an order', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+  });
+  afterAll(() => bed.close());
+
   test('a forged postback, with the right fields and the right digest, settles nothing and is recorded', async () => {
     const bill = await bed.host.payments.createBill({ orderId: 'forged', amount: '100.05' });
     const answer = await postJson(

@@ -4,15 +4,16 @@ import { postForm, postJson, postbackFields, redirectFields } from '../support/h
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter] });
-});
-afterAll(() => bed.close());
 
 const create = (orderId: string, amount: string) => bed.host.payments.createBill({ orderId, amount });
 const newestCallback = async () => (await bed.host.ledger()).callbacks[0]!;
 
 describe('invariant 2: identity comes from our own records', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+  });
+  afterAll(() => bed.close());
+
   test("a postback that names another order's InvId settles only the order its bill was made for", async () => {
     const small = await create('small', '1.00');
     await create('large', '5000.00');

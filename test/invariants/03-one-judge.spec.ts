@@ -4,7 +4,6 @@ import { startBed, type Bed } from '../support/bed.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 const summary = async () => {
   const { bills, events, reviews } = await bed.host.ledger();
@@ -16,6 +15,8 @@ const summary = async () => {
 };
 
 describe('invariant 3: one judge, and statuses only advance', () => {
+  afterEach(() => bed.close());
+
   test.each([
     ['equal', '100.00', 'PAID', ['payment.succeeded'], []],
     ['underpaid', '99.99', 'OPEN', ['payment.review'], [['underpaid', 'OPEN']]],

@@ -8,17 +8,18 @@ const LEASE_MS = 60_000;
 let bed: Bed;
 let gate: Gate;
 let slow: Instance;
-beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter] });
-  gate = await startGate(bed.sandboxUrl);
-  slow = await bed.start({ options: { shops: moduleOptions(gate.url).shops } });
-});
-afterAll(async () => {
-  await bed.close();
-  await gate.close();
-});
 
 describe('invariant 4: no stale answer settles', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [EffectWriter] });
+    gate = await startGate(bed.sandboxUrl);
+    slow = await bed.start({ options: { shops: moduleOptions(gate.url).shops } });
+  });
+  afterAll(async () => {
+    await bed.close();
+    await gate.close();
+  });
+
   test('a confirmer held up beyond its lease comes back after another has settled: nothing changes', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'stale', amount: '10' });
     bed.clock.advance(LEASE_MS);

@@ -4,12 +4,13 @@ import { postJson, postbackFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter], options: { callbacks: { maxUnmatched: 3 } } });
-});
-afterAll(() => bed.close());
 
 describe('invariant 5: no hint is lost', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [EffectWriter], options: { callbacks: { maxUnmatched: 3 } } });
+  });
+  afterAll(() => bed.close());
+
   test('a hint that arrives while a check is in flight causes another check after it', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'in-flight', amount: '10' });
     await bed.sandbox.forge(billId);

@@ -4,12 +4,13 @@ import { postJson, postbackFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ providers: [EffectWriter], instances: 2, options: { callbacks: { maxPerBill: 1_000 } } });
-});
-afterAll(() => bed.close());
 
 describe('invariant 6: one event per fact', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [EffectWriter], instances: 2, options: { callbacks: { maxPerBill: 1_000 } } });
+  });
+  afterAll(() => bed.close());
+
   test('two hundred copies of one postback at once, to two instances: one event, one effect', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'copies', amount: '10' });
     await bed.sandbox.setFaults({ postbacks: { drop: 1 } });

@@ -6,7 +6,6 @@ import { Effect, startBed, type Bed } from '../support/bed.js';
 import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 const pay = async (orderId: string) => {
   const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
@@ -16,6 +15,8 @@ const pay = async (orderId: string) => {
 const deliveries = async () => (await bed.host.ledger()).events.flatMap((event) => event.deliveries);
 
 describe('invariant 7: events commit with the settlement, one delivery for each consumer', () => {
+  afterEach(() => bed.close());
+
   test('a failing e-mail handler neither blocks nor repeats the order update', async () => {
     @Injectable()
     class Mailer {

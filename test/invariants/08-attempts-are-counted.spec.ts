@@ -10,7 +10,6 @@ import { until } from '../support/until.js';
 const LEASE_MS = 60_000;
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 const pay = async (orderId: string) => {
   const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
@@ -43,6 +42,8 @@ async function crash(): Promise<NodeJS.Signals | null> {
 }
 
 describe('invariant 8: an attempt is counted before it runs', () => {
+  afterEach(() => bed.close());
+
   test('a handler that kills its process with -9 ends as a dead letter, and leaves nothing half done', async () => {
     bed = await startBed({ providers: [EffectWriter], options: { deliveries: { maxAttempts: 2 } } });
     await pay('killed');

@@ -9,7 +9,6 @@ import {
 import { startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 /** Notes what it was called for; fails as often as it is told to. */
 function recorder(failures: number) {
@@ -39,6 +38,8 @@ const states = async () =>
   (await bed.host.ledger()).events.map(({ name, deliveries }) => [name, deliveries[0]!.state]).reverse();
 
 describe('invariant 9: within a bill and consumer, deliveries go in settlement order', () => {
+  afterEach(() => bed.close());
+
   test('FAIL before SUCCESS within one answer', async () => {
     const { calls, Recorder } = recorder(0);
     bed = await startBed({ providers: [Recorder] });

@@ -5,9 +5,10 @@ import { startBed, type Bed } from '../support/bed.js';
 import { postJson, postbackFields } from '../support/http.js';
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 describe('invariant 10: nothing ends silently, and nothing forged wakes a person', () => {
+  afterEach(() => bed.close());
+
   test('used-up attempts are a dead letter with the last error', async () => {
     @Injectable()
     class Broken {

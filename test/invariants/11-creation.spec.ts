@@ -11,11 +11,6 @@ import {
 import { moduleOptions, startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed;
-beforeAll(async () => {
-  const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 200 } };
-  bed = await startBed({ instances: 2, options });
-});
-afterAll(() => bed.close());
 
 const billsOf = async (orderId: string) =>
   (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId).map(({ state }) => state);
@@ -25,6 +20,12 @@ const create = (orderId: string, amount = '10') => bed.host.payments.createBill(
 const failing = async (orderId: string): Promise<unknown> => create(orderId).catch((error: unknown) => error);
 
 describe('invariant 11: creation', () => {
+  beforeAll(async () => {
+    const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 200 } };
+    bed = await startBed({ instances: 2, options });
+  });
+  afterAll(() => bed.close());
+
   test('the intent is stored before the request is sent', async () => {
     const hold = bed.sandbox.holdAnswers('create');
     const creating = create('stored-first');

@@ -16,17 +16,18 @@ class Books {
 }
 
 let bed: Bed;
-beforeAll(async () => {
-  // What many hosts do, and what must not reach our amounts.
-  pg.types.setTypeParser(pg.types.builtins.NUMERIC, parseFloat);
-  bed = await startBed({ providers: [Books] });
-});
-afterAll(async () => {
-  await bed.close();
-  pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => text);
-});
 
 describe('invariant 12: money is an exact decimal string with its currency, never a number', () => {
+  beforeAll(async () => {
+    // What many hosts do, and what must not reach our amounts.
+    pg.types.setTypeParser(pg.types.builtins.NUMERIC, parseFloat);
+    bed = await startBed({ providers: [Books] });
+  });
+  afterAll(async () => {
+    await bed.close();
+    pg.types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => text);
+  });
+
   test.each(['99999999.99', '12345678.90', '0.01', '100.00', '70368744.17'])('%s goes all the way', async (amount) => {
     const bill = await bed.host.payments.createBill({ orderId: `exact ${amount}`, amount });
     await bed.sandbox.pay(bill.billId);

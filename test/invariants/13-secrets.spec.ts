@@ -10,18 +10,6 @@ const CARD = '4111111111111111';
 let bed: Bed;
 const logged: string[] = [];
 const errors: unknown[] = [];
-beforeAll(async () => {
-  for (const level of ['log', 'warn', 'error', 'debug', 'verbose'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((...parts: unknown[]) => {
-      logged.push(inspect(parts, { depth: 10, showHidden: true }));
-    });
-  }
-  bed = await startBed({ providers: [EffectWriter] });
-});
-afterAll(async () => {
-  await bed.close();
-  jest.restoreAllMocks();
-});
 
 /** Everything that could hold a secret: every row of every table, every line logged, every error thrown. */
 async function everything(): Promise<string> {
@@ -36,6 +24,19 @@ async function everything(): Promise<string> {
 }
 
 describe('invariant 13: secrets appear in no log, error, inspection, JSON or stored record', () => {
+  beforeAll(async () => {
+    for (const level of ['log', 'warn', 'error', 'debug', 'verbose'] as const) {
+      jest.spyOn(Logger.prototype, level).mockImplementation((...parts: unknown[]) => {
+        logged.push(inspect(parts, { depth: 10, showHidden: true }));
+      });
+    }
+    bed = await startBed({ providers: [EffectWriter] });
+  });
+  afterAll(async () => {
+    await bed.close();
+    jest.restoreAllMocks();
+  });
+
   test('after a payment, forgeries, a card number in a callback, and failures of every kind', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'secret', amount: '10' });
     const signed = postbackFields({ InvId: 'secret', OutSum: '10.00', TrsId: billId });

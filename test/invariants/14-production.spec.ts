@@ -19,14 +19,6 @@ const GOOD: PaymentShopOptions = {
 
 let database: TestDatabase;
 const environment = process.env.NODE_ENV;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  process.env.NODE_ENV = 'production';
-});
-afterAll(async () => {
-  process.env.NODE_ENV = environment;
-  await database.drop();
-});
 
 const start = (shop: Partial<PaymentShopOptions>) =>
   Test.createTestingModule({
@@ -37,6 +29,15 @@ const start = (shop: Partial<PaymentShopOptions>) =>
   }).compile();
 
 describe('invariant 14: in production nothing unsafe is a default', () => {
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    process.env.NODE_ENV = 'production';
+  });
+  afterAll(async () => {
+    process.env.NODE_ENV = environment;
+    await database.drop();
+  });
+
   test.each([
     ['an http address', { apiBaseUrl: 'http://api.pay.example' }, /shops\.main\.apiBaseUrl: is not https/],
     ["the sandbox's address", { apiBaseUrl: 'https://127.0.0.1:4010' }, /apiBaseUrl: is the address of a sandbox/],

@@ -7,12 +7,13 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 let bed: Bed;
-afterEach(() => bed.close());
 
 const checks = (billId: string) =>
   bed.sandbox.requests.filter((request) => request.operation === 'payments' && request.billId === billId).length;
 
 describe('invariant 15: time, randomness and the network are injected', () => {
+  afterEach(() => bed.close());
+
   test('without any callback a bill is checked after 1, 2, 5, 15 minutes, an hour, and so on, and settles by that alone', async () => {
     bed = await startBed({ providers: [EffectWriter] });
     await bed.sandbox.setFaults({ postbacks: { drop: 1 } });

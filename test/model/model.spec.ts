@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SEED } from '../support/seed.js';
 import { forge, noFaults, postbackFaults, redirect, replay, requestFaults, stray } from './callbacks.js';
@@ -21,70 +21,73 @@ const LEAST = ASKED === undefined ? 20 : RUNS;
 const RENEW_AFTER = 400;
 
 let world: World;
-beforeAll(async () => {
-  world = await World.start();
+
+describe('model', () => {
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  afterAll(() => world.close());
+
+  async function renew(): Promise<void> {
+    await world.close();
+    world = await World.start();
+  }
+
+  const commands = fc.commands(
+    [
+      fc.oneof(
+        { weight: 6, arbitrary: create },
+        { weight: 2, arbitrary: rivals },
+        { weight: 6, arbitrary: pay },
+        { weight: 3, arbitrary: complete },
+        { weight: 2, arbitrary: forge },
+        { weight: 2, arbitrary: replay },
+        { weight: 1, arbitrary: stray },
+        { weight: 2, arbitrary: redirect },
+        { weight: 2, arbitrary: postbackFaults },
+        { weight: 2, arbitrary: requestFaults },
+        { weight: 1, arbitrary: noFaults },
+        { weight: 3, arbitrary: check },
+        { weight: 2, arbitrary: deliver },
+        { weight: 3, arbitrary: everybody },
+        { weight: 4, arbitrary: lateAnswer },
+        { weight: 3, arbitrary: pass },
+        { weight: 1, arbitrary: failHandlers },
+        { weight: 1, arbitrary: breakHandlers },
+        { weight: 1, arbitrary: restart },
+        { weight: 2, arbitrary: lag },
+        { weight: 2, arbitrary: attach },
+        { weight: 1, arbitrary: voidIntent },
+        { weight: 3, arbitrary: review },
+        { weight: 2, arbitrary: replayDeadLetters },
+      ),
+    ],
+    { maxCommands: 24, size: 'max' },
+  );
+
+  test(
+    `whatever happens, in whatever order, every payment comes out right (seed ${MODEL_SEED})`,
+    async () => {
+      let run = 0;
+      const sequence = async (steps: Iterable<Step>): Promise<void> => {
+        const model = aModel((run += 1));
+        if (run % RENEW_AFTER === 0) await renew();
+        await world.clear();
+        await fc.asyncModelRun(() => ({ model, real: world }), steps);
+        await settleAndCheck(model, world);
+        if (ASKED !== undefined && run % 500 === 0) process.stdout.write(`${run} of ${ASKED} (seed ${MODEL_SEED})\n`);
+      };
+      let going = Promise.resolve();
+      const property = fc.asyncProperty(commands, (steps) => (going = sequence(steps)));
+      await fc.assert(property, {
+        seed: MODEL_SEED,
+        numRuns: RUNS,
+        ...(ASKED === undefined && { interruptAfterTimeLimit: 30_000, markInterruptAsFailure: false }),
+      });
+      // The sequence that the time limit has interrupted goes on: it must come out right, too, and before the world ends.
+      await going;
+      expect(run).toBeGreaterThanOrEqual(LEAST);
+    },
+    3_600_000 + RUNS * 2_000,
+  );
 });
-afterAll(() => world.close());
-
-async function renew(): Promise<void> {
-  await world.close();
-  world = await World.start();
-}
-
-const commands = fc.commands(
-  [
-    fc.oneof(
-      { weight: 6, arbitrary: create },
-      { weight: 2, arbitrary: rivals },
-      { weight: 6, arbitrary: pay },
-      { weight: 3, arbitrary: complete },
-      { weight: 2, arbitrary: forge },
-      { weight: 2, arbitrary: replay },
-      { weight: 1, arbitrary: stray },
-      { weight: 2, arbitrary: redirect },
-      { weight: 2, arbitrary: postbackFaults },
-      { weight: 2, arbitrary: requestFaults },
-      { weight: 1, arbitrary: noFaults },
-      { weight: 3, arbitrary: check },
-      { weight: 2, arbitrary: deliver },
-      { weight: 3, arbitrary: everybody },
-      { weight: 4, arbitrary: lateAnswer },
-      { weight: 3, arbitrary: pass },
-      { weight: 1, arbitrary: failHandlers },
-      { weight: 1, arbitrary: breakHandlers },
-      { weight: 1, arbitrary: restart },
-      { weight: 2, arbitrary: lag },
-      { weight: 2, arbitrary: attach },
-      { weight: 1, arbitrary: voidIntent },
-      { weight: 3, arbitrary: review },
-      { weight: 2, arbitrary: replayDeadLetters },
-    ),
-  ],
-  { maxCommands: 24, size: 'max' },
-);
-
-test(
-  `whatever happens, in whatever order, every payment comes out right (seed ${MODEL_SEED})`,
-  async () => {
-    let run = 0;
-    const sequence = async (steps: Iterable<Step>): Promise<void> => {
-      const model = aModel((run += 1));
-      if (run % RENEW_AFTER === 0) await renew();
-      await world.clear();
-      await fc.asyncModelRun(() => ({ model, real: world }), steps);
-      await settleAndCheck(model, world);
-      if (ASKED !== undefined && run % 500 === 0) process.stdout.write(`${run} of ${ASKED} (seed ${MODEL_SEED})\n`);
-    };
-    let going = Promise.resolve();
-    const property = fc.asyncProperty(commands, (steps) => (going = sequence(steps)));
-    await fc.assert(property, {
-      seed: MODEL_SEED,
-      numRuns: RUNS,
-      ...(ASKED === undefined && { interruptAfterTimeLimit: 30_000, markInterruptAsFailure: false }),
-    });
-    // The sequence that the time limit has interrupted goes on: it must come out right, too, and before the world ends.
-    await going;
-    expect(run).toBeGreaterThanOrEqual(LEAST);
-  },
-  3_600_000 + RUNS * 2_000,
-);

@@ -15,6 +15,7 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { map, type Observable } from 'rxjs';
+import { ADAPTERS } from '../support/adapters.js';
 import { setCallbacks, startBed, type Bed, type BedOptions } from '../support/bed.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
@@ -92,9 +93,10 @@ const ALL: Host = [
 ];
 
 let bed: Bed | undefined;
-afterEach(() => bed?.close());
 
-describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
+describe.each(ADAPTERS)('on %s', (adapter) => {
+  afterEach(() => bed?.close());
+
   test.each(adapter === 'express' ? [...HOSTS, ALL] : [ALL])(
     'a host with %s takes postbacks and redirects as any other',
     async (_name, prepare, prefix, extras) => {

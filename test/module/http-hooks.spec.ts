@@ -10,10 +10,6 @@ const NEXT_TOKEN = 'the-next-token-0123456789';
 let bed: Bed;
 let before: ServiceRequestInfo[];
 let after: ServiceResponseInfo[];
-afterEach(async () => {
-  await bed.close();
-  jest.restoreAllMocks();
-});
 
 async function start(hooks?: ServiceHttpHooks): Promise<Bed> {
   before = [];
@@ -30,6 +26,11 @@ async function start(hooks?: ServiceHttpHooks): Promise<Bed> {
 }
 
 describe('hooks around the requests to the service', () => {
+  afterEach(async () => {
+    await bed.close();
+    jest.restoreAllMocks();
+  });
+
   test('see each request and its end, without a token and with card numbers masked', async () => {
     const { host } = await start();
     const custom = `token ${MAIN_TOKEN}, card ${CARD}`;

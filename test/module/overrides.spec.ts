@@ -51,13 +51,14 @@ const payments = { createBill: () => Promise.resolve({ linkPageUrl: 'https://pay
 
 const starting = new Starting();
 const open: TestingModule[] = [];
-afterEach(async () => {
-  for (const module of open.splice(0)) await module.close();
-  await starting.close('keep');
-});
-afterAll(() => starting.close('drop'));
 
 describe('in the tests of a host', () => {
+  afterEach(async () => {
+    for (const module of open.splice(0)) await module.close();
+    await starting.close('keep');
+  });
+  afterAll(() => starting.close('drop'));
+
   test('a shop is replaced by its token, the rest stays', async () => {
     const url = await starting.url();
     const module = await Test.createTestingModule({

@@ -20,159 +20,162 @@ import { Starting } from '../support/starting.js';
 const SERVICE = 'http://127.0.0.1:1';
 const starting = new Starting();
 const start = (...imports: (DynamicModule | Promise<DynamicModule>)[]) => starting.start(imports);
-afterEach(() => starting.close('keep'));
-afterAll(() => starting.close('drop'));
-
-const namesIn = (module: TestingModule) => {
-  const service = module.get(PaymentAcceptanceService, { strict: false });
-  return [service.shop().name, service.shop('eu').name];
-};
-
-@Injectable()
-class OptionsFactory {
-  createPaymentAcceptanceOptions(): PaymentAcceptanceOptions {
-    return moduleOptions(SERVICE);
-  }
-}
-
-@Module({ providers: [OptionsFactory], exports: [OptionsFactory] })
-class OptionsModule {}
 
 describe('registration', () => {
-  const address = { address: SERVICE };
-  const addressConfig = registerAs('address', () => address);
-  test.each<[string, () => DynamicModule]>([
-    ['forRoot', () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE))],
-    [
-      'forRootAsync with useFactory',
-      () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => moduleOptions(SERVICE) }),
-    ],
-    [
-      'forRootAsync with useFactory that injects and waits',
-      () =>
-        PaymentAcceptanceModule.forRootAsync({
-          imports: [ConfigModule.forFeature(addressConfig)],
-          inject: [addressConfig.KEY],
-          useFactory: (config: typeof address) => Promise.resolve(moduleOptions(config.address)),
-        }),
-    ],
-    ['forRootAsync with useClass', () => PaymentAcceptanceModule.forRootAsync({ useClass: OptionsFactory })],
-    [
-      'forRootAsync with useExisting',
-      () => PaymentAcceptanceModule.forRootAsync({ imports: [OptionsModule], useExisting: OptionsFactory }),
-    ],
-  ])('by %s', async (_name, register) => {
-    expect(namesIn(await start(register()))).toEqual(['main', 'eu']);
-  });
+  afterEach(() => starting.close('keep'));
+  afterAll(() => starting.close('drop'));
 
-  test.each([
-    ['forRoot', () => PaymentAcceptanceModule.forRoot({ shops: {} })],
-    ['forRootAsync', () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => ({ shops: {} }) })],
-  ])('options that cannot be used fail the start of %s', async (_name, register) => {
-    await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
-  });
-
-  test('what stands beside the factory is kept out of the options, and applies to both', async () => {
-    const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
-    expect(
-      namesIn(await start(PaymentAcceptanceModule.forRoot({ ...moduleOptions(SERVICE), ...extras }))),
-    ).toHaveLength(2);
-    const late = PaymentAcceptanceModule.forRootAsync({ ...extras, useFactory: () => moduleOptions(SERVICE) });
-    expect(namesIn(await start(late))).toHaveLength(2);
-  });
-});
-
-describe('forFeature', () => {
-  const root = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
-
-  test('makes named shops injectable, also several', async () => {
-    @Injectable()
-    class Checkout {
-      constructor(
-        @InjectPaymentShop('main') readonly main: PaymentShop,
-        @InjectPaymentShop('eu') readonly eu: PaymentShop,
-      ) {}
-    }
-    @Module({ imports: [PaymentAcceptanceModule.forFeature('main', 'eu')], providers: [Checkout] })
-    class CheckoutModule {}
-    const { main, eu } = (await start(root(), { module: CheckoutModule })).get(Checkout, { strict: false });
-    expect([main.name, main.currency, eu.name, eu.currency]).toEqual(['main', 'RUB', 'eu', 'EUR']);
-    expect(main).toBeInstanceOf(PaymentShop);
-  });
-
-  test('of a shop that the options do not have fails the start, and says which there are', async () => {
-    const failing = start(root(), PaymentAcceptanceModule.forFeature('us'));
-    await expect(failing).rejects.toThrow(UnknownShopError);
-    await expect(failing).rejects.toThrow('There is no shop "us". The configured shops are: main, eu.');
-  });
-
-  test('has one token per shop, the same in every loaded build', () => {
-    expect(getPaymentShopToken('eu')).toBe(Symbol.for('nestjs-payment-acceptance/shop/eu'));
-    expect(getPaymentShopToken('eu')).not.toBe(getPaymentShopToken('main'));
-  });
-});
-
-describe('the services', () => {
-  test('are injectable by class and by a token that survives two builds', async () => {
-    const module = await start(PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)));
-    for (const service of [PaymentAcceptanceService, PaymentOperations]) {
-      const token = Symbol.for(`nestjs-payment-acceptance/${service.name}`);
-      expect(module.get<unknown>(token, { strict: false })).toBe(module.get<unknown>(service, { strict: false }));
-    }
-  });
-
-  test('know the default shop: the one named main, or defaultShop', async () => {
-    const options = { ...moduleOptions(SERVICE), defaultShop: 'eu' };
-    const service = (await start(PaymentAcceptanceModule.forRoot(options))).get(PaymentAcceptanceService, {
-      strict: false,
-    });
-    expect([service.shop().name, service.shop('main').name]).toEqual(['eu', 'main']);
-    expect(() => service.shop('us')).toThrow(UnknownShopError);
-    expect(() => service.shop('__proto__')).toThrow(UnknownShopError);
-  });
-});
-
-describe('the configuration of @nestjs/config', () => {
-  const before = { ...process.env };
-  afterEach(() => {
-    process.env = { ...before };
-  });
-  const P = 'PAYMENT_ACCEPTANCE_';
-
-  test('one shop', async () => {
-    Object.assign(process.env, {
-      [`${P}API_BASE_URL`]: SERVICE,
-      [`${P}API_TOKEN`]: 'one-token-0123456789',
-      [`${P}SHOP_ID`]: 's',
-    });
-    const module = await start(
-      ConfigModule.forRoot({ ignoreEnvFile: true, load: [paymentAcceptanceConfig] }),
-      PaymentAcceptanceModule.forRootAsync({
-        imports: [ConfigModule.forFeature(paymentAcceptanceConfig)],
-        inject: [paymentAcceptanceConfig.KEY],
-        useFactory: (options: PaymentAcceptanceOptions) => ({ ...options, autoStart: false }),
-      }),
-    );
-    expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
-  });
-
-  test('several shops, by asProvider()', async () => {
-    Object.assign(process.env, {
-      [`${P}SHOPS`]: 'main,eu',
-      [`${P}API_BASE_URL`]: SERVICE,
-      [`${P}MAIN_API_TOKEN`]: 'main-token-0123456789',
-      [`${P}MAIN_SHOP_ID`]: 's-1',
-      [`${P}EU_API_TOKEN`]: 'eu-token-0123456789',
-      [`${P}EU_SHOP_ID`]: 's-2',
-      [`${P}EU_CURRENCY`]: 'EUR',
-    });
-    const module = await start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
+  const namesIn = (module: TestingModule) => {
     const service = module.get(PaymentAcceptanceService, { strict: false });
-    expect([service.shop().name, service.shop('eu').currency]).toEqual(['main', 'EUR']);
+    return [service.shop().name, service.shop('eu').name];
+  };
+
+  @Injectable()
+  class OptionsFactory {
+    createPaymentAcceptanceOptions(): PaymentAcceptanceOptions {
+      return moduleOptions(SERVICE);
+    }
+  }
+
+  @Module({ providers: [OptionsFactory], exports: [OptionsFactory] })
+  class OptionsModule {}
+
+  describe('registration', () => {
+    const address = { address: SERVICE };
+    const addressConfig = registerAs('address', () => address);
+    test.each<[string, () => DynamicModule]>([
+      ['forRoot', () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE))],
+      [
+        'forRootAsync with useFactory',
+        () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => moduleOptions(SERVICE) }),
+      ],
+      [
+        'forRootAsync with useFactory that injects and waits',
+        () =>
+          PaymentAcceptanceModule.forRootAsync({
+            imports: [ConfigModule.forFeature(addressConfig)],
+            inject: [addressConfig.KEY],
+            useFactory: (config: typeof address) => Promise.resolve(moduleOptions(config.address)),
+          }),
+      ],
+      ['forRootAsync with useClass', () => PaymentAcceptanceModule.forRootAsync({ useClass: OptionsFactory })],
+      [
+        'forRootAsync with useExisting',
+        () => PaymentAcceptanceModule.forRootAsync({ imports: [OptionsModule], useExisting: OptionsFactory }),
+      ],
+    ])('by %s', async (_name, register) => {
+      expect(namesIn(await start(register()))).toEqual(['main', 'eu']);
+    });
+
+    test.each([
+      ['forRoot', () => PaymentAcceptanceModule.forRoot({ shops: {} })],
+      ['forRootAsync', () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => ({ shops: {} }) })],
+    ])('options that cannot be used fail the start of %s', async (_name, register) => {
+      await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
+    });
+
+    test('what stands beside the factory is kept out of the options, and applies to both', async () => {
+      const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
+      expect(
+        namesIn(await start(PaymentAcceptanceModule.forRoot({ ...moduleOptions(SERVICE), ...extras }))),
+      ).toHaveLength(2);
+      const late = PaymentAcceptanceModule.forRootAsync({ ...extras, useFactory: () => moduleOptions(SERVICE) });
+      expect(namesIn(await start(late))).toHaveLength(2);
+    });
   });
 
-  test('a variable that is missing fails the start by its name', async () => {
-    const failing = start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
-    await expect(failing).rejects.toThrow('PAYMENT_ACCEPTANCE_API_TOKEN (shop "main"): is not set.');
+  describe('forFeature', () => {
+    const root = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
+
+    test('makes named shops injectable, also several', async () => {
+      @Injectable()
+      class Checkout {
+        constructor(
+          @InjectPaymentShop('main') readonly main: PaymentShop,
+          @InjectPaymentShop('eu') readonly eu: PaymentShop,
+        ) {}
+      }
+      @Module({ imports: [PaymentAcceptanceModule.forFeature('main', 'eu')], providers: [Checkout] })
+      class CheckoutModule {}
+      const { main, eu } = (await start(root(), { module: CheckoutModule })).get(Checkout, { strict: false });
+      expect([main.name, main.currency, eu.name, eu.currency]).toEqual(['main', 'RUB', 'eu', 'EUR']);
+      expect(main).toBeInstanceOf(PaymentShop);
+    });
+
+    test('of a shop that the options do not have fails the start, and says which there are', async () => {
+      const failing = start(root(), PaymentAcceptanceModule.forFeature('us'));
+      await expect(failing).rejects.toThrow(UnknownShopError);
+      await expect(failing).rejects.toThrow('There is no shop "us". The configured shops are: main, eu.');
+    });
+
+    test('has one token per shop, the same in every loaded build', () => {
+      expect(getPaymentShopToken('eu')).toBe(Symbol.for('nestjs-payment-acceptance/shop/eu'));
+      expect(getPaymentShopToken('eu')).not.toBe(getPaymentShopToken('main'));
+    });
+  });
+
+  describe('the services', () => {
+    test('are injectable by class and by a token that survives two builds', async () => {
+      const module = await start(PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE)));
+      for (const service of [PaymentAcceptanceService, PaymentOperations]) {
+        const token = Symbol.for(`nestjs-payment-acceptance/${service.name}`);
+        expect(module.get<unknown>(token, { strict: false })).toBe(module.get<unknown>(service, { strict: false }));
+      }
+    });
+
+    test('know the default shop: the one named main, or defaultShop', async () => {
+      const options = { ...moduleOptions(SERVICE), defaultShop: 'eu' };
+      const service = (await start(PaymentAcceptanceModule.forRoot(options))).get(PaymentAcceptanceService, {
+        strict: false,
+      });
+      expect([service.shop().name, service.shop('main').name]).toEqual(['eu', 'main']);
+      expect(() => service.shop('us')).toThrow(UnknownShopError);
+      expect(() => service.shop('__proto__')).toThrow(UnknownShopError);
+    });
+  });
+
+  describe('the configuration of @nestjs/config', () => {
+    const before = { ...process.env };
+    afterEach(() => {
+      process.env = { ...before };
+    });
+    const P = 'PAYMENT_ACCEPTANCE_';
+
+    test('one shop', async () => {
+      Object.assign(process.env, {
+        [`${P}API_BASE_URL`]: SERVICE,
+        [`${P}API_TOKEN`]: 'one-token-0123456789',
+        [`${P}SHOP_ID`]: 's',
+      });
+      const module = await start(
+        ConfigModule.forRoot({ ignoreEnvFile: true, load: [paymentAcceptanceConfig] }),
+        PaymentAcceptanceModule.forRootAsync({
+          imports: [ConfigModule.forFeature(paymentAcceptanceConfig)],
+          inject: [paymentAcceptanceConfig.KEY],
+          useFactory: (options: PaymentAcceptanceOptions) => ({ ...options, autoStart: false }),
+        }),
+      );
+      expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
+    });
+
+    test('several shops, by asProvider()', async () => {
+      Object.assign(process.env, {
+        [`${P}SHOPS`]: 'main,eu',
+        [`${P}API_BASE_URL`]: SERVICE,
+        [`${P}MAIN_API_TOKEN`]: 'main-token-0123456789',
+        [`${P}MAIN_SHOP_ID`]: 's-1',
+        [`${P}EU_API_TOKEN`]: 'eu-token-0123456789',
+        [`${P}EU_SHOP_ID`]: 's-2',
+        [`${P}EU_CURRENCY`]: 'EUR',
+      });
+      const module = await start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
+      const service = module.get(PaymentAcceptanceService, { strict: false });
+      expect([service.shop().name, service.shop('eu').currency]).toEqual(['main', 'EUR']);
+    });
+
+    test('a variable that is missing fails the start by its name', async () => {
+      const failing = start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
+      await expect(failing).rejects.toThrow('PAYMENT_ACCEPTANCE_API_TOKEN (shop "main"): is not set.');
+    });
   });
 });

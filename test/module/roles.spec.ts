@@ -13,149 +13,155 @@ import { Starting } from '../support/starting.js';
 
 let bed: Bed | undefined;
 const starting = new Starting();
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await bed?.close();
-  bed = undefined;
-  await starting.close('drop');
-});
 
-const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
+describe('roles', () => {
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await bed?.close();
+    bed = undefined;
+    await starting.close('drop');
+  });
 
-describe('role', () => {
-  test('"callbacks" receives, and runs no worker: another instance settles', async () => {
-    const { host, sandbox, ...rest } = await open({
-      extras: { role: 'callbacks' },
-      options: { autoStart: true },
-      providers: [EffectWriter],
+  const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
+
+  describe('role', () => {
+    test('"callbacks" receives, and runs no worker: another instance settles', async () => {
+      const { host, sandbox, ...rest } = await open({
+        extras: { role: 'callbacks' },
+        options: { autoStart: true },
+        providers: [EffectWriter],
+      });
+      const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
+      await sandbox.pay(billId);
+      await sandbox.settled();
+      expect((await host.ledger()).callbacks).toMatchObject([{ kind: 'postback', pending: true }]);
+      expect(await host.deliveries.runOnce()).toBe(0);
+      expect(await rest.effects()).toEqual([]);
     });
-    const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-    await sandbox.pay(billId);
-    await sandbox.settled();
-    expect((await host.ledger()).callbacks).toMatchObject([{ kind: 'postback', pending: true }]);
-    expect(await host.deliveries.runOnce()).toBe(0);
-    expect(await rest.effects()).toEqual([]);
-  });
 
-  test('"workers" has no routes, and settles what is due', async () => {
-    const { host, sandbox, clock, settle, effects } = await open({
-      extras: { role: 'workers' },
-      providers: [EffectWriter],
+    test('"workers" has no routes, and settles what is due', async () => {
+      const { host, sandbox, clock, settle, effects } = await open({
+        extras: { role: 'workers' },
+        providers: [EffectWriter],
+      });
+      const { billId, orderId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
+      for (const path of ['postback/payment', 'redirect/payment/success', 'redirect/payment/fail']) {
+        expect(
+          (await postJson(`${host.url}/${path}`, postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId })))
+            .status,
+        ).toBe(404);
+      }
+      await sandbox.pay(billId);
+      clock.advance(60_000);
+      await settle();
+      expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId: 'A-1' }]);
     });
-    const { billId, orderId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-    for (const path of ['postback/payment', 'redirect/payment/success', 'redirect/payment/fail']) {
-      expect(
-        (await postJson(`${host.url}/${path}`, postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId })))
-          .status,
-      ).toBe(404);
-    }
-    await sandbox.pay(billId);
-    clock.advance(60_000);
-    await settle();
-    expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId: 'A-1' }]);
-  });
 
-  test('"all" with autoStart does both by itself, and ends with the application', async () => {
-    let taken = (): void => undefined;
-    const done = new Promise<void>((resolve) => (taken = resolve));
-    @Injectable()
-    class Listener {
-      @OnPaymentSucceeded({ consumer: 'listener' })
-      take(): void {
-        taken();
+    test('"all" with autoStart does both by itself, and ends with the application', async () => {
+      let taken = (): void => undefined;
+      const done = new Promise<void>((resolve) => (taken = resolve));
+      @Injectable()
+      class Listener {
+        @OnPaymentSucceeded({ consumer: 'listener' })
+        take(): void {
+          taken();
+        }
       }
-    }
-    const { host, sandbox } = await open({ options: { autoStart: true }, providers: [Listener] });
-    const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-    await sandbox.pay(billId);
-    await done;
+      const { host, sandbox } = await open({ options: { autoStart: true }, providers: [Listener] });
+      const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
+      await sandbox.pay(billId);
+      await done;
+    });
   });
-});
 
-describe('several shops', () => {
-  test('have orders, bills, routes and events of their own', async () => {
-    @Injectable()
-    class EuOrders {
-      @OnPaymentSucceeded({ consumer: 'eu-orders', shops: ['eu'] })
-      async take(
-        { paymentId, orderId, name, shop }: { paymentId: string; orderId: string; name: string; shop: string },
-        { manager }: { manager: { insert(type: typeof Effect, row: object): Promise<unknown> } },
-      ): Promise<void> {
-        await manager.insert(Effect, { consumer: shop, event: name, paymentId, orderId });
+  describe('several shops', () => {
+    test('have orders, bills, routes and events of their own', async () => {
+      @Injectable()
+      class EuOrders {
+        @OnPaymentSucceeded({ consumer: 'eu-orders', shops: ['eu'] })
+        async take(
+          { paymentId, orderId, name, shop }: { paymentId: string; orderId: string; name: string; shop: string },
+          { manager }: { manager: { insert(type: typeof Effect, row: object): Promise<unknown> } },
+        ): Promise<void> {
+          await manager.insert(Effect, { consumer: shop, event: name, paymentId, orderId });
+        }
       }
+      const { host, sandbox, settle, effects } = await open({ providers: [EuOrders, EffectWriter] });
+      const [main, eu] = [host.payments.shop(), host.payments.shop('eu')];
+      const bills = [
+        await main.createBill({ orderId: 'A-1', amount: '1' }),
+        await eu.createBill({ orderId: 'A-1', amount: '2' }),
+      ];
+      expect(bills.map(({ currency, attempt }) => [currency, attempt])).toEqual([['RUB', 1], ['EUR', 1]]); // prettier-ignore
+      await sandbox.pay(bills[1]!.billId);
+      await settle();
+      expect((await effects()).map(({ consumer, orderId }) => [consumer, orderId]).sort()).toEqual([
+        ['eu', 'A-1'],
+        ['orders', 'A-1'],
+      ]);
+      expect([(await main.findBills('A-1'))[0]!.state, (await eu.findBills('A-1'))[0]!.state]).toEqual([
+        'OPEN',
+        'PAID',
+      ]);
+      await sandbox.pay(bills[0]!.billId);
+      await settle();
+      expect((await effects()).map(({ consumer }) => consumer).sort()).toEqual(['eu', 'orders', 'orders']);
+    });
+  });
+
+  describe('handlers that cannot be relied on fail the start of a host with workers', () => {
+    @Injectable()
+    class Twins {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      one(): void {}
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      other(): void {}
     }
-    const { host, sandbox, settle, effects } = await open({ providers: [EuOrders, EffectWriter] });
-    const [main, eu] = [host.payments.shop(), host.payments.shop('eu')];
-    const bills = [
-      await main.createBill({ orderId: 'A-1', amount: '1' }),
-      await eu.createBill({ orderId: 'A-1', amount: '2' }),
-    ];
-    expect(bills.map(({ currency, attempt }) => [currency, attempt])).toEqual([['RUB', 1], ['EUR', 1]]); // prettier-ignore
-    await sandbox.pay(bills[1]!.billId);
-    await settle();
-    expect((await effects()).map(({ consumer, orderId }) => [consumer, orderId]).sort()).toEqual([
-      ['eu', 'A-1'],
-      ['orders', 'A-1'],
-    ]);
-    expect([(await main.findBills('A-1'))[0]!.state, (await eu.findBills('A-1'))[0]!.state]).toEqual(['OPEN', 'PAID']);
-    await sandbox.pay(bills[0]!.billId);
-    await settle();
-    expect((await effects()).map(({ consumer }) => consumer).sort()).toEqual(['eu', 'orders', 'orders']);
+
+    test('a consumer that is there twice', async () => {
+      const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
+      await expect(starting.start([root], { providers: [Twins] })).rejects.toThrow(PaymentHandlerError);
+    });
   });
-});
 
-describe('handlers that cannot be relied on fail the start of a host with workers', () => {
-  @Injectable()
-  class Twins {
-    @OnPaymentSucceeded({ consumer: 'orders' })
-    one(): void {}
-    @OnPaymentSucceeded({ consumer: 'orders' })
-    other(): void {}
-  }
-
-  test('a consumer that is there twice', async () => {
-    const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
-    await expect(starting.start([root], { providers: [Twins] })).rejects.toThrow(PaymentHandlerError);
-  });
-});
-
-describe('a host that has its body parser switched off', () => {
-  const parserOff: BedOptions['prepare'] = (app) => {
-    // As NestFactory.create(AppModule, { bodyParser: false }) does: nobody registers the parsers at init.
-    Object.assign((app as unknown as { appOptions: object }).appOptions, { bodyParser: false });
-  };
-
-  test('on Express: 503 for every callback, and a log line that says what to write', async () => {
-    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    const { host } = await open({ prepare: parserOff });
-    const fields = redirectFields({ InvId: 'A-1', OutSum: '1.00' });
-    const answers = [
-      await postJson(`${host.url}/postback/payment`, fields),
-      await postForm(`${host.url}/postback/payment`, fields),
-      await postForm(`${host.url}/redirect/payment/success`, fields),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
-    const chunked = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: new Blob(['{"a":1}']).stream(),
-      duplex: 'half',
+  describe('a host that has its body parser switched off', () => {
+    const parserOff: BedOptions['prepare'] = (app) => {
+      // As NestFactory.create(AppModule, { bodyParser: false }) does: nobody registers the parsers at init.
+      Object.assign((app as unknown as { appOptions: object }).appOptions, { bodyParser: false });
     };
-    expect((await fetch(`${host.url}/postback/payment`, chunked as RequestInit)).status).toBe(503);
-    expect(logged).toHaveBeenCalledTimes(4);
-    expect(String(logged.mock.calls[0]![0])).toContain('Leave the body parser on');
+
+    test('on Express: 503 for every callback, and a log line that says what to write', async () => {
+      const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+      const { host } = await open({ prepare: parserOff });
+      const fields = redirectFields({ InvId: 'A-1', OutSum: '1.00' });
+      const answers = [
+        await postJson(`${host.url}/postback/payment`, fields),
+        await postForm(`${host.url}/postback/payment`, fields),
+        await postForm(`${host.url}/redirect/payment/success`, fields),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+      const chunked = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: new Blob(['{"a":1}']).stream(),
+        duplex: 'half',
+      };
+      expect((await fetch(`${host.url}/postback/payment`, chunked as RequestInit)).status).toBe(503);
+      expect(logged).toHaveBeenCalledTimes(4);
+      expect(String(logged.mock.calls[0]![0])).toContain('Leave the body parser on');
+    });
+
+    test('on Fastify, which parses JSON by itself: postbacks are taken; forms are not, and say so', async () => {
+      const { host } = await open({ adapter: 'fastify', prepare: parserOff });
+      const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
+      const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: billId });
+      expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
+      expect((await postForm(`${host.url}/redirect/payment/success`, fields)).status).toBe(415);
+    });
   });
 
-  test('on Fastify, which parses JSON by itself: postbacks are taken; forms are not, and say so', async () => {
-    const { host } = await open({ adapter: 'fastify', prepare: parserOff });
-    const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-    const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: billId });
-    expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
-    expect((await postForm(`${host.url}/redirect/payment/success`, fields)).status).toBe(415);
+  test('a host without EventEmitterModule and without handlers starts', async () => {
+    const module = await starting.start([PaymentAcceptanceModule.forRoot({ ...moduleOptions('https://api.example') })]);
+    expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
   });
-});
-
-test('a host without EventEmitterModule and without handlers starts', async () => {
-  const module = await starting.start([PaymentAcceptanceModule.forRoot({ ...moduleOptions('https://api.example') })]);
-  expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
 });

@@ -19,6 +19,7 @@ import {
 import type { Response } from 'express';
 import { PaymentAcceptanceModule, PaymentCallbacks, PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import type { Observable } from 'rxjs';
+import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, moduleOptions, startBed, type Bed, type BedOptions } from '../support/bed.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
@@ -26,205 +27,208 @@ import { Starting } from '../support/starting.js';
 
 let bed: Bed | undefined;
 const starting = new Starting();
-afterEach(async () => {
-  await starting.close('drop');
-  await bed?.close();
-  bed = undefined;
-});
-const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
-const billOf = ({ host }: Bed, orderId = 'A-1') => host.payments.createBill({ orderId, amount: '1' });
 
-/** A list of addresses, as hosts keep one: injected into a guard that stands on one controller only. */
-@Injectable()
-class AllowList {
-  readonly allowed = new Set<string>();
-}
-@Injectable()
-class AllowListGuard implements CanActivate {
-  constructor(private readonly list: AllowList) {}
-  canActivate(context: ExecutionContext): boolean {
-    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string | undefined> }>();
-    if (!this.list.allowed.has(headers['x-from'] ?? '')) throw new ForbiddenException('not on the list');
-    return true;
-  }
-}
-@Injectable()
-class AuditLog {
-  readonly seen: string[] = [];
-}
-@Injectable()
-class AuditInterceptor implements NestInterceptor {
-  constructor(private readonly log: AuditLog) {}
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    this.log.seen.push(context.getHandler().name);
-    return next.handle();
-  }
-}
-@Module({ providers: [AllowList, AuditLog], exports: [AllowList, AuditLog] })
-class ProtectionModule {}
-
-describe.each(['express', 'fastify'] as const)('on %s', (adapter) => {
-  test('each route has the path that is given, and the redirect finds its result page from there', async () => {
-    const routes = {
-      path: 'shop',
-      redirect: { successPath: 'thanks', failPath: 'cart/sorry', resultPath: 'pay/result' },
-      postback: { path: 'hooks/payment' },
-    };
-    const prepare: BedOptions['prepare'] = (app) => void app.setGlobalPrefix('api');
-    const { host, settle } = await open({ adapter, extras: { routes }, prepare, providers: [EffectWriter] });
-    const base = `${host.url}/api/shop`;
-    const { orderId, billId } = await billOf(bed!);
-    const eu = await host.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
-    for (const [path, order, token] of [
-      ['thanks', orderId, undefined],
-      ['cart/sorry/main', orderId, undefined],
-      ['thanks/eu', eu.orderId, EU_TOKEN],
-    ] as const) {
-      const answer = await postForm(`${base}/${path}`, redirectFields({ InvId: order, OutSum: '1.00' }, token));
-      const page = new URL(answer.headers.get('location')!, answer.url);
-      expect([answer.status, page.href.startsWith(`${base}/pay/result/`)]).toEqual([303, true]);
-      expect(await (await fetch(page)).text()).toContain(order);
-    }
-    const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    expect((await postJson(`${base}/hooks/payment`, postback)).status).toBe(200);
-    for (const path of ['redirect/payment/success', 'postback/payment', 'redirect/payment/result/x']) {
-      expect((await postJson(`${base}/${path}`, postback)).status).toBe(404);
-    }
-    await settle();
+describe('routes', () => {
+  afterEach(async () => {
+    await starting.close('drop');
+    await bed?.close();
+    bed = undefined;
   });
+  const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
+  const billOf = ({ host }: Bed, orderId = 'A-1') => host.payments.createBill({ orderId, amount: '1' });
 
-  test('guards and interceptors stand on the controllers, with what a module of the host provides', async () => {
-    const { host } = await open({
-      adapter,
-      extras: {
-        routeImports: [ProtectionModule],
-        routes: {
-          classDecorators: [UseInterceptors(AuditInterceptor)],
-          postback: { classDecorators: [UseGuards(AllowListGuard)] },
+  /** A list of addresses, as hosts keep one: injected into a guard that stands on one controller only. */
+  @Injectable()
+  class AllowList {
+    readonly allowed = new Set<string>();
+  }
+  @Injectable()
+  class AllowListGuard implements CanActivate {
+    constructor(private readonly list: AllowList) {}
+    canActivate(context: ExecutionContext): boolean {
+      const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string | undefined> }>();
+      if (!this.list.allowed.has(headers['x-from'] ?? '')) throw new ForbiddenException('not on the list');
+      return true;
+    }
+  }
+  @Injectable()
+  class AuditLog {
+    readonly seen: string[] = [];
+  }
+  @Injectable()
+  class AuditInterceptor implements NestInterceptor {
+    constructor(private readonly log: AuditLog) {}
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      this.log.seen.push(context.getHandler().name);
+      return next.handle();
+    }
+  }
+  @Module({ providers: [AllowList, AuditLog], exports: [AllowList, AuditLog] })
+  class ProtectionModule {}
+
+  describe.each(ADAPTERS)('on %s', (adapter) => {
+    test('each route has the path that is given, and the redirect finds its result page from there', async () => {
+      const routes = {
+        path: 'shop',
+        redirect: { successPath: 'thanks', failPath: 'cart/sorry', resultPath: 'pay/result' },
+        postback: { path: 'hooks/payment' },
+      };
+      const prepare: BedOptions['prepare'] = (app) => void app.setGlobalPrefix('api');
+      const { host, settle } = await open({ adapter, extras: { routes }, prepare, providers: [EffectWriter] });
+      const base = `${host.url}/api/shop`;
+      const { orderId, billId } = await billOf(bed!);
+      const eu = await host.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      for (const [path, order, token] of [
+        ['thanks', orderId, undefined],
+        ['cart/sorry/main', orderId, undefined],
+        ['thanks/eu', eu.orderId, EU_TOKEN],
+      ] as const) {
+        const answer = await postForm(`${base}/${path}`, redirectFields({ InvId: order, OutSum: '1.00' }, token));
+        const page = new URL(answer.headers.get('location')!, answer.url);
+        expect([answer.status, page.href.startsWith(`${base}/pay/result/`)]).toEqual([303, true]);
+        expect(await (await fetch(page)).text()).toContain(order);
+      }
+      const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+      expect((await postJson(`${base}/hooks/payment`, postback)).status).toBe(200);
+      for (const path of ['redirect/payment/success', 'postback/payment', 'redirect/payment/result/x']) {
+        expect((await postJson(`${base}/${path}`, postback)).status).toBe(404);
+      }
+      await settle();
+    });
+
+    test('guards and interceptors stand on the controllers, with what a module of the host provides', async () => {
+      const { host } = await open({
+        adapter,
+        extras: {
+          routeImports: [ProtectionModule],
+          routes: {
+            classDecorators: [UseInterceptors(AuditInterceptor)],
+            postback: { classDecorators: [UseGuards(AllowListGuard)] },
+          },
         },
-      },
-    });
-    const { orderId, billId } = await billOf(bed!);
-    const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    const send = () =>
-      fetch(`${host.url}/postback/payment`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-from': 'the service' },
-        body: JSON.stringify(postback),
       });
-    expect((await send()).status).toBe(403);
-    host.app.get(AllowList, { strict: false }).allowed.add('the service');
-    const taken = await send();
-    expect([taken.status, await taken.text()]).toEqual([200, 'OK']);
-    const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' });
-    expect((await postForm(`${host.url}/redirect/payment/success`, redirect)).status).toBe(303);
-    expect(host.app.get(AuditLog, { strict: false }).seen).toEqual(['postback', 'success']);
-  });
-
-  test('the acknowledgement has the body and the type that the service wants', async () => {
-    const callbacks = { replyBody: '{"status":"ok"}', replyContentType: 'application/json' };
-    const { host } = await open({ adapter, options: { callbacks } });
-    const { orderId, billId } = await billOf(bed!);
-    const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    const answer = await postJson(`${host.url}/postback/payment`, fields);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
-      200,
-      expect.stringMatching(/^application\/json/),
-    ]);
-    expect(await answer.json()).toEqual({ status: 'ok' });
-  });
-});
-
-test('paths that cannot be told apart, and a type that is none, fail the start', async () => {
-  const routes = { postback: { path: 'redirect/payment/fail' } };
-  expect(() => PaymentAcceptanceModule.forRoot({ ...moduleOptions('http://unused'), routes })).toThrow(
-    PaymentConfigurationError,
-  );
-  const options = moduleOptions('http://unused', { callbacks: { replyContentType: 'json\r\nX: y' } });
-  await expect(starting.start([PaymentAcceptanceModule.forRoot(options)])).rejects.toThrow(
-    'callbacks.replyContentType: must be a media type',
-  );
-});
-
-describe('routes that are switched off', () => {
-  test('leave the others alone', async () => {
-    const { host } = await open({ extras: { routes: { redirect: false } } });
-    const { orderId, billId } = await billOf(bed!);
-    const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
-    expect((await postForm(`${host.url}/redirect/payment/success`, fields)).status).toBe(404);
-    expect((await fetch(`${host.url}/redirect/payment/result/x`)).status).toBe(404);
-  });
-
-  /** What a host writes that wants its own addresses, bodies and pages: each answer has its status. */
-  @Controller('billing')
-  class BillingController {
-    constructor(private readonly callbacks: PaymentCallbacks) {}
-
-    @Post('notify/:shop')
-    async notify(@Param('shop') shop: string, @Body() body: unknown, @Res() response: Response): Promise<void> {
-      const answer = await this.callbacks.postback(shop, body);
-      response.status(answer.status).json(answer.kind === 'malformed' ? answer.errors : { status: answer.kind });
-    }
-
-    @Post('back')
-    async back(@Body() body: unknown, @Res() response: Response): Promise<void> {
-      const answer = await this.callbacks.redirect('success', undefined, body);
-      if (answer.kind === 'result') response.redirect(303, `result/${answer.ticket}`);
-      else response.status(answer.status).send(answer.kind);
-    }
-
-    @Get('result/:ticket')
-    async result(@Param('ticket') ticket: string, @Res() response: Response): Promise<void> {
-      const answer = await this.callbacks.result(ticket);
-      response.status(answer.status).json(answer.kind === 'shown' ? answer.result : { kind: answer.kind });
-    }
-  }
-  @Module({ controllers: [BillingController] })
-  class BillingModule {}
-
-  test('are taken over by a controller of the host’s', async () => {
-    const { host, settle, effects } = await open({
-      extras: { routes: { redirect: false, postback: false } },
-      imports: [{ module: BillingModule }],
-      providers: [EffectWriter],
+      const { orderId, billId } = await billOf(bed!);
+      const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+      const send = () =>
+        fetch(`${host.url}/postback/payment`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'x-from': 'the service' },
+          body: JSON.stringify(postback),
+        });
+      expect((await send()).status).toBe(403);
+      host.app.get(AllowList, { strict: false }).allowed.add('the service');
+      const taken = await send();
+      expect([taken.status, await taken.text()]).toEqual([200, 'OK']);
+      const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' });
+      expect((await postForm(`${host.url}/redirect/payment/success`, redirect)).status).toBe(303);
+      expect(host.app.get(AuditLog, { strict: false }).seen).toEqual(['postback', 'success']);
     });
-    const { orderId, billId } = await billOf(bed!);
-    await bed!.sandbox.putShop('shop-main', { resultUrl: `${host.url}/billing/notify/main` });
-    await bed!.sandbox.pay(billId);
-    await settle();
-    expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
 
-    const base = `${host.url}/billing`;
-    const answers = [
-      await postJson(`${base}/notify/us`, { any: 'thing' }),
-      await postJson(`${base}/notify/main`, { TrsId: billId }),
-      await postForm(`${base}/back`, { ...redirectFields({ InvId: orderId, OutSum: '1.00' }), OutSum: '2.00' }),
-      await postForm(`${base}/back`, { InvId: orderId, OutSum: '1.00', CurrencyIn: 'RUB' }),
-      await fetch(`${base}/result/${'A'.repeat(51)}`),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([404, 400, 403, 200, 404]);
-    expect(await answers[1]!.json()).toContainEqual({ field: 'InvId', errors: expect.any(Array) as unknown });
-    const returned = await postForm(`${base}/back`, redirectFields({ InvId: orderId, OutSum: '1.00' }));
-    const shown = await fetch(new URL(returned.headers.get('location')!, returned.url));
-    expect(await shown.json()).toEqual({
+    test('the acknowledgement has the body and the type that the service wants', async () => {
+      const callbacks = { replyBody: '{"status":"ok"}', replyContentType: 'application/json' };
+      const { host } = await open({ adapter, options: { callbacks } });
+      const { orderId, billId } = await billOf(bed!);
+      const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+      const answer = await postJson(`${host.url}/postback/payment`, fields);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringMatching(/^application\/json/),
+      ]);
+      expect(await answer.json()).toEqual({ status: 'ok' });
+    });
+  });
+
+  test('paths that cannot be told apart, and a type that is none, fail the start', async () => {
+    const routes = { postback: { path: 'redirect/payment/fail' } };
+    expect(() => PaymentAcceptanceModule.forRoot({ ...moduleOptions('http://unused'), routes })).toThrow(
+      PaymentConfigurationError,
+    );
+    const options = moduleOptions('http://unused', { callbacks: { replyContentType: 'json\r\nX: y' } });
+    await expect(starting.start([PaymentAcceptanceModule.forRoot(options)])).rejects.toThrow(
+      'callbacks.replyContentType: must be a media type',
+    );
+  });
+
+  describe('routes that are switched off', () => {
+    test('leave the others alone', async () => {
+      const { host } = await open({ extras: { routes: { redirect: false } } });
+      const { orderId, billId } = await billOf(bed!);
+      const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+      expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
+      expect((await postForm(`${host.url}/redirect/payment/success`, fields)).status).toBe(404);
+      expect((await fetch(`${host.url}/redirect/payment/result/x`)).status).toBe(404);
+    });
+
+    /** What a host writes that wants its own addresses, bodies and pages: each answer has its status. */
+    @Controller('billing')
+    class BillingController {
+      constructor(private readonly callbacks: PaymentCallbacks) {}
+
+      @Post('notify/:shop')
+      async notify(@Param('shop') shop: string, @Body() body: unknown, @Res() response: Response): Promise<void> {
+        const answer = await this.callbacks.postback(shop, body);
+        response.status(answer.status).json(answer.kind === 'malformed' ? answer.errors : { status: answer.kind });
+      }
+
+      @Post('back')
+      async back(@Body() body: unknown, @Res() response: Response): Promise<void> {
+        const answer = await this.callbacks.redirect('success', undefined, body);
+        if (answer.kind === 'result') response.redirect(303, `result/${answer.ticket}`);
+        else response.status(answer.status).send(answer.kind);
+      }
+
+      @Get('result/:ticket')
+      async result(@Param('ticket') ticket: string, @Res() response: Response): Promise<void> {
+        const answer = await this.callbacks.result(ticket);
+        response.status(answer.status).json(answer.kind === 'shown' ? answer.result : { kind: answer.kind });
+      }
+    }
+    @Module({ controllers: [BillingController] })
+    class BillingModule {}
+
+    test('are taken over by a controller of the host’s', async () => {
+      const { host, settle, effects } = await open({
+        extras: { routes: { redirect: false, postback: false } },
+        imports: [{ module: BillingModule }],
+        providers: [EffectWriter],
+      });
+      const { orderId, billId } = await billOf(bed!);
+      await bed!.sandbox.putShop('shop-main', { resultUrl: `${host.url}/billing/notify/main` });
+      await bed!.sandbox.pay(billId);
+      await settle();
+      expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
+
+      const base = `${host.url}/billing`;
+      const answers = [
+        await postJson(`${base}/notify/us`, { any: 'thing' }),
+        await postJson(`${base}/notify/main`, { TrsId: billId }),
+        await postForm(`${base}/back`, { ...redirectFields({ InvId: orderId, OutSum: '1.00' }), OutSum: '2.00' }),
+        await postForm(`${base}/back`, { InvId: orderId, OutSum: '1.00', CurrencyIn: 'RUB' }),
+        await fetch(`${base}/result/${'A'.repeat(51)}`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([404, 400, 403, 200, 404]);
+      expect(await answers[1]!.json()).toContainEqual({ field: 'InvId', errors: expect.any(Array) as unknown });
+      const returned = await postForm(`${base}/back`, redirectFields({ InvId: orderId, OutSum: '1.00' }));
+      const shown = await fetch(new URL(returned.headers.get('location')!, returned.url));
+      expect(await shown.json()).toEqual({
       shop: 'main', orderId, result: 'paid', amount: '1.00', currency: 'RUB',
     }); // prettier-ignore
-  });
+    });
 
-  test('throw nothing where the database does not answer: 503', async () => {
-    const { host } = await open({ extras: { routes: { redirect: false, postback: false } } });
-    const { orderId, billId } = await billOf(bed!);
-    const callbacks = host.app.get(PaymentCallbacks);
-    const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' });
-    const first = await callbacks.redirect('success', 'main', redirect);
-    await host.dataSource.query('ALTER SCHEMA payment_acceptance RENAME TO gone');
-    const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    expect(await callbacks.postback('main', fields)).toEqual({ kind: 'not-stored', status: 503 });
-    expect(await callbacks.redirect('success', 'main', redirect)).toEqual({ kind: 'not-stored', status: 503 });
-    expect(first.kind === 'result' && (await callbacks.result(first.ticket))).toEqual({
-      kind: 'not-stored',
-      status: 503,
+    test('throw nothing where the database does not answer: 503', async () => {
+      const { host } = await open({ extras: { routes: { redirect: false, postback: false } } });
+      const { orderId, billId } = await billOf(bed!);
+      const callbacks = host.app.get(PaymentCallbacks);
+      const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' });
+      const first = await callbacks.redirect('success', 'main', redirect);
+      await host.dataSource.query('ALTER SCHEMA payment_acceptance RENAME TO gone');
+      const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+      expect(await callbacks.postback('main', fields)).toEqual({ kind: 'not-stored', status: 503 });
+      expect(await callbacks.redirect('success', 'main', redirect)).toEqual({ kind: 'not-stored', status: 503 });
+      expect(first.kind === 'result' && (await callbacks.result(first.ticket))).toEqual({
+        kind: 'not-stored',
+        status: 503,
+      });
     });
   });
 });

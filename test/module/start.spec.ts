@@ -20,132 +20,139 @@ import { Starting } from '../support/starting.js';
 const SAFE = 'https://api.example';
 const environment = process.env.NODE_ENV;
 const starting = new Starting();
-afterEach(async () => {
-  process.env.NODE_ENV = environment;
-  await starting.close('drop');
-});
 
-const root = (options: Partial<PaymentAcceptanceOptions> = {}, extras: PaymentAcceptanceExtras = {}) =>
-  PaymentAcceptanceModule.forRoot({ ...moduleOptions(SAFE, options), ...extras });
-
-async function tablesIn(dataSource: DataSource): Promise<string[]> {
-  const rows: { name: string }[] = await dataSource.query(
-    `SELECT schemaname || '.' || tablename AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
-  );
-  return rows.map(({ name }) => name);
-}
-
-describe('outside production', () => {
-  test('the module makes its tables by itself, in a schema of its own, and only there', async () => {
-    const module = await starting.start([root()]);
-    const tables = await tablesIn(module.get<DataSource>(getDataSourceToken(), { strict: false }));
-    expect(tables).toContain('payment_acceptance.bill');
-    expect(tables.filter((table) => !table.startsWith('payment_acceptance.'))).toEqual([]);
-    expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toEqual([]);
+describe('start', () => {
+  afterEach(async () => {
+    process.env.NODE_ENV = environment;
+    await starting.close('drop');
   });
 
-  test('several hosts that start at once on an empty database take turns', async () => {
-    const modules = await Promise.all([1, 2, 3].map(() => starting.start([root()])));
-    for (const module of modules) {
+  const root = (options: Partial<PaymentAcceptanceOptions> = {}, extras: PaymentAcceptanceExtras = {}) =>
+    PaymentAcceptanceModule.forRoot({ ...moduleOptions(SAFE, options), ...extras });
+
+  async function tablesIn(dataSource: DataSource): Promise<string[]> {
+    const rows: { name: string }[] = await dataSource.query(
+      `SELECT schemaname || '.' || tablename AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  describe('outside production', () => {
+    test('the module makes its tables by itself, in a schema of its own, and only there', async () => {
+      const module = await starting.start([root()]);
+      const tables = await tablesIn(module.get<DataSource>(getDataSourceToken(), { strict: false }));
+      expect(tables).toContain('payment_acceptance.bill');
+      expect(tables.filter((table) => !table.startsWith('payment_acceptance.'))).toEqual([]);
       expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toEqual([]);
-    }
-  });
-
-  test('migrations: "verify" does not touch the database', async () => {
-    await expect(starting.start([root({ migrations: 'verify' })])).rejects.toThrow(SchemaBehindError);
-    expect(await tablesIn(await starting.dataSource())).toEqual([]);
-  });
-});
-
-describe('with NODE_ENV=production', () => {
-  beforeEach(() => {
-    process.env.NODE_ENV = 'production';
-  });
-
-  test('tables that are not there fail the start; migratePaymentAcceptance makes them, as often as it is called', async () => {
-    const failing = starting.start([root()]);
-    await expect(failing).rejects.toThrow(SchemaBehindError);
-    await expect(failing).rejects.toThrow(/Call migratePaymentAcceptance\(dataSource\) in your deployment/);
-    const dataSource = await starting.dataSource();
-    expect(await tablesIn(dataSource)).toEqual([]);
-    await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);
-    await migratePaymentAcceptance(dataSource);
-    const module = await starting.start([root()]);
-    expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
-  });
-
-  test.each([
-    ['an http address', { apiBaseUrl: 'http://api.example' }, 'apiBaseUrl: is not https'],
-    ['an address of this machine', { apiBaseUrl: 'https://127.0.0.1:3000' }, 'apiBaseUrl: is the address of a sandbox'],
-    ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a token of the sandbox'],
-  ])('%s fails the start', async (_name, shop, problem) => {
-    const { main } = moduleOptions(SAFE).shops;
-    const failing = starting.start([root({ shops: { main: { ...main!, ...shop } }, migrations: 'run' })]);
-    await expect(failing).rejects.toThrow(PaymentConfigurationError);
-    await expect(failing).rejects.toThrow(`shops.main.${problem}`);
-    expect(await tablesIn(await starting.dataSource())).toEqual([]);
-  });
-});
-
-describe('the data source', () => {
-  test('is the one that the option names', async () => {
-    const module = await starting.start([root({}, { dataSource: 'orders' })], { name: 'orders' });
-    const tables = await tablesIn(module.get<DataSource>(getDataSourceToken('orders'), { strict: false }));
-    expect(tables).toContain('payment_acceptance.bill');
-  });
-
-  test('that is named and not there fails the start', async () => {
-    await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(/ordersDataSource/);
-  });
-
-  test.each([
-    [{ poolSize: 4 }, 4],
-    [{ extra: { max: 3 } }, 3],
-    [{ poolSize: 20, extra: { max: 2 } }, 2],
-  ])('with a pool of %j is too small for four handlers at once', async (dataSource, size) => {
-    const failing = starting.start([root()], { dataSource });
-    await expect(failing).rejects.toThrow(PaymentConfigurationError);
-    await expect(failing).rejects.toThrow(`4 handlers at once need more than the ${size} connections`);
-  });
-
-  test('with a small pool is enough for fewer handlers, and for a host that runs none', async () => {
-    const dataSource = { poolSize: 4 };
-    await starting.start([root({ deliveries: { concurrency: 3 } })], { dataSource });
-    await starting.start([root({}, { role: 'callbacks' })], { dataSource });
-  });
-
-  test('may read numbers, times and JSON in its own way: no value of the module’s passes through its parsers', async () => {
-    const own = new Set<number>([
-      pg.types.builtins.INT8,
-      pg.types.builtins.NUMERIC,
-      pg.types.builtins.JSON,
-      pg.types.builtins.JSONB,
-      pg.types.builtins.TIMESTAMP,
-      pg.types.builtins.TIMESTAMPTZ,
-    ]);
-    const getTypeParser = (oid: number, format: string): unknown =>
-      own.has(oid)
-        ? () => 'not what was stored'
-        : (pg.types.getTypeParser as (...of: unknown[]) => unknown)(oid, format);
-    const recorder = await new Recorder().open();
-    recorder.answer(createdBill('bill-1'));
-    const { main } = moduleOptions(recorder.url).shops;
-    const module = await starting.start([root({ shops: { main: main! } })], {
-      dataSource: { extra: { types: { getTypeParser } } },
     });
-    const payments = module.get(PaymentAcceptanceService, { strict: false });
-    await payments.createBill({ orderId: 'A-1', amount: '100.05' });
-    expect(await payments.findBills('A-1')).toMatchObject([
-      {
-        state: 'OPEN',
-        amount: '100.05',
-        createdAt: expect.any(Date) as unknown,
-        openedAt: expect.any(Date) as unknown,
-      },
-    ]);
-    expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toMatchObject([
-      { amount: '100.05', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown },
-    ]);
-    await recorder.close();
+
+    test('several hosts that start at once on an empty database take turns', async () => {
+      const modules = await Promise.all([1, 2, 3].map(() => starting.start([root()])));
+      for (const module of modules) {
+        expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toEqual([]);
+      }
+    });
+
+    test('migrations: "verify" does not touch the database', async () => {
+      await expect(starting.start([root({ migrations: 'verify' })])).rejects.toThrow(SchemaBehindError);
+      expect(await tablesIn(await starting.dataSource())).toEqual([]);
+    });
+  });
+
+  describe('with NODE_ENV=production', () => {
+    beforeEach(() => {
+      process.env.NODE_ENV = 'production';
+    });
+
+    test('tables that are not there fail the start; migratePaymentAcceptance makes them, as often as it is called', async () => {
+      const failing = starting.start([root()]);
+      await expect(failing).rejects.toThrow(SchemaBehindError);
+      await expect(failing).rejects.toThrow(/Call migratePaymentAcceptance\(dataSource\) in your deployment/);
+      const dataSource = await starting.dataSource();
+      expect(await tablesIn(dataSource)).toEqual([]);
+      await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);
+      await migratePaymentAcceptance(dataSource);
+      const module = await starting.start([root()]);
+      expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
+    });
+
+    test.each([
+      ['an http address', { apiBaseUrl: 'http://api.example' }, 'apiBaseUrl: is not https'],
+      [
+        'an address of this machine',
+        { apiBaseUrl: 'https://127.0.0.1:3000' },
+        'apiBaseUrl: is the address of a sandbox',
+      ],
+      ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a token of the sandbox'],
+    ])('%s fails the start', async (_name, shop, problem) => {
+      const { main } = moduleOptions(SAFE).shops;
+      const failing = starting.start([root({ shops: { main: { ...main!, ...shop } }, migrations: 'run' })]);
+      await expect(failing).rejects.toThrow(PaymentConfigurationError);
+      await expect(failing).rejects.toThrow(`shops.main.${problem}`);
+      expect(await tablesIn(await starting.dataSource())).toEqual([]);
+    });
+  });
+
+  describe('the data source', () => {
+    test('is the one that the option names', async () => {
+      const module = await starting.start([root({}, { dataSource: 'orders' })], { name: 'orders' });
+      const tables = await tablesIn(module.get<DataSource>(getDataSourceToken('orders'), { strict: false }));
+      expect(tables).toContain('payment_acceptance.bill');
+    });
+
+    test('that is named and not there fails the start', async () => {
+      await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(/ordersDataSource/);
+    });
+
+    test.each([
+      [{ poolSize: 4 }, 4],
+      [{ extra: { max: 3 } }, 3],
+      [{ poolSize: 20, extra: { max: 2 } }, 2],
+    ])('with a pool of %j is too small for four handlers at once', async (dataSource, size) => {
+      const failing = starting.start([root()], { dataSource });
+      await expect(failing).rejects.toThrow(PaymentConfigurationError);
+      await expect(failing).rejects.toThrow(`4 handlers at once need more than the ${size} connections`);
+    });
+
+    test('with a small pool is enough for fewer handlers, and for a host that runs none', async () => {
+      const dataSource = { poolSize: 4 };
+      await starting.start([root({ deliveries: { concurrency: 3 } })], { dataSource });
+      await starting.start([root({}, { role: 'callbacks' })], { dataSource });
+    });
+
+    test('may read numbers, times and JSON in its own way: no value of the module’s passes through its parsers', async () => {
+      const own = new Set<number>([
+        pg.types.builtins.INT8,
+        pg.types.builtins.NUMERIC,
+        pg.types.builtins.JSON,
+        pg.types.builtins.JSONB,
+        pg.types.builtins.TIMESTAMP,
+        pg.types.builtins.TIMESTAMPTZ,
+      ]);
+      const getTypeParser = (oid: number, format: string): unknown =>
+        own.has(oid)
+          ? () => 'not what was stored'
+          : (pg.types.getTypeParser as (...of: unknown[]) => unknown)(oid, format);
+      const recorder = await new Recorder().open();
+      recorder.answer(createdBill('bill-1'));
+      const { main } = moduleOptions(recorder.url).shops;
+      const module = await starting.start([root({ shops: { main: main! } })], {
+        dataSource: { extra: { types: { getTypeParser } } },
+      });
+      const payments = module.get(PaymentAcceptanceService, { strict: false });
+      await payments.createBill({ orderId: 'A-1', amount: '100.05' });
+      expect(await payments.findBills('A-1')).toMatchObject([
+        {
+          state: 'OPEN',
+          amount: '100.05',
+          createdAt: expect.any(Date) as unknown,
+          openedAt: expect.any(Date) as unknown,
+        },
+      ]);
+      expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toMatchObject([
+        { amount: '100.05', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown },
+      ]);
+      await recorder.close();
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,51 +8,54 @@ import { connectionOf, createTestDatabase, type TestDatabase } from '../support/
 
 const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-program-'));
 let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  writeFileSync(
-    join(folder, 'data-source.js'),
-    `import { DataSource } from 'typeorm';
+
+describe('cli program', () => {
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, 'data-source.js'),
+      `import { DataSource } from 'typeorm';
      export default await Promise.resolve(new DataSource({ type: '${connectionOf(database.url).type}', url: process.env.MY_DATABASE }));`,
-  );
-  writeFileSync(
-    join(folder, 'payments.config.js'),
-    `export default () => ({ shops: { main: { shopId: '17', apiToken: process.env.MY_TOKEN, apiBaseUrl: 'http://127.0.0.1:9' } } });`,
-  );
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await database.drop();
-});
+    );
+    writeFileSync(
+      join(folder, 'payments.config.js'),
+      `export default () => ({ shops: { main: { shopId: '17', apiToken: process.env.MY_TOKEN, apiBaseUrl: 'http://127.0.0.1:9' } } });`,
+    );
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await database.drop();
+  });
 
-/** The program as it is built, in a process and a folder of its own. */
-function program(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
-  const env = { PATH: process.env.PATH, MY_DATABASE: database.url, MY_TOKEN: MAIN_TOKEN };
-  const main = resolve('libs/payment-acceptance/dist/esm/cli/main.js');
-  return new Promise((done) => {
-    execFile(process.execPath, [main, ...args], { cwd: folder, env }, (error, out, err) => {
-      done({ code: error?.code ?? 0, out, err });
+  /** The program as it is built, in a process and a folder of its own. */
+  function program(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
+    const env = { PATH: process.env.PATH, MY_DATABASE: database.url, MY_TOKEN: MAIN_TOKEN };
+    const main = resolve('libs/payment-acceptance/dist/esm/cli/main.js');
+    return new Promise((done) => {
+      execFile(process.execPath, [main, ...args], { cwd: folder, env }, (error, out, err) => {
+        done({ code: error?.code ?? 0, out, err });
+      });
     });
-  });
-}
+  }
 
-test('the built program takes its data source and its options from ES modules, and ends by itself', async () => {
-  const files = ['--data-source', 'data-source.js', '--config', 'payments.config.js'];
-  expect(await program('status', ...files)).toMatchObject({ code: 2, out: '' });
-  expect(await program('migrate', '-d', 'data-source.js')).toEqual({
-    code: 0,
-    out: 'The tables are up to date.\n',
-    err: '',
-  });
-  expect(await program('status', ...files)).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/^status +up\n/),
-    err: '',
-  });
-  const doctor = await program('doctor', ...files, '--json');
-  expect(doctor).toMatchObject({ code: 1, err: '' });
-  expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ name: 'reachable', verdict: 'different' }));
-  expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Name a command.') });
-}, 60_000);
+  test('the built program takes its data source and its options from ES modules, and ends by itself', async () => {
+    const files = ['--data-source', 'data-source.js', '--config', 'payments.config.js'];
+    expect(await program('status', ...files)).toMatchObject({ code: 2, out: '' });
+    expect(await program('migrate', '-d', 'data-source.js')).toEqual({
+      code: 0,
+      out: 'The tables are up to date.\n',
+      err: '',
+    });
+    expect(await program('status', ...files)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^status +up\n/),
+      err: '',
+    });
+    const doctor = await program('doctor', ...files, '--json');
+    expect(doctor).toMatchObject({ code: 1, err: '' });
+    expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ name: 'reachable', verdict: 'different' }));
+    expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Name a command.') });
+  }, 60_000);
+});

@@ -22,231 +22,237 @@ class Orders {
 let bed: Bed;
 let env: NodeJS.ProcessEnv;
 const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-cli-'));
-beforeAll(async () => {
-  bed = await startBed({ providers: [Orders] });
-  env = {
-    DATABASE_URL: bed.databaseUrl,
-    PAYMENT_ACCEPTANCE_API_BASE_URL: bed.sandboxUrl,
-    PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
-    PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: MAIN_TOKEN,
-    PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'shop-main',
-    PAYMENT_ACCEPTANCE_EU_API_TOKEN: EU_TOKEN,
-    PAYMENT_ACCEPTANCE_EU_SHOP_ID: 'shop-eu',
-    PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',
-    PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '1000',
-  };
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await bed.close();
-});
-beforeEach(() => {
-  healthy = true;
-});
 
-interface Ran {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function command(line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  const ran = { code: 0, out: '', err: '' };
-  const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
-  ran.code = await run(line.split(' '), { ...env, ...more }, output);
-  for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
-  return ran;
-}
-
-const json = async (line: string): Promise<{ code: number; document: unknown }> => {
-  const { code, out, err } = await command(`${line} --json`);
-  if (out === '') throw new Error(err);
-  return { code, document: JSON.parse(out) as unknown };
-};
-
-const file = (name: string, text: string): string => {
-  writeFileSync(join(folder, name), text);
-  return join(folder, name);
-};
-
-async function paidUnseen(orderId: string, shop = 'main'): Promise<string> {
-  const { billId } = await bed.host.payments.shop(shop).createBill({ orderId, amount: '10' });
-  await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.clearFaults();
-  return billId;
-}
-
-describe('payment-acceptance', () => {
-  test('--help says what there is', async () => {
-    expect(await command('--help')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('reconcile --day'),
-      err: '',
-    });
+describe('cli', () => {
+  beforeAll(async () => {
+    bed = await startBed({ providers: [Orders] });
+    env = {
+      DATABASE_URL: bed.databaseUrl,
+      PAYMENT_ACCEPTANCE_API_BASE_URL: bed.sandboxUrl,
+      PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
+      PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: MAIN_TOKEN,
+      PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'shop-main',
+      PAYMENT_ACCEPTANCE_EU_API_TOKEN: EU_TOKEN,
+      PAYMENT_ACCEPTANCE_EU_SHOP_ID: 'shop-eu',
+      PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',
+      PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '1000',
+    };
   });
-
-  test('migrate brings an empty database up to date, once more too', async () => {
-    const database = await createTestDatabase();
-    const fresh = { DATABASE_URL: database.url };
-    expect(await command('status', fresh)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('migratePaymentAcceptance'),
-    });
-    expect(await command('migrate', fresh)).toMatchObject({ code: 0, out: 'The tables are up to date.\n', err: '' });
-    expect(await command('migrate', fresh)).toMatchObject({ code: 0 });
-    expect((await command('status', fresh)).code).toBe(0);
-    await database.drop();
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await bed.close();
   });
-
-  test('check settles a bill, whose event the application takes', async () => {
-    const billId = await paidUnseen('checked');
-    const { code, out } = await command(`check ${billId}`);
-    expect(code).toBe(0);
-    expect(out).toMatch(/state +OPEN, now PAID\n/);
-    expect(out).toMatch(/payment \S+: SUCCESS, 10\.00 RUB\n$/);
-    await bed.settle();
-    expect((await bed.host.ledger()).events[0]).toMatchObject({
-      orderId: 'checked',
-      deliveries: [{ consumer: 'orders', state: 'DONE' }],
-    });
-    expect(await command('check no-such-bill')).toMatchObject({
-      code: 1,
-      err: 'Shop "main" has no bill no-such-bill.\n',
-    });
-    expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
-  });
-
-  test('status says what is wrong, by its exit code too; replay sends dead letters again', async () => {
-    expect(await json('status')).toMatchObject({ code: 0, document: { status: 'up', degraded: [], deadLetters: 0 } });
-    healthy = false;
-    await command(`check ${await paidUnseen('dead')}`);
-    await bed.settle();
-    const { code, out } = await command('status');
-    expect(code).toBe(1);
-    expect(out).toMatch(/^status +degraded\ndegraded +dead-letters\n/);
+  beforeEach(() => {
     healthy = true;
-    expect(await command('replay')).toMatchObject({ code: 2, err: expect.stringContaining('or --all') });
-    expect(await command('replay --all --order dead')).toMatchObject({ code: 2 });
-    expect(await json('replay --order other')).toEqual({ code: 0, document: { replayed: 0 } });
-    expect(await command('replay --order dead --operator ann')).toMatchObject({
-      code: 0,
-      out: '1 dead letters are sent again.\n',
-    });
-    await bed.settle();
-    expect((await command('status')).code).toBe(0);
-    const actions: unknown[] = await bed.host.dataSource.query(
-      `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'replay' ORDER BY at DESC LIMIT 1`,
-    );
-    expect(actions).toEqual([{ operator: 'ann' }]);
   });
 
-  test('reconcile writes CSV, sums to the other stream, and ends with 1 on a difference', async () => {
-    const day = new Date().toISOString().slice(0, 10);
-    const quoted = await bed.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });
-    await bed.sandbox.pay(quoted.billId);
-    await bed.settle();
-    const agreed = await command(`reconcile --day ${day} --shop main`);
-    expect(agreed).toMatchObject({
-      code: 0,
-      err: expect.stringContaining(', 0 with a difference\nSUCCESS in RUB: service '),
+  interface Ran {
+    code: number;
+    out: string;
+    err: string;
+  }
+
+  async function command(line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
+    const ran = { code: 0, out: '', err: '' };
+    const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
+    ran.code = await run(line.split(' '), { ...env, ...more }, output);
+    for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
+    return ran;
+  }
+
+  const json = async (line: string): Promise<{ code: number; document: unknown }> => {
+    const { code, out, err } = await command(`${line} --json`);
+    if (out === '') throw new Error(err);
+    return { code, document: JSON.parse(out) as unknown };
+  };
+
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  async function paidUnseen(orderId: string, shop = 'main'): Promise<string> {
+    const { billId } = await bed.host.payments.shop(shop).createBill({ orderId, amount: '10' });
+    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.clearFaults();
+    return billId;
+  }
+
+  describe('payment-acceptance', () => {
+    test('--help says what there is', async () => {
+      expect(await command('--help')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('reconcile --day'),
+        err: '',
+      });
     });
-    const [header, ...lines] = agreed.out.split('\r\n');
-    expect(header).toBe(
-      'shop,order_id,bill_id,bill_state,payment_id,created_at,first_seen_at,service_status,ledger_status,service_amount,' +
-        'ledger_amount,service_currency,ledger_currency,verdict,differences,error',
-    );
-    expect(lines.find((line) => line.includes('10,5'))).toMatch(
-      /^main,"say ""10,5""",\S+,PAID,\S+,[-\d]+ [:\d]+,[-\dT:.]+Z,SUCCESS,SUCCESS,10\.00,10\.00,RUB,RUB,succeeded,,$/,
-    );
-    const missing = await paidUnseen('missed', 'eu');
-    const { code, document } = await json(`reconcile --day ${day} --shop eu`);
-    expect(code).toBe(1);
-    expect(document).toMatchObject({
-      different: 1,
-      rows: [{ billId: missing, differences: ['missing-in-ledger'] }],
-      totals: [{ currency: 'EUR', serviceAmount: '10.00', ledgerAmount: '0.00' }],
+
+    test('migrate brings an empty database up to date, once more too', async () => {
+      const database = await createTestDatabase();
+      const fresh = { DATABASE_URL: database.url };
+      expect(await command('status', fresh)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('migratePaymentAcceptance'),
+      });
+      expect(await command('migrate', fresh)).toMatchObject({ code: 0, out: 'The tables are up to date.\n', err: '' });
+      expect(await command('migrate', fresh)).toMatchObject({ code: 0 });
+      expect((await command('status', fresh)).code).toBe(0);
+      await database.drop();
     });
-    expect((await command('reconcile')).code).toBe(2);
-    expect(await command('reconcile --day today')).toMatchObject({ code: 1, err: expect.stringContaining('no day') });
+
+    test('check settles a bill, whose event the application takes', async () => {
+      const billId = await paidUnseen('checked');
+      const { code, out } = await command(`check ${billId}`);
+      expect(code).toBe(0);
+      expect(out).toMatch(/state +OPEN, now PAID\n/);
+      expect(out).toMatch(/payment \S+: SUCCESS, 10\.00 RUB\n$/);
+      await bed.settle();
+      expect((await bed.host.ledger()).events[0]).toMatchObject({
+        orderId: 'checked',
+        deliveries: [{ consumer: 'orders', state: 'DONE' }],
+      });
+      expect(await command('check no-such-bill')).toMatchObject({
+        code: 1,
+        err: 'Shop "main" has no bill no-such-bill.\n',
+      });
+      expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
+    });
+
+    test('status says what is wrong, by its exit code too; replay sends dead letters again', async () => {
+      expect(await json('status')).toMatchObject({ code: 0, document: { status: 'up', degraded: [], deadLetters: 0 } });
+      healthy = false;
+      await command(`check ${await paidUnseen('dead')}`);
+      await bed.settle();
+      const { code, out } = await command('status');
+      expect(code).toBe(1);
+      expect(out).toMatch(/^status +degraded\ndegraded +dead-letters\n/);
+      healthy = true;
+      expect(await command('replay')).toMatchObject({ code: 2, err: expect.stringContaining('or --all') });
+      expect(await command('replay --all --order dead')).toMatchObject({ code: 2 });
+      expect(await json('replay --order other')).toEqual({ code: 0, document: { replayed: 0 } });
+      expect(await command('replay --order dead --operator ann')).toMatchObject({
+        code: 0,
+        out: '1 dead letters are sent again.\n',
+      });
+      await bed.settle();
+      expect((await command('status')).code).toBe(0);
+      const actions: unknown[] = await bed.host.dataSource.query(
+        `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'replay' ORDER BY at DESC LIMIT 1`,
+      );
+      expect(actions).toEqual([{ operator: 'ann' }]);
+    });
+
+    test('reconcile writes CSV, sums to the other stream, and ends with 1 on a difference', async () => {
+      const day = new Date().toISOString().slice(0, 10);
+      const quoted = await bed.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });
+      await bed.sandbox.pay(quoted.billId);
+      await bed.settle();
+      const agreed = await command(`reconcile --day ${day} --shop main`);
+      expect(agreed).toMatchObject({
+        code: 0,
+        err: expect.stringContaining(', 0 with a difference\nSUCCESS in RUB: service '),
+      });
+      const [header, ...lines] = agreed.out.split('\r\n');
+      expect(header).toBe(
+        'shop,order_id,bill_id,bill_state,payment_id,created_at,first_seen_at,service_status,ledger_status,service_amount,' +
+          'ledger_amount,service_currency,ledger_currency,verdict,differences,error',
+      );
+      expect(lines.find((line) => line.includes('10,5'))).toMatch(
+        /^main,"say ""10,5""",\S+,PAID,\S+,[-\d]+ [:\d]+,[-\dT:.]+Z,SUCCESS,SUCCESS,10\.00,10\.00,RUB,RUB,succeeded,,$/,
+      );
+      const missing = await paidUnseen('missed', 'eu');
+      const { code, document } = await json(`reconcile --day ${day} --shop eu`);
+      expect(code).toBe(1);
+      expect(document).toMatchObject({
+        different: 1,
+        rows: [{ billId: missing, differences: ['missing-in-ledger'] }],
+        totals: [{ currency: 'EUR', serviceAmount: '10.00', ledgerAmount: '0.00' }],
+      });
+      expect((await command('reconcile')).code).toBe(2);
+      expect(await command('reconcile --day today')).toMatchObject({ code: 1, err: expect.stringContaining('no day') });
+    });
+
+    test('doctor reports every expectation, and ends with 1 where one is different', async () => {
+      const { code, out } = await command('doctor --shop main');
+      expect(code).toBe(0);
+      expect(out).toMatch(/confirmed +main: unknown-bill \(section 7, documented\)\n.*bill_not_found\.\n +Seen: 403 /);
+      const wrong = { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
+      const found = await command('doctor --shop main', wrong);
+      expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: unknown-bill/) });
+    });
+
+    test('import takes a JSON array or one object a line, dry first', async () => {
+      const bill = { orderId: 'old-1', billId: 'old-bill-1', amount: '10.00', createdAt: '2026-11-20T12:00:00Z' };
+      const lines = file(
+        'bills.jsonl',
+        `${JSON.stringify(bill)}\n${JSON.stringify({ ...bill, billId: 'old-bill-2' })}\n`,
+      );
+      const array = file('bills.json', JSON.stringify([bill, { ...bill, amount: 10 }]));
+      expect(await command(`import ${lines} --dry-run`)).toMatchObject({
+        code: 0,
+        out: '2 would be imported, 0 here already, 0 refused\n',
+      });
+      expect(await json(`import ${lines} --shop eu`)).toMatchObject({
+        code: 0,
+        document: { imported: 2, refused: [] },
+      });
+      const { code, out } = await command(`import ${array} --shop eu`);
+      expect(code).toBe(1);
+      expect(out).toMatch(/^0 imported, 1 here already, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
+      expect(await command(`import ${file('broken', '{')}`)).toMatchObject({ code: 2 });
+      expect(await command(`import ${join(folder, 'none')}`)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('ENOENT'),
+      });
+    });
   });
 
-  test('doctor reports every expectation, and ends with 1 where one is different', async () => {
-    const { code, out } = await command('doctor --shop main');
-    expect(code).toBe(0);
-    expect(out).toMatch(/confirmed +main: unknown-bill \(section 7, documented\)\n.*bill_not_found\.\n +Seen: 403 /);
-    const wrong = { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
-    const found = await command('doctor --shop main', wrong);
-    expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: unknown-bill/) });
-  });
-
-  test('import takes a JSON array or one object a line, dry first', async () => {
-    const bill = { orderId: 'old-1', billId: 'old-bill-1', amount: '10.00', createdAt: '2026-11-20T12:00:00Z' };
-    const lines = file(
-      'bills.jsonl',
-      `${JSON.stringify(bill)}\n${JSON.stringify({ ...bill, billId: 'old-bill-2' })}\n`,
-    );
-    const array = file('bills.json', JSON.stringify([bill, { ...bill, amount: 10 }]));
-    expect(await command(`import ${lines} --dry-run`)).toMatchObject({
-      code: 0,
-      out: '2 would be imported, 0 here already, 0 refused\n',
-    });
-    expect(await json(`import ${lines} --shop eu`)).toMatchObject({ code: 0, document: { imported: 2, refused: [] } });
-    const { code, out } = await command(`import ${array} --shop eu`);
-    expect(code).toBe(1);
-    expect(out).toMatch(/^0 imported, 1 here already, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
-    expect(await command(`import ${file('broken', '{')}`)).toMatchObject({ code: 2 });
-    expect(await command(`import ${join(folder, 'none')}`)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('ENOENT'),
-    });
-  });
-});
-
-describe('where the configuration comes from', () => {
-  test('a module that exports the data source, and one that exports the options or gives them', async () => {
-    const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
-    const source = file(
-      'data-source.cjs',
-      `const { DataSource } = require(${typeorm});
+  describe('where the configuration comes from', () => {
+    test('a module that exports the data source, and one that exports the options or gives them', async () => {
+      const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
+      const source = file(
+        'data-source.cjs',
+        `const { DataSource } = require(${typeorm});
        module.exports.AppDataSource = new DataSource({ type: '${connectionOf(bed.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
          dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
-    );
-    const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: bed.sandboxUrl });
-    const options = file('options.cjs', `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`);
-    process.env.CLI_TEST_DATABASE_URL = bed.databaseUrl;
-    const before = (await bed.host.ledger()).bills.length;
-    const none = Object.fromEntries(Object.keys(env).map((name) => [name, undefined]));
-    expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('confirmed      only: reachable'),
+      );
+      const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: bed.sandboxUrl });
+      const options = file('options.cjs', `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`);
+      process.env.CLI_TEST_DATABASE_URL = bed.databaseUrl;
+      const before = (await bed.host.ledger()).bills.length;
+      const none = Object.fromEntries(Object.keys(env).map((name) => [name, undefined]));
+      expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('confirmed      only: reachable'),
+      });
+      delete process.env.CLI_TEST_DATABASE_URL;
+      // `dropSchema` of the host's file is not obeyed: neither our tables are gone, nor the host's.
+      expect((await bed.host.ledger()).bills.length).toBe(before);
+      expect(await bed.effects()).toEqual([]);
     });
-    delete process.env.CLI_TEST_DATABASE_URL;
-    // `dropSchema` of the host's file is not obeyed: neither our tables are gone, nor the host's.
-    expect((await bed.host.ledger()).bills.length).toBe(before);
-    expect(await bed.effects()).toEqual([]);
-  });
 
-  test.each([
-    ['status', { DATABASE_URL: '' }, 'set DATABASE_URL, or --data-source FILE'],
-    [
-      'status',
-      { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: '' },
-      'PAYMENT_ACCEPTANCE_MAIN_API_TOKEN (shop "main"): is not set',
-    ],
-    ['status -d /nowhere.cjs', {}, '--data-source: '],
-    ['status -c /nowhere.cjs', {}, '--config: '],
-    ['status', { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'changeme' }, 'shops.main.apiToken: is a placeholder'],
-  ])('%s without it: exit code 2, and what to do', async (line, more, sentence) => {
-    const { code, err, out } = await command(line, more);
-    expect([code, out]).toEqual([2, '']);
-    expect(err).toContain(sentence);
-  });
+    test.each([
+      ['status', { DATABASE_URL: '' }, 'set DATABASE_URL, or --data-source FILE'],
+      [
+        'status',
+        { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: '' },
+        'PAYMENT_ACCEPTANCE_MAIN_API_TOKEN (shop "main"): is not set',
+      ],
+      ['status -d /nowhere.cjs', {}, '--data-source: '],
+      ['status -c /nowhere.cjs', {}, '--config: '],
+      ['status', { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'changeme' }, 'shops.main.apiToken: is a placeholder'],
+    ])('%s without it: exit code 2, and what to do', async (line, more, sentence) => {
+      const { code, err, out } = await command(line, more);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toContain(sentence);
+    });
 
-  test('a database that is not there', async () => {
-    const { code, err } = await command('status', { DATABASE_URL: 'postgres://me:my-password@127.0.0.1:9/none' });
-    expect(code).toBe(1);
-    expect(err).toContain('ECONNREFUSED');
-    expect(err).not.toContain('my-password');
+    test('a database that is not there', async () => {
+      const { code, err } = await command('status', { DATABASE_URL: 'postgres://me:my-password@127.0.0.1:9/none' });
+      expect(code).toBe(1);
+      expect(err).toContain('ECONNREFUSED');
+      expect(err).not.toContain('my-password');
+    });
   });
 });

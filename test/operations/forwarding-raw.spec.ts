@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ForwardedPostback } from 'nestjs-payment-acceptance';
+import { ADAPTERS, type Adapter } from '../support/adapters.js';
 import { startBed, type Bed } from '../support/bed.js';
 
 let bed: Bed | undefined;
-afterEach(() => bed?.close());
 
 /** A host, and what it has forwarded. */
-async function start(adapter: 'express' | 'fastify', rawBody: boolean): Promise<ForwardedPostback[]> {
+async function start(adapter: Adapter, rawBody: boolean): Promise<ForwardedPostback[]> {
   const forwarded: ForwardedPostback[] = [];
   const forwardUnknown = (postback: ForwardedPostback) => Promise.resolve(forwarded.push(postback) > 0);
   bed = await startBed({ adapter, rawBody, options: { callbacks: { forwardUnknown } } });
@@ -30,7 +30,9 @@ const BODIES: [string, string, Buffer][] = [
   ],
 ];
 
-describe.each(['express', 'fastify'] as const)('%s', (adapter) => {
+describe.each(ADAPTERS)('%s', (adapter) => {
+  afterEach(() => bed?.close());
+
   test.each(BODIES)('forwards %s byte for byte where the host keeps raw bodies', async (_name, contentType, body) => {
     const forwarded = await start(adapter, true);
     expect((await post(contentType, new Uint8Array(body))).status).toBe(200);

@@ -11,186 +11,189 @@ const received: ForwardedPostback[] = [];
 let older: (postback: ForwardedPostback, signal: AbortSignal) => Promise<boolean>;
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({
-    providers: [EffectWriter],
-    options: {
-      callbacks: {
-        maxUnmatched: 3,
-        maxForwards: 2,
-        forwardTimeoutMs: 300,
-        forwardUnknown: (postback, signal) => {
-          received.push(postback);
-          return older(postback, signal);
+
+describe('forwarding', () => {
+  beforeAll(async () => {
+    bed = await startBed({
+      providers: [EffectWriter],
+      options: {
+        callbacks: {
+          maxUnmatched: 3,
+          maxForwards: 2,
+          forwardTimeoutMs: 300,
+          forwardUnknown: (postback, signal) => {
+            received.push(postback);
+            return older(postback, signal);
+          },
         },
       },
-    },
-  });
-});
-afterAll(() => bed.close());
-beforeEach(() => {
-  received.length = 0;
-  older = () => Promise.resolve(true);
-});
-
-const post = (fields: Record<string, string>) => postForm(`${bed.host.url}/postback/payment`, fields);
-const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
-const stats = () => bed.host.app.get(PaymentOperations).stats();
-const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
-  (await bed.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
-
-describe('a postback of a bill that is not ours', () => {
-  test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {
-    const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
-    const answer = await post(fields);
-    expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
-    expect(received).toMatchObject([
-      { shop: 'main', billId: 'old-1', orderId: 'order of old-1', digest: 'match', body: fields },
-    ]);
-    expect(received[0]!.contentType).toMatch(/^application\/x-www-form-urlencoded/);
-    expect(await stored('old-1')).toMatchObject([
-      { pending: true, billId: null, corroboration: { forwarded: 'accepted' } },
-    ]);
-  });
-
-  test('passes its digest through, whatever it is worth here', async () => {
-    await post({ ...postback('old-2'), SignatureValue: 'made by another formula' });
-    await postJson(`${bed.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
-    expect(received).toMatchObject([
-      { digest: 'mismatch', body: { SignatureValue: 'made by another formula' } },
-      { digest: 'absent', shop: 'eu', contentType: 'application/json' },
-    ]);
-  });
-
-  test('declined there, it waits for a bill here as it would without', async () => {
-    older = () => Promise.resolve(false);
-    expect((await post(postback('nobody-s'))).status).toBe(200);
-    expect(await stored('nobody-s')).toMatchObject([{ pending: true, corroboration: {} }]);
-  });
-
-  test.each<[string, typeof older]>([
-    ['fails', () => Promise.reject(new Error('the old database is away'))],
-    ['throws at once', () => { throw new TypeError('x'); }], // prettier-ignore
-    ['says neither', () => Promise.resolve(undefined as unknown as boolean)],
-    ['never ends', () => new Promise<never>(() => undefined)],
-  ])('is asked for again where the older integration %s', async (name, behaviour) => {
-    older = behaviour;
-    expect((await post(postback(`failing ${name}`))).status).toBe(503);
-    expect(await stored(`failing ${name}`)).toEqual([]);
-    older = () => Promise.resolve(true);
-    expect((await post(postback(`failing ${name}`))).status).toBe(200);
-  });
-
-  test('that fails fills no log: one line now and then, which says how many there were', async () => {
-    const said: string[] = [];
-    const logged = jest
-      .spyOn(Logger.prototype, 'error')
-      .mockImplementation((line: unknown) => void said.push(String(line)));
-    older = () => Promise.reject(new Error('no such bill'));
-    bed.clock.advance(10_000);
-    for (let index = 0; index < 5; index += 1) await post(postback(`made-up-${index}`));
-    bed.clock.advance(10_000);
-    await post(postback('another'));
-    logged.mockRestore();
-    expect(said).toEqual([
-      expect.stringMatching(/"made-up-0" .*asked for again\. (\d+ more|Error: no such bill)/),
-      expect.stringMatching(/"another" .* 4 more like it .*no such bill/),
-    ]);
-  });
-
-  test('is told by its signal when its time is over', async () => {
-    const told = new Promise((resolve) => {
-      older = (_postback, signal) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => {
-            resolve(signal.reason);
-            reject(signal.reason as Error);
-          });
-        });
     });
-    expect((await post(postback('slow'))).status).toBe(503);
-    expect(await told).toMatchObject({ message: 'It took longer than 300 ms.' });
   });
-
-  test('takes no room of those that wait for a bill, nor more than as much beside them', async () => {
-    const before = (await stats()).dropped.unrecordedForwards;
-    for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
-    const { callbacks } = await bed.host.ledger();
-    expect(callbacks.filter(({ shop, corroboration }) => shop === 'main' && 'forwarded' in corroboration)).toHaveLength(
-      3,
-    );
-    const { dropped, waitingCallbacks } = await stats();
-    expect(dropped.unrecordedForwards - before).toBeGreaterThanOrEqual(5);
-    expect(waitingCallbacks).toBe(callbacks.filter(({ corroboration }) => !('forwarded' in corroboration)).length);
-    older = () => Promise.resolve(false);
-    const declined = [];
-    for (let index = 0; index < 4; index += 1) declined.push((await post(postback(`declined-${index}`))).status);
-    expect(declined.filter((status) => status === 200)).toHaveLength(3 - waitingCallbacks);
-  });
-
-  test('comes again where as many are being forwarded as may be', async () => {
-    const released: (() => void)[] = [];
-    older = () => new Promise((resolve) => released.push(() => resolve(true)));
-    const running = [post(postback('running-1')), post(postback('running-2'))];
-    await until(
-      () => new Promise<number>((resolve) => setImmediate(() => resolve(released.length))),
-      (many) => many === 2,
-    );
-    expect((await post(postback('too-many'))).status).toBe(503);
-    for (const release of released) release();
-    expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
-    expect(received.map(({ billId }) => billId)).not.toContain('too-many');
-    expect((await stats()).dropped.delayedForwards).toBe(1);
+  afterAll(() => bed.close());
+  beforeEach(() => {
+    received.length = 0;
     older = () => Promise.resolve(true);
-    expect((await post(postback('too-many'))).status).toBe(200);
   });
 
-  test('is not forwarded where it is malformed', async () => {
-    expect((await post({ InvId: 'x' })).status).toBe(400);
-    expect(received).toEqual([]);
-  });
-});
+  const post = (fields: Record<string, string>) => postForm(`${bed.host.url}/postback/payment`, fields);
+  const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
+  const stats = () => bed.host.app.get(PaymentOperations).stats();
+  const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
+    (await bed.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
 
-describe('a postback of a bill of ours', () => {
-  /** Those above have waited for their day, and make room. */
-  beforeAll(async () => {
-    bed.clock.advance(25 * 3_600_000);
-    await bed.settle();
-    expect((await stats()).waitingCallbacks).toBe(0);
+  describe('a postback of a bill that is not ours', () => {
+    test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {
+      const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
+      const answer = await post(fields);
+      expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
+      expect(received).toMatchObject([
+        { shop: 'main', billId: 'old-1', orderId: 'order of old-1', digest: 'match', body: fields },
+      ]);
+      expect(received[0]!.contentType).toMatch(/^application\/x-www-form-urlencoded/);
+      expect(await stored('old-1')).toMatchObject([
+        { pending: true, billId: null, corroboration: { forwarded: 'accepted' } },
+      ]);
+    });
+
+    test('passes its digest through, whatever it is worth here', async () => {
+      await post({ ...postback('old-2'), SignatureValue: 'made by another formula' });
+      await postJson(`${bed.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
+      expect(received).toMatchObject([
+        { digest: 'mismatch', body: { SignatureValue: 'made by another formula' } },
+        { digest: 'absent', shop: 'eu', contentType: 'application/json' },
+      ]);
+    });
+
+    test('declined there, it waits for a bill here as it would without', async () => {
+      older = () => Promise.resolve(false);
+      expect((await post(postback('nobody-s'))).status).toBe(200);
+      expect(await stored('nobody-s')).toMatchObject([{ pending: true, corroboration: {} }]);
+    });
+
+    test.each<[string, typeof older]>([
+      ['fails', () => Promise.reject(new Error('the old database is away'))],
+      ['throws at once', () => { throw new TypeError('x'); }], // prettier-ignore
+      ['says neither', () => Promise.resolve(undefined as unknown as boolean)],
+      ['never ends', () => new Promise<never>(() => undefined)],
+    ])('is asked for again where the older integration %s', async (name, behaviour) => {
+      older = behaviour;
+      expect((await post(postback(`failing ${name}`))).status).toBe(503);
+      expect(await stored(`failing ${name}`)).toEqual([]);
+      older = () => Promise.resolve(true);
+      expect((await post(postback(`failing ${name}`))).status).toBe(200);
+    });
+
+    test('that fails fills no log: one line now and then, which says how many there were', async () => {
+      const said: string[] = [];
+      const logged = jest
+        .spyOn(Logger.prototype, 'error')
+        .mockImplementation((line: unknown) => void said.push(String(line)));
+      older = () => Promise.reject(new Error('no such bill'));
+      bed.clock.advance(10_000);
+      for (let index = 0; index < 5; index += 1) await post(postback(`made-up-${index}`));
+      bed.clock.advance(10_000);
+      await post(postback('another'));
+      logged.mockRestore();
+      expect(said).toEqual([
+        expect.stringMatching(/"made-up-0" .*asked for again\. (\d+ more|Error: no such bill)/),
+        expect.stringMatching(/"another" .* 4 more like it .*no such bill/),
+      ]);
+    });
+
+    test('is told by its signal when its time is over', async () => {
+      const told = new Promise((resolve) => {
+        older = (_postback, signal) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              resolve(signal.reason);
+              reject(signal.reason as Error);
+            });
+          });
+      });
+      expect((await post(postback('slow'))).status).toBe(503);
+      expect(await told).toMatchObject({ message: 'It took longer than 300 ms.' });
+    });
+
+    test('takes no room of those that wait for a bill, nor more than as much beside them', async () => {
+      const before = (await stats()).dropped.unrecordedForwards;
+      for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
+      const { callbacks } = await bed.host.ledger();
+      expect(
+        callbacks.filter(({ shop, corroboration }) => shop === 'main' && 'forwarded' in corroboration),
+      ).toHaveLength(3);
+      const { dropped, waitingCallbacks } = await stats();
+      expect(dropped.unrecordedForwards - before).toBeGreaterThanOrEqual(5);
+      expect(waitingCallbacks).toBe(callbacks.filter(({ corroboration }) => !('forwarded' in corroboration)).length);
+      older = () => Promise.resolve(false);
+      const declined = [];
+      for (let index = 0; index < 4; index += 1) declined.push((await post(postback(`declined-${index}`))).status);
+      expect(declined.filter((status) => status === 200)).toHaveLength(3 - waitingCallbacks);
+    });
+
+    test('comes again where as many are being forwarded as may be', async () => {
+      const released: (() => void)[] = [];
+      older = () => new Promise((resolve) => released.push(() => resolve(true)));
+      const running = [post(postback('running-1')), post(postback('running-2'))];
+      await until(
+        () => new Promise<number>((resolve) => setImmediate(() => resolve(released.length))),
+        (many) => many === 2,
+      );
+      expect((await post(postback('too-many'))).status).toBe(503);
+      for (const release of released) release();
+      expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+      expect(received.map(({ billId }) => billId)).not.toContain('too-many');
+      expect((await stats()).dropped.delayedForwards).toBe(1);
+      older = () => Promise.resolve(true);
+      expect((await post(postback('too-many'))).status).toBe(200);
+    });
+
+    test('is not forwarded where it is malformed', async () => {
+      expect((await post({ InvId: 'x' })).status).toBe(400);
+      expect(received).toEqual([]);
+    });
   });
 
-  test('is never forwarded, and settles', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'ours', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    expect(received).toEqual([]);
-    expect(await bed.effects()).toMatchObject([{ orderId: 'ours' }]);
-  });
+  describe('a postback of a bill of ours', () => {
+    /** Those above have waited for their day, and make room. */
+    beforeAll(async () => {
+      bed.clock.advance(25 * 3_600_000);
+      await bed.settle();
+      expect((await stats()).waitingCallbacks).toBe(0);
+    });
 
-  test('that comes before the creation is answered is tied to it, where the older integration declines', async () => {
-    older = () => Promise.resolve(false);
-    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-    await bed.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
-    await bed.sandbox.clearFaults();
-    const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
-    await bed.sandbox.pay(id);
-    await bed.sandbox.settled();
-    expect(received.map(({ billId }) => billId)).toEqual([id]);
-    expect(await stored(id)).toMatchObject([{ pending: true }]);
-  });
+    test('is never forwarded, and settles', async () => {
+      const { billId } = await bed.host.payments.createBill({ orderId: 'ours', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      expect(received).toEqual([]);
+      expect(await bed.effects()).toMatchObject([{ orderId: 'ours' }]);
+    });
 
-  test('that comes before the creation is answered asks for its check, although the older integration accepts it', async () => {
-    const hold = bed.sandbox.holdAnswers('create');
-    const creating = bed.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
-    await hold.reached();
-    const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'accepted too early')!;
-    await bed.sandbox.pay(id);
-    await bed.sandbox.settled();
-    expect(received.map(({ billId }) => billId)).toEqual([id]);
-    hold.release();
-    await creating;
-    await bed.settle();
-    expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
-    expect(await bed.effects()).toContainEqual(expect.objectContaining({ orderId: 'accepted too early' }));
+    test('that comes before the creation is answered is tied to it, where the older integration declines', async () => {
+      older = () => Promise.resolve(false);
+      await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+      await bed.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
+      await bed.sandbox.clearFaults();
+      const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
+      await bed.sandbox.pay(id);
+      await bed.sandbox.settled();
+      expect(received.map(({ billId }) => billId)).toEqual([id]);
+      expect(await stored(id)).toMatchObject([{ pending: true }]);
+    });
+
+    test('that comes before the creation is answered asks for its check, although the older integration accepts it', async () => {
+      const hold = bed.sandbox.holdAnswers('create');
+      const creating = bed.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
+      await hold.reached();
+      const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'accepted too early')!;
+      await bed.sandbox.pay(id);
+      await bed.sandbox.settled();
+      expect(received.map(({ billId }) => billId)).toEqual([id]);
+      hold.release();
+      await creating;
+      await bed.settle();
+      expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
+      expect(await bed.effects()).toContainEqual(expect.objectContaining({ orderId: 'accepted too early' }));
+    });
   });
 });

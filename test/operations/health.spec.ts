@@ -48,139 +48,142 @@ const hosted: DynamicModule = { module: HealthModule, imports: [TerminusModule],
 
 let bed: Bed;
 let payments: PaymentHealthIndicator;
-beforeAll(async () => {
-  bed = await startBed({ imports: [hosted], providers: [Orders], options: { http: { attempts: 1 } } });
-  payments = bed.host.app.get(PaymentHealthIndicator);
-});
-afterAll(() => bed.close());
-beforeEach(() => {
-  healthy = true;
-});
 
-async function get(path = '') {
-  const answer = await fetch(`${bed.host.url}/health${path}`);
-  const body = (await answer.json()) as { status: string; details: { payments: PaymentHealth } };
-  return { http: answer.status, status: body.status, payments: body.details.payments };
-}
-
-/** The tables are read once a second. */
-const reading = (fits: (health: PaymentHealth) => boolean) =>
-  until(async () => (await payments.isHealthy('payments')).payments, fits);
-
-describe('through @nestjs/terminus', () => {
-  test('all is well: 200, up, nothing degraded, no secret', async () => {
-    const { http, status, payments: details } = await get();
-    expect([http, status]).toEqual([200, 'ok']);
-    expect(details).toMatchObject({
-      status: 'up',
-      degraded: [],
-      database: { reachable: true },
-      workers: { confirmer: 'not-started', deliveries: 'not-started' },
-      backlog: { deadLetters: 0, oldestCheckMs: null, refusedShops: [] },
-    });
-    expect(JSON.stringify(details)).not.toContain('token');
+describe('health', () => {
+  beforeAll(async () => {
+    bed = await startBed({ imports: [hosted], providers: [Orders], options: { http: { attempts: 1 } } });
+    payments = bed.host.app.get(PaymentHealthIndicator);
   });
-
-  test('a dead letter: degraded, and 200 all the same; Terminus 12 says so for the application', async () => {
-    healthy = false;
-    const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    await reading(({ degraded }) => degraded.includes('dead-letters'));
-    expect(await get()).toMatchObject({
-      http: 200,
-      status: 'ok',
-      payments: { status: 'up', degraded: ['dead-letters'] },
-    });
-    expect(await get('/terminus-12')).toMatchObject({
-      http: 200,
-      status: 'degraded',
-      payments: { status: 'degraded' },
-    });
-    expect((await payments.isHealthy('p', { deadLetters: 2 })).p.degraded).toEqual([]);
+  afterAll(() => bed.close());
+  beforeEach(() => {
     healthy = true;
-    await bed.host.app.get(PaymentOperations).replay({}, 'ann');
-    await bed.settle();
-    await reading(({ degraded }) => degraded.length === 0);
   });
 
-  test('a database that does not answer: 503, down, within the time limit; then well again', async () => {
-    const other = await new DataSource(connectionOf(bed.databaseUrl)).initialize();
-    const blocker = other.createQueryRunner();
-    await blocker.query(
-      ON_MARIADB
-        ? 'LOCK TABLES payment_acceptance_bill WRITE'
-        : 'BEGIN; LOCK TABLE payment_acceptance.bill IN ACCESS EXCLUSIVE MODE',
-    );
-    try {
-      const down = await until(
-        () => get(),
-        ({ http }) => http === 503,
-      );
-      expect(down).toMatchObject({
-        status: 'error',
-        payments: { status: 'down', database: { reachable: false, error: expect.stringContaining('within 500 ms') } },
+  async function get(path = '') {
+    const answer = await fetch(`${bed.host.url}/health${path}`);
+    const body = (await answer.json()) as { status: string; details: { payments: PaymentHealth } };
+    return { http: answer.status, status: body.status, payments: body.details.payments };
+  }
+
+  /** The tables are read once a second. */
+  const reading = (fits: (health: PaymentHealth) => boolean) =>
+    until(async () => (await payments.isHealthy('payments')).payments, fits);
+
+  describe('through @nestjs/terminus', () => {
+    test('all is well: 200, up, nothing degraded, no secret', async () => {
+      const { http, status, payments: details } = await get();
+      expect([http, status]).toEqual([200, 'ok']);
+      expect(details).toMatchObject({
+        status: 'up',
+        degraded: [],
+        database: { reachable: true },
+        workers: { confirmer: 'not-started', deliveries: 'not-started' },
+        backlog: { deadLetters: 0, oldestCheckMs: null, refusedShops: [] },
       });
-    } finally {
-      await blocker.release();
-      await other.destroy();
-    }
-    expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
-  });
-});
+      expect(JSON.stringify(details)).not.toContain('token');
+    });
 
-describe('degraded by', () => {
-  test('a service that does not answer, from the third request on and until it answers', async () => {
-    const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
-    const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
-    await bed.sandbox.setFaults({ requests: { status500: 1 } });
-    for (const expected of [[], [], ['service-not-answering']]) {
-      await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
-      expect(await degradations()).toEqual(expected);
-    }
-    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
-    await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'bill-not-found' });
-    await bed.sandbox.clearFaults();
-    expect(await degradations()).toEqual([]);
-    const { service } = (await payments.isHealthy('payments')).payments;
-    expect(service).toEqual({
-      [new URL(bed.sandboxUrl).host]: {
-        lastAnswerAt: expect.any(String),
-        lastFailureAt: expect.any(String),
-        failuresInARow: 0,
-      },
+    test('a dead letter: degraded, and 200 all the same; Terminus 12 says so for the application', async () => {
+      healthy = false;
+      const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      await reading(({ degraded }) => degraded.includes('dead-letters'));
+      expect(await get()).toMatchObject({
+        http: 200,
+        status: 'ok',
+        payments: { status: 'up', degraded: ['dead-letters'] },
+      });
+      expect(await get('/terminus-12')).toMatchObject({
+        http: 200,
+        status: 'degraded',
+        payments: { status: 'degraded' },
+      });
+      expect((await payments.isHealthy('p', { deadLetters: 2 })).p.degraded).toEqual([]);
+      healthy = true;
+      await bed.host.app.get(PaymentOperations).replay({}, 'ann');
+      await bed.settle();
+      await reading(({ degraded }) => degraded.length === 0);
+    });
+
+    test('a database that does not answer: 503, down, within the time limit; then well again', async () => {
+      const other = await new DataSource(connectionOf(bed.databaseUrl)).initialize();
+      const blocker = other.createQueryRunner();
+      await blocker.query(
+        ON_MARIADB
+          ? 'LOCK TABLES payment_acceptance_bill WRITE'
+          : 'BEGIN; LOCK TABLE payment_acceptance.bill IN ACCESS EXCLUSIVE MODE',
+      );
+      try {
+        const down = await until(
+          () => get(),
+          ({ http }) => http === 503,
+        );
+        expect(down).toMatchObject({
+          status: 'error',
+          payments: { status: 'down', database: { reachable: false, error: expect.stringContaining('within 500 ms') } },
+        });
+      } finally {
+        await blocker.release();
+        await other.destroy();
+      }
+      expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
     });
   });
 
-  test('bills whose checks are overdue, and a shop that the service refuses', async () => {
-    bed.clock.advance(6 * 60_000);
-    expect((await reading(({ degraded }) => degraded.length > 0)).degraded).toEqual(['checks-overdue']);
-    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
-    await bed.settle();
-    await bed.sandbox.clearFaults();
-    const { degraded, backlog } = await reading((health) => health.degraded.includes('shops-refused'));
-    expect(degraded).toContain('shops-refused');
-    expect(backlog?.refusedShops).toEqual(['main']);
+  describe('degraded by', () => {
+    test('a service that does not answer, from the third request on and until it answers', async () => {
+      const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
+      const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
+      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      for (const expected of [[], [], ['service-not-answering']]) {
+        await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
+        expect(await degradations()).toEqual(expected);
+      }
+      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'bill-not-found' });
+      await bed.sandbox.clearFaults();
+      expect(await degradations()).toEqual([]);
+      const { service } = (await payments.isHealthy('payments')).payments;
+      expect(service).toEqual({
+        [new URL(bed.sandboxUrl).host]: {
+          lastAnswerAt: expect.any(String),
+          lastFailureAt: expect.any(String),
+          failuresInARow: 0,
+        },
+      });
+    });
+
+    test('bills whose checks are overdue, and a shop that the service refuses', async () => {
+      bed.clock.advance(6 * 60_000);
+      expect((await reading(({ degraded }) => degraded.length > 0)).degraded).toEqual(['checks-overdue']);
+      await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+      await bed.settle();
+      await bed.sandbox.clearFaults();
+      const { degraded, backlog } = await reading((health) => health.degraded.includes('shops-refused'));
+      expect(degraded).toContain('shops-refused');
+      expect(backlog?.refusedShops).toEqual(['main']);
+    });
   });
-});
 
-test('reads the tables once for all that ask together, and not for each that asks next', async () => {
-  let reads = 0;
-  const probe = bed.host.app.get(PaymentProbe);
-  const reached = probe.reached.bind(probe);
-  probe.reached = (point) => {
-    if (point === 'before SELECT payment_acceptance.shop_state') reads += 1;
-    reached(point);
-  };
-  await Promise.all(Array.from({ length: 200 }, () => payments.isHealthy('payments')));
-  expect(reads).toBeLessThanOrEqual(1);
-  for (let index = 0; index < 20; index += 1) await payments.isHealthy('payments');
-  probe.reached = reached;
-  expect(reads).toBeLessThan(20);
-});
+  test('reads the tables once for all that ask together, and not for each that asks next', async () => {
+    let reads = 0;
+    const probe = bed.host.app.get(PaymentProbe);
+    const reached = probe.reached.bind(probe);
+    probe.reached = (point) => {
+      if (point === 'before SELECT payment_acceptance.shop_state') reads += 1;
+      reached(point);
+    };
+    await Promise.all(Array.from({ length: 200 }, () => payments.isHealthy('payments')));
+    expect(reads).toBeLessThanOrEqual(1);
+    for (let index = 0; index < 20; index += 1) await payments.isHealthy('payments');
+    probe.reached = reached;
+    expect(reads).toBeLessThan(20);
+  });
 
-test('workers that run by themselves are seen to', async () => {
-  const running = await bed.start({ options: { autoStart: true } });
-  const indicator = running.app.get(PaymentHealthIndicator);
-  expect((await indicator.isHealthy('p')).p.workers).toEqual({ confirmer: 'running', deliveries: 'running' });
+  test('workers that run by themselves are seen to', async () => {
+    const running = await bed.start({ options: { autoStart: true } });
+    const indicator = running.app.get(PaymentHealthIndicator);
+    expect((await indicator.isHealthy('p')).p.workers).toEqual({ confirmer: 'running', deliveries: 'running' });
+  });
 });

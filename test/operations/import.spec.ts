@@ -5,11 +5,6 @@ import { EffectWriter } from '../support/orders.js';
 
 let bed: Bed;
 let imports: PaymentImport;
-beforeAll(async () => {
-  bed = await startBed({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
-  imports = bed.host.app.get(PaymentImport);
-});
-afterAll(() => bed.close());
 
 /** A bill that an older program has had made: the module knows nothing of it. */
 async function olderBill(orderId: string, amount = '10.00'): Promise<BillToImport> {
@@ -26,6 +21,12 @@ const run = (bills: BillToImport[], dryRun = false) => imports.importBills(bills
 const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
 
 describe('importing open bills of an older integration', () => {
+  beforeAll(async () => {
+    bed = await startBed({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
+    imports = bed.host.app.get(PaymentImport);
+  });
+  afterAll(() => bed.close());
+
   test('a payment that comes later settles, also with a postback that came before', async () => {
     const [early, late] = [await olderBill('early'), await olderBill('late')];
     await bed.sandbox.pay(early.billId);

@@ -13,19 +13,6 @@ class Orders {
 }
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({
-    providers: [Orders],
-    options: {
-      http: { attempts: 1 },
-      callbacks: { forwardUnknown: () => Promise.reject(new Error('the old shop is away')) },
-    },
-  });
-});
-afterAll(async () => {
-  await bed.close();
-  Logger.overrideLogger(false);
-});
 
 /** What the host's logger writes while the work runs. */
 async function written(logger: ConsoleLogger, work: () => Promise<unknown>): Promise<string[]> {
@@ -54,6 +41,20 @@ async function trouble(orderId: string): Promise<{ billId: string; intentId: str
 }
 
 describe('a log line says to machines what it is about', () => {
+  beforeAll(async () => {
+    bed = await startBed({
+      providers: [Orders],
+      options: {
+        http: { attempts: 1 },
+        callbacks: { forwardUnknown: () => Promise.reject(new Error('the old shop is away')) },
+      },
+    });
+  });
+  afterAll(async () => {
+    await bed.close();
+    Logger.overrideLogger(false);
+  });
+
   test('in JSON, as params beside the message', async () => {
     let bill = { billId: '', intentId: '' };
     const lines = await written(new ConsoleLogger({ json: true }), async () => {

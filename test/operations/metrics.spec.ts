@@ -26,128 +26,131 @@ class Orders {
 
 let sdk: Sdk;
 let bed: Bed;
-beforeAll(async () => {
-  sdk = registerSdk();
-  bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
-  await journey();
-});
-afterAll(async () => {
-  await bed.close();
-  sdk.end();
-});
 
-/** A failed and a successful payment of one bill, callbacks of every kind, and some trouble. */
-async function journey(): Promise<void> {
-  const { billId } = await bed.host.payments.createBill({ orderId: 'a', amount: '10' });
-  await bed.host.payments.createBill({ orderId: 'a', amount: '11' }).catch(() => undefined);
-  bed.clock.advance(60_000);
-  await bed.settle();
-  await bed.sandbox.pay(billId, { outcome: 'fail' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
-  bed.clock.advance(20_000);
-  await bed.settle();
-  bed.clock.advance(10_000);
-  await bed.settle();
-  const { url } = bed.host;
-  const fields = { InvId: 'a', OutSum: '10.00' };
-  await postForm(`${url}/redirect/payment/fail`, redirectFields(fields));
-  await postForm(`${url}/redirect/payment/success`, { ...redirectFields(fields), SignatureValue: 'X' });
-  await postForm(`${url}/postback/payment`, postbackFields({ ...fields, TrsId: 'unknown' }));
-  await postForm(`${url}/postback/payment`, { InvId: 'a' });
-  await bed.sandbox.setFaults({ requests: { status500: 1 } });
-  bed.clock.advance(60_000);
-  await bed.settle();
-  await bed.sandbox.clearFaults();
-}
-
-describe('counters', () => {
-  test('of creations', async () => {
-    expect(await sdk.values('payment_acceptance.creations')).toEqual({
-      'outcome=ok shop=main': 1,
-      'outcome=bill-mismatch shop=main': 1,
-    });
+describe('metrics', () => {
+  beforeAll(async () => {
+    sdk = registerSdk();
+    bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
+    await journey();
+  });
+  afterAll(async () => {
+    await bed.close();
+    sdk.end();
   });
 
-  test('of callbacks', async () => {
-    expect(await sdk.values('payment_acceptance.callbacks')).toEqual({
-      'callback.digest=match callback.kind=postback outcome=matched shop=main': 2,
-      'callback.digest=match callback.kind=postback outcome=unmatched shop=main': 1,
-      'callback.digest=absent callback.kind=postback outcome=malformed shop=main': 1,
-      'callback.digest=match callback.kind=redirect-fail outcome=matched shop=main': 1,
-      'callback.digest=mismatch callback.kind=redirect-success outcome=refused shop=main': 1,
-    });
-  });
-
-  test('of checks', async () => {
-    expect(await sdk.values('payment_acceptance.checks')).toEqual({
-      'outcome=unchanged shop=main': 1,
-      'outcome=settled shop=main': 1,
-      'outcome=service-unavailable shop=main': 1,
-    });
-  });
-
-  test('of settlements and deliveries', async () => {
-    expect(await sdk.values('payment_acceptance.settlements')).toEqual({
-      'event=payment.failed shop=main': 1,
-      'event=payment.succeeded shop=main': 1,
-    });
-    expect(await sdk.values('payment_acceptance.deliveries')).toEqual({
-      'consumer=orders event=payment.failed outcome=dead': 1,
-      'consumer=orders event=payment.succeeded outcome=retried': 1,
-      'consumer=orders event=payment.succeeded outcome=done': 1,
-    });
-  });
-});
-
-test('lags, in seconds', async () => {
-  const lag = async (name: string) => {
-    const metric = (await sdk.metrics()).find(({ descriptor }) => descriptor.name === name)!;
-    expect(metric.descriptor.unit).toBe('s');
-    return (metric.dataPoints as DataPoint<Histogram>[]).map(({ value }) => value);
-  };
-  const [callback] = await lag('payment_acceptance.callback.lag');
-  expect(callback).toMatchObject({ count: 1 });
-  expect(callback!.min).toBeGreaterThanOrEqual(20);
-  expect(callback!.max).toBeLessThan(60);
-  expect((await lag('payment_acceptance.payment.lag'))[0]).toMatchObject({ count: 2 });
-  const [delivery] = await lag('payment_acceptance.delivery.lag');
-  expect(delivery).toMatchObject({ count: 1 });
-  expect(delivery!.min).toBeGreaterThanOrEqual(10);
-});
-
-test('gauges show how things stand in the tables', async () => {
-  const read = async () => ({
-    ...(await sdk.values('payment_acceptance.dead_letters')),
-    waiting: (await sdk.values('payment_acceptance.callbacks.waiting'))[''],
-    reviews: (await sdk.values('payment_acceptance.reviews.open'))[''],
-    unknown: (await sdk.values('payment_acceptance.bills.unknown'))[''],
-    pending: (await sdk.values('payment_acceptance.deliveries.pending'))[''],
-    refused: (await sdk.values('payment_acceptance.shops.refused'))[''],
-    oldest: (await sdk.values('payment_acceptance.deliveries.oldest.age'))[''],
-  });
-  const now = await until(read, (values) => values.waiting === 1);
-  expect(now).toEqual({ '': 1, waiting: 1, reviews: 0, unknown: 0, pending: 0, refused: 0, oldest: 0 });
-  bed.clock.advance(7 * 3_600_000);
-  const age = async () => (await sdk.values('payment_acceptance.checks.overdue.age'))[''] ?? 0;
-  expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
-});
-
-test('every metric has a unit and a description; no attribute takes an id, an amount or a secret', async () => {
-  const metrics = (await sdk.metrics()).filter(({ descriptor }) => descriptor.name.startsWith('payment_acceptance.'));
-  expect(metrics.length).toBe(16);
-  for (const { descriptor } of metrics) {
-    expect(descriptor.unit).not.toBe('');
-    expect(descriptor.description).not.toBe('');
+  /** A failed and a successful payment of one bill, callbacks of every kind, and some trouble. */
+  async function journey(): Promise<void> {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'a', amount: '10' });
+    await bed.host.payments.createBill({ orderId: 'a', amount: '11' }).catch(() => undefined);
+    bed.clock.advance(60_000);
+    await bed.settle();
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    bed.clock.advance(20_000);
+    await bed.settle();
+    bed.clock.advance(10_000);
+    await bed.settle();
+    const { url } = bed.host;
+    const fields = { InvId: 'a', OutSum: '10.00' };
+    await postForm(`${url}/redirect/payment/fail`, redirectFields(fields));
+    await postForm(`${url}/redirect/payment/success`, { ...redirectFields(fields), SignatureValue: 'X' });
+    await postForm(`${url}/postback/payment`, postbackFields({ ...fields, TrsId: 'unknown' }));
+    await postForm(`${url}/postback/payment`, { InvId: 'a' });
+    await bed.sandbox.setFaults({ requests: { status500: 1 } });
+    bed.clock.advance(60_000);
+    await bed.settle();
+    await bed.sandbox.clearFaults();
   }
-  const attributes = metrics.flatMap(({ dataPoints }) => dataPoints.map((point) => point.attributes));
-  expect([...new Set(attributes.flatMap((each) => Object.keys(each)))].sort()).toEqual([
-    'payment.callback.digest',
-    'payment.callback.kind',
-    'payment.consumer',
-    'payment.event',
-    'payment.outcome',
-    'payment.shop',
-  ]);
-  expect(JSON.stringify(metrics)).not.toContain(MAIN_TOKEN);
+
+  describe('counters', () => {
+    test('of creations', async () => {
+      expect(await sdk.values('payment_acceptance.creations')).toEqual({
+        'outcome=ok shop=main': 1,
+        'outcome=bill-mismatch shop=main': 1,
+      });
+    });
+
+    test('of callbacks', async () => {
+      expect(await sdk.values('payment_acceptance.callbacks')).toEqual({
+        'callback.digest=match callback.kind=postback outcome=matched shop=main': 2,
+        'callback.digest=match callback.kind=postback outcome=unmatched shop=main': 1,
+        'callback.digest=absent callback.kind=postback outcome=malformed shop=main': 1,
+        'callback.digest=match callback.kind=redirect-fail outcome=matched shop=main': 1,
+        'callback.digest=mismatch callback.kind=redirect-success outcome=refused shop=main': 1,
+      });
+    });
+
+    test('of checks', async () => {
+      expect(await sdk.values('payment_acceptance.checks')).toEqual({
+        'outcome=unchanged shop=main': 1,
+        'outcome=settled shop=main': 1,
+        'outcome=service-unavailable shop=main': 1,
+      });
+    });
+
+    test('of settlements and deliveries', async () => {
+      expect(await sdk.values('payment_acceptance.settlements')).toEqual({
+        'event=payment.failed shop=main': 1,
+        'event=payment.succeeded shop=main': 1,
+      });
+      expect(await sdk.values('payment_acceptance.deliveries')).toEqual({
+        'consumer=orders event=payment.failed outcome=dead': 1,
+        'consumer=orders event=payment.succeeded outcome=retried': 1,
+        'consumer=orders event=payment.succeeded outcome=done': 1,
+      });
+    });
+  });
+
+  test('lags, in seconds', async () => {
+    const lag = async (name: string) => {
+      const metric = (await sdk.metrics()).find(({ descriptor }) => descriptor.name === name)!;
+      expect(metric.descriptor.unit).toBe('s');
+      return (metric.dataPoints as DataPoint<Histogram>[]).map(({ value }) => value);
+    };
+    const [callback] = await lag('payment_acceptance.callback.lag');
+    expect(callback).toMatchObject({ count: 1 });
+    expect(callback!.min).toBeGreaterThanOrEqual(20);
+    expect(callback!.max).toBeLessThan(60);
+    expect((await lag('payment_acceptance.payment.lag'))[0]).toMatchObject({ count: 2 });
+    const [delivery] = await lag('payment_acceptance.delivery.lag');
+    expect(delivery).toMatchObject({ count: 1 });
+    expect(delivery!.min).toBeGreaterThanOrEqual(10);
+  });
+
+  test('gauges show how things stand in the tables', async () => {
+    const read = async () => ({
+      ...(await sdk.values('payment_acceptance.dead_letters')),
+      waiting: (await sdk.values('payment_acceptance.callbacks.waiting'))[''],
+      reviews: (await sdk.values('payment_acceptance.reviews.open'))[''],
+      unknown: (await sdk.values('payment_acceptance.bills.unknown'))[''],
+      pending: (await sdk.values('payment_acceptance.deliveries.pending'))[''],
+      refused: (await sdk.values('payment_acceptance.shops.refused'))[''],
+      oldest: (await sdk.values('payment_acceptance.deliveries.oldest.age'))[''],
+    });
+    const now = await until(read, (values) => values.waiting === 1);
+    expect(now).toEqual({ '': 1, waiting: 1, reviews: 0, unknown: 0, pending: 0, refused: 0, oldest: 0 });
+    bed.clock.advance(7 * 3_600_000);
+    const age = async () => (await sdk.values('payment_acceptance.checks.overdue.age'))[''] ?? 0;
+    expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
+  });
+
+  test('every metric has a unit and a description; no attribute takes an id, an amount or a secret', async () => {
+    const metrics = (await sdk.metrics()).filter(({ descriptor }) => descriptor.name.startsWith('payment_acceptance.'));
+    expect(metrics.length).toBe(16);
+    for (const { descriptor } of metrics) {
+      expect(descriptor.unit).not.toBe('');
+      expect(descriptor.description).not.toBe('');
+    }
+    const attributes = metrics.flatMap(({ dataPoints }) => dataPoints.map((point) => point.attributes));
+    expect([...new Set(attributes.flatMap((each) => Object.keys(each)))].sort()).toEqual([
+      'payment.callback.digest',
+      'payment.callback.kind',
+      'payment.consumer',
+      'payment.event',
+      'payment.outcome',
+      'payment.shop',
+    ]);
+    expect(JSON.stringify(metrics)).not.toContain(MAIN_TOKEN);
+  });
 });

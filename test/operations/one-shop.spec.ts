@@ -13,19 +13,20 @@ const SERVICES = [PaymentChecks, PaymentDoctor, PaymentImport, PaymentReconcilia
 const today = () => new Date().toISOString().slice(0, 10);
 
 let bed: Bed;
-beforeAll(async () => {
-  bed = await startBed({ options: { http: { attempts: 1 } } });
-  for (const shop of ['main', 'eu']) {
-    const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
-    await bed.sandbox.pay(billId);
-  }
-  await bed.settle();
-});
-afterAll(() => bed.close());
 
 const billOf = async (shop: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === `of-${shop}`)!;
 
 describe('for an operator who is in charge of one shop', () => {
+  beforeAll(async () => {
+    bed = await startBed({ options: { http: { attempts: 1 } } });
+    for (const shop of ['main', 'eu']) {
+      const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
+      await bed.sandbox.pay(billId);
+    }
+    await bed.settle();
+  });
+  afterAll(() => bed.close());
+
   test.each(SERVICES)('%p gives a view that cannot be widened, and none of a shop that there is not', (service) => {
     const whole: { forShop(name: string): object } = bed.host.app.get(service);
     const view = whole.forShop('eu');

@@ -7,13 +7,14 @@ import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { registerSdk, type Sdk } from './sdk.js';
 
-const host = trace.getTracer('the host');
+/** Asked for anew: a tracer stays with the SDK that it was first used with. */
+const host = () => trace.getTracer('the host');
 
 @Injectable()
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   take({ orderId }: { orderId: string }): Promise<void> {
-    return host.startActiveSpan('mark paid', (span) => {
+    return host().startActiveSpan('mark paid', (span) => {
       span.end();
       return orderId === 'failing' ? Promise.reject(new RangeError('4111 1111 1111 1111')) : Promise.resolve();
     });
@@ -22,160 +23,165 @@ class Orders {
 
 let sdk: Sdk;
 let bed: Bed;
-beforeAll(async () => {
-  sdk = registerSdk();
-  bed = await startBed({ instances: 2, providers: [Orders], options: { http: { attempts: 1 } } });
-});
-afterEach(() => sdk.reset());
-afterAll(async () => {
-  await bed.close();
-  sdk.end();
-});
 
-const traceOf = (span: ReadableSpan) => span.spanContext().traceId;
-const one = (name: string): ReadableSpan => {
-  const [span, ...more] = sdk.spans(name);
-  expect([name, more.length]).toEqual([name, 0]);
-  return span!;
-};
-const expectChild = (child: ReadableSpan, parent: ReadableSpan) => {
-  expect(traceOf(child)).toBe(traceOf(parent));
-  expect(child.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
-};
-
-/** Buys inside a span of the host, as an HTTP request would be. */
-const buy = (orderId: string) =>
-  host.startActiveSpan('POST /orders', (span) =>
-    bed.host.payments.createBill({ orderId, amount: '10' }).finally(() => span.end()),
-  );
-
-describe('one trace', () => {
-  test("from the host's request over createBill, check, settlement and delivery to what the handler does", async () => {
-    const { billId } = await buy('traced');
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    const [created, check, settled, delivered] = [
-      one('payment.create_bill'),
-      one('payment.check'),
-      one('payment.settle'),
-      one('payment.deliver'),
-    ];
-    expectChild(created, one('POST /orders'));
-    expectChild(check, created);
-    expectChild(settled, check);
-    expectChild(delivered, settled);
-    expectChild(one('mark paid'), delivered);
-    // Read from the tables, as another process would.
-    expect([check, delivered].map((span) => span.parentSpanContext?.isRemote)).toEqual([true, true]);
-    expect(created.attributes).toEqual({
-      'payment.shop': 'main',
-      'payment.order_id': 'traced',
-      'payment.bill_id': billId,
-    });
-    expect(check.attributes).toMatchObject({ 'payment.check.hints': 1, 'payment.outcome': 'settled' });
-    expect(delivered.attributes).toMatchObject({ 'payment.consumer': 'orders', 'payment.outcome': 'done' });
+describe('tracing', () => {
+  beforeAll(async () => {
+    sdk = registerSdk();
+    bed = await startBed({ instances: 2, providers: [Orders], options: { http: { attempts: 1 } } });
+  });
+  afterEach(() => sdk.reset());
+  afterAll(async () => {
+    await bed.close();
+    sdk.end();
   });
 
-  test('a later check goes on with it; one of a bill that nobody traced begins its own', async () => {
-    const { billId } = await buy('later');
-    await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET traceparent = NULL WHERE order_id <> 'later'`);
-    bed.clock.advance(61_000);
-    await bed.settle();
-    const created = one('payment.create_bill');
-    const ours = sdk.spans('payment.check').filter((span) => span.attributes['payment.bill_id'] === billId);
-    expect(ours.length).toBe(1);
-    expectChild(ours[0]!, created);
-    expect(ours[0]!.attributes['payment.outcome']).toBe('unchanged');
-    await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET traceparent = NULL`);
-    sdk.reset();
-    bed.clock.advance(121_000);
-    await bed.settle();
-    const own = one('payment.check');
-    expect(own.parentSpanContext).toBeUndefined();
-    expect(traceOf(own)).not.toBe(traceOf(created));
-  });
+  const traceOf = (span: ReadableSpan) => span.spanContext().traceId;
+  const one = (name: string): ReadableSpan => {
+    const [span, ...more] = sdk.spans(name);
+    expect([name, more.length]).toEqual([name, 0]);
+    return span!;
+  };
+  const expectChild = (child: ReadableSpan, parent: ReadableSpan) => {
+    expect(traceOf(child)).toBe(traceOf(parent));
+    expect(child.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
+  };
 
-  test('an unsampled trace stays unsampled', async () => {
-    const { billId } = await buy('unsampled');
-    await bed.host.dataSource.query(
-      `UPDATE payment_acceptance.bill SET traceparent = regexp_replace(traceparent, '01$', '00') WHERE order_id = 'unsampled'`,
+  /** Buys inside a span of the host, as an HTTP request would be. */
+  const buy = (orderId: string) =>
+    host().startActiveSpan('POST /orders', (span) =>
+      bed.host.payments.createBill({ orderId, amount: '10' }).finally(() => span.end()),
     );
-    sdk.reset();
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    expect(sdk.spans().map(({ name }) => name)).toEqual(['payment.callback']);
-  });
-});
 
-describe('callbacks', () => {
-  test('have spans of their own that point to the trace of the bill', async () => {
-    const { billId } = await buy('linked');
-    const created = one('payment.create_bill');
-    const fields = { InvId: 'linked', OutSum: '10.00' };
-    await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: billId }));
-    await postForm(`${bed.host.url}/redirect/payment/success`, redirectFields(fields));
-    await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: 'nobody-s' }));
-    const [postback, redirect, unmatched] = sdk.spans('payment.callback');
-    for (const span of [postback!, redirect!]) {
-      expect(span.links.map(({ context }) => context.spanId)).toEqual([created.spanContext().spanId]);
-      expect(traceOf(span)).not.toBe(traceOf(created));
-    }
-    expect(postback!.attributes).toEqual({
-      'payment.shop': 'main',
-      'payment.callback.kind': 'postback',
-      'payment.callback.digest': 'match',
-      'payment.outcome': 'matched',
+  describe('one trace', () => {
+    test("from the host's request over createBill, check, settlement and delivery to what the handler does", async () => {
+      const { billId } = await buy('traced');
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      const [created, check, settled, delivered] = [
+        one('payment.create_bill'),
+        one('payment.check'),
+        one('payment.settle'),
+        one('payment.deliver'),
+      ];
+      expectChild(created, one('POST /orders'));
+      expectChild(check, created);
+      expectChild(settled, check);
+      expectChild(delivered, settled);
+      expectChild(one('mark paid'), delivered);
+      // Read from the tables, as another process would.
+      expect([check, delivered].map((span) => span.parentSpanContext?.isRemote)).toEqual([true, true]);
+      expect(created.attributes).toEqual({
+        'payment.shop': 'main',
+        'payment.order_id': 'traced',
+        'payment.bill_id': billId,
+      });
+      expect(check.attributes).toMatchObject({ 'payment.check.hints': 1, 'payment.outcome': 'settled' });
+      expect(delivered.attributes).toMatchObject({ 'payment.consumer': 'orders', 'payment.outcome': 'done' });
     });
-    expect(redirect!.attributes['payment.callback.kind']).toBe('redirect-success');
-    expect([unmatched!.links, unmatched!.attributes['payment.outcome']]).toEqual([[], 'unmatched']);
-    await bed.settle();
-  });
-});
 
-describe('what fails', () => {
-  test('marks its span with the kind of the error, and none of its words', async () => {
-    const { billId } = await buy('failing');
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    await bed.host.deliveries.runOnce();
-    const delivered = one('payment.deliver');
-    expect(delivered.attributes).toMatchObject({ 'error.type': 'RangeError', 'payment.outcome': 'retried' });
-    expect(delivered.status.code).toBe(2);
-    await bed.sandbox.setFaults({ requests: { status500: 1 } });
-    await expect(buy('unknown')).rejects.toBeInstanceOf(UnknownOutcomeError);
-    bed.clock.advance(7 * 3_600_000);
-    await bed.host.confirmer.runOnce();
-    await bed.sandbox.clearFaults();
-    expect(sdk.spans('payment.create_bill').at(-1)!.attributes['error.type']).toBe('unknown-outcome');
-    const check = sdk.spans('payment.check').at(-1)!;
-    expect(check.attributes).toMatchObject({
-      'error.type': 'service-unavailable',
-      'payment.outcome': 'service-unavailable',
+    test('a later check goes on with it; one of a bill that nobody traced begins its own', async () => {
+      const { billId } = await buy('later');
+      await bed.host.dataSource.query(
+        `UPDATE payment_acceptance.bill SET traceparent = NULL WHERE order_id <> 'later'`,
+      );
+      bed.clock.advance(61_000);
+      await bed.settle();
+      const created = one('payment.create_bill');
+      const ours = sdk.spans('payment.check').filter((span) => span.attributes['payment.bill_id'] === billId);
+      expect(ours.length).toBe(1);
+      expectChild(ours[0]!, created);
+      expect(ours[0]!.attributes['payment.outcome']).toBe('unchanged');
+      await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET traceparent = NULL`);
+      sdk.reset();
+      bed.clock.advance(121_000);
+      await bed.settle();
+      const own = one('payment.check');
+      expect(own.parentSpanContext).toBeUndefined();
+      expect(traceOf(own)).not.toBe(traceOf(created));
     });
-    const everything = JSON.stringify(
-      sdk.spans().map(({ name, attributes, events, status, links }) => [name, attributes, events, status, links]),
-    );
-    expect(everything).not.toContain('4111');
-    expect(everything).not.toContain(MAIN_TOKEN);
+
+    test('an unsampled trace stays unsampled', async () => {
+      const { billId } = await buy('unsampled');
+      await bed.host.dataSource.query(
+        `UPDATE payment_acceptance.bill SET traceparent = regexp_replace(traceparent, '01$', '00') WHERE order_id = 'unsampled'`,
+      );
+      sdk.reset();
+      await bed.sandbox.pay(billId);
+      await bed.settle();
+      expect(sdk.spans().map(({ name }) => name)).toEqual(['payment.callback']);
+    });
   });
 
-  test("an operator's settlement is part of the operator's request", async () => {
-    const { billId } = await buy('reviewed');
-    await bed.sandbox.pay(billId, { amount: '9.00' });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    const review = (await bed.host.ledger()).reviews.find(({ orderId }) => orderId === 'reviewed')!;
-    sdk.reset();
-    await host.startActiveSpan('PUT /reviews', (span) =>
-      bed.host.app
-        .get(PaymentReviews)
-        .accept(review.id, { operator: 'ann' })
-        .finally(() => span.end()),
-    );
-    await bed.settle();
-    expectChild(one('payment.settle'), one('PUT /reviews'));
-    const delivered = sdk.spans('payment.deliver').find((span) => traceOf(span) === traceOf(one('PUT /reviews')))!;
-    expectChild(delivered, one('payment.settle'));
+  describe('callbacks', () => {
+    test('have spans of their own that point to the trace of the bill', async () => {
+      const { billId } = await buy('linked');
+      const created = one('payment.create_bill');
+      const fields = { InvId: 'linked', OutSum: '10.00' };
+      await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: billId }));
+      await postForm(`${bed.host.url}/redirect/payment/success`, redirectFields(fields));
+      await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: 'nobody-s' }));
+      const [postback, redirect, unmatched] = sdk.spans('payment.callback');
+      for (const span of [postback!, redirect!]) {
+        expect(span.links.map(({ context }) => context.spanId)).toEqual([created.spanContext().spanId]);
+        expect(traceOf(span)).not.toBe(traceOf(created));
+      }
+      expect(postback!.attributes).toEqual({
+        'payment.shop': 'main',
+        'payment.callback.kind': 'postback',
+        'payment.callback.digest': 'match',
+        'payment.outcome': 'matched',
+      });
+      expect(redirect!.attributes['payment.callback.kind']).toBe('redirect-success');
+      expect([unmatched!.links, unmatched!.attributes['payment.outcome']]).toEqual([[], 'unmatched']);
+      await bed.settle();
+    });
+  });
+
+  describe('what fails', () => {
+    test('marks its span with the kind of the error, and none of its words', async () => {
+      const { billId } = await buy('failing');
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      await bed.host.confirmer.runOnce();
+      await bed.host.deliveries.runOnce();
+      const delivered = one('payment.deliver');
+      expect(delivered.attributes).toMatchObject({ 'error.type': 'RangeError', 'payment.outcome': 'retried' });
+      expect(delivered.status.code).toBe(2);
+      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      await expect(buy('unknown')).rejects.toBeInstanceOf(UnknownOutcomeError);
+      bed.clock.advance(7 * 3_600_000);
+      await bed.host.confirmer.runOnce();
+      await bed.sandbox.clearFaults();
+      expect(sdk.spans('payment.create_bill').at(-1)!.attributes['error.type']).toBe('unknown-outcome');
+      const check = sdk.spans('payment.check').at(-1)!;
+      expect(check.attributes).toMatchObject({
+        'error.type': 'service-unavailable',
+        'payment.outcome': 'service-unavailable',
+      });
+      const everything = JSON.stringify(
+        sdk.spans().map(({ name, attributes, events, status, links }) => [name, attributes, events, status, links]),
+      );
+      expect(everything).not.toContain('4111');
+      expect(everything).not.toContain(MAIN_TOKEN);
+    });
+
+    test("an operator's settlement is part of the operator's request", async () => {
+      const { billId } = await buy('reviewed');
+      await bed.sandbox.pay(billId, { amount: '9.00' });
+      bed.clock.advance(60_000);
+      await bed.settle();
+      const review = (await bed.host.ledger()).reviews.find(({ orderId }) => orderId === 'reviewed')!;
+      sdk.reset();
+      await host().startActiveSpan('PUT /reviews', (span) =>
+        bed.host.app
+          .get(PaymentReviews)
+          .accept(review.id, { operator: 'ann' })
+          .finally(() => span.end()),
+      );
+      await bed.settle();
+      expectChild(one('payment.settle'), one('PUT /reviews'));
+      const delivered = sdk.spans('payment.deliver').find((span) => traceOf(span) === traceOf(one('PUT /reviews')))!;
+      expectChild(delivered, one('payment.settle'));
+    });
   });
 });

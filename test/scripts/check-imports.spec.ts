@@ -7,16 +7,15 @@ import { checkImports } from '../../scripts/check-imports.mjs';
 const src = 'libs/payment-acceptance/src';
 let base: string;
 
-beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'imports-'));
-  write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "axios": "1" } }');
-});
-
-afterEach(() => {
-  rmSync(base, { recursive: true });
-});
-
 describe('the import check', () => {
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'imports-'));
+    write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "axios": "1" } }');
+  });
+  afterEach(() => {
+    rmSync(base, { recursive: true });
+  });
+
   it('accepts imports that run downwards, also past a floor, and what a spec needs', () => {
     write(`${src}/index.ts`, `export * from './callbacks/controller.js';`);
     write(`${src}/callbacks/controller.ts`, `import { money } from '../common/money.js'; import axios from 'axios';`);

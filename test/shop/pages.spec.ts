@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
-import { ADAPTERS, startAttackedShop, type AttackedShop } from '../attacks/support/attacked-shop.js';
+import { ADAPTERS } from '../support/adapters.js';
+import { startAttackedShop, type AttackedShop } from '../attacks/support/attacked-shop.js';
 import { startShops } from '../support/shop.js';
 import { until } from '../support/until.js';
 

@@ -6,12 +6,13 @@ import { until } from '../support/until.js';
 const TOKEN = 'sandbox-main-token-0123456789abcdef';
 
 let shop: ShopBed;
-beforeAll(async () => {
-  shop = await startShops(2);
-});
-afterAll(() => shop.close());
 
 describe('the sample shop, two processes on one database', () => {
+  beforeAll(async () => {
+    shop = await startShops(2);
+  });
+  afterAll(() => shop.close());
+
   test('an order is paid only after GET bill/payments said SUCCESS', async () => {
     const { id, billId, payUrl } = await shop.buy({ amount: '100.05' });
     expect(payUrl).toMatch(new RegExp(`/transfer/${billId}$`));

@@ -15,6 +15,7 @@ import {
   PaymentAcceptanceService,
   PaymentClock,
   PaymentOperations,
+  migratePaymentAcceptance,
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
   type PaymentLedger,
@@ -22,7 +23,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql } from './database.js';
+import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type DatabaseTemplate } from './database.js';
 
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
 export const EU_TOKEN = 'eu-token-0123456789abcdef';
@@ -36,6 +37,16 @@ export class Effect {
   @Column() paymentId!: string;
   @Column() orderId!: string;
 }
+
+/** A database in which a host with its {@link Effect}s, and the module, have started before. */
+export const HOST_TABLES: DatabaseTemplate = {
+  name: 'host',
+  async fill(url) {
+    const dataSource = new DataSource({ ...connectionOf(url), entities: [Effect], synchronize: true });
+    await dataSource.initialize();
+    await migratePaymentAcceptance(dataSource).finally(() => dataSource.destroy());
+  },
+};
 
 export interface BedOptions {
   /** Instances of the host application on one database. Default 1. */
@@ -85,7 +96,7 @@ export interface Instance {
 }
 
 export async function startBed(options: BedOptions = {}): Promise<Bed> {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase(HOST_TABLES);
   const running = await startPaymentSandbox({
     postbackRetryDelays: [],
     ...options.sandbox,
@@ -184,7 +195,6 @@ async function startInstance(
             ...connectionOf(options.through?.(databaseUrl) ?? databaseUrl),
             ...(!ON_MARIADB && { driver: options.driver }),
             entities: [Effect],
-            synchronize: true,
           }),
           EventEmitterModule.forRoot(),
           PaymentAcceptanceModule.forRoot({ ...moduleOptions(sandboxUrl, options.options), ...options.extras }),

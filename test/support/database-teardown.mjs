@@ -1,6 +1,20 @@
+import pg from 'pg';
+
 /** Jest's global tear-down. Where it is not reached, the server ends with the process. */
 export default async function tearDown() {
-  if (!globalThis.testDatabaseServer) return;
-  await globalThis.testDatabaseServer.stop();
-  delete process.env.TEST_DATABASE_URL;
+  if (globalThis.testDatabaseServer) {
+    await globalThis.testDatabaseServer.stop();
+    delete process.env.TEST_DATABASE_URL;
+  } else if (process.env.TEST_DATABASE_URL) await dropTemplates();
+}
+
+/** On a server that outlives the run. */
+async function dropTemplates() {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query('SELECT datname FROM pg_database WHERE starts_with(datname, $1)', [
+    process.env.TEST_TEMPLATE_PREFIX,
+  ]);
+  for (const { datname } of rows) await client.query(`DROP DATABASE "${datname}"`);
+  await client.end();
 }

@@ -17,3 +17,25 @@ it('gives every caller an empty database, and drops it under open connections', 
   const again = new pg.Client({ connectionString: other.url });
   await expect(again.connect()).rejects.toMatchObject({ code: '3D000' });
 });
+
+it('gives whoever asks for it a copy of what was made once', async () => {
+  let filled = 0;
+  const template = {
+    name: 'counted',
+    async fill(url: string) {
+      filled += 1;
+      await run(url, 'CREATE TABLE a (b int); INSERT INTO a VALUES (7)');
+    },
+  };
+  const databases = await Promise.all([createTestDatabase(template), createTestDatabase(template)]);
+  await run(databases[0].url, 'DELETE FROM a');
+  expect((await run(databases[1].url, 'SELECT b FROM a')).rows).toEqual([{ b: 7 }]);
+  expect(filled).toBe(1);
+  await Promise.all(databases.map((database) => database.drop()));
+});
+
+async function run(url: string, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client.query(sql).finally(() => client.end());
+}

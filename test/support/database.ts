@@ -15,16 +15,25 @@ export const ON_MARIADB = process.env.TEST_DATABASE === 'mariadb';
 /** For what PostgreSQL alone has: statements of a test, or facts of the server. */
 export const onPostgres = <T>(test: T & { skip: T }): T => (ON_MARIADB ? test.skip : test);
 
+/** What new databases begin with. It is made once for each run, and copied. */
+export interface DatabaseTemplate {
+  readonly name: string;
+  fill(url: string): Promise<void>;
+}
+
 /** Makes a new database, on the server that `TEST_DATABASE_URL` names or that Jest's global set-up has started. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase(template?: DatabaseTemplate): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  // Loaded where it is needed: what all specs import, all pay for.
-  if (ON_MARIADB) return (await import('./maria-database.js')).createMariaDatabase(name);
-  const url = new URL(serverUrl());
-  url.pathname = `/${name}`;
-  await administer(`CREATE DATABASE "${name}"${await copying()}`);
+  if (ON_MARIADB) {
+    // Loaded where it is needed: what all specs import, all pay for.
+    const database = await (await import('./maria-database.js')).createMariaDatabase(name);
+    await template?.fill(database.url);
+    return database;
+  }
+  const source = template && (await templateDatabase(template));
+  await administer(`CREATE DATABASE "${name}"${source ? ` TEMPLATE "${source}"` : ''}${await copying()}`);
   return {
-    url: url.href,
+    url: urlOf(name),
     async drop() {
       await administer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
     },
@@ -39,6 +48,30 @@ export function connectionOf(url: string): { type: 'postgres' | 'mariadb'; url: 
 /** A host's data source for the statements of tests, which are PostgreSQL's: it takes them on MariaDB too. */
 export async function forTestSql(dataSource: DataSource): Promise<DataSource> {
   return ON_MARIADB ? (await import('./maria-database.js')).speakTestSql(dataSource) : dataSource;
+}
+
+const templates = new Map<string, Promise<string>>();
+
+function templateDatabase(template: DatabaseTemplate): Promise<string> {
+  const known = templates.get(template.name) ?? makeTemplate(template);
+  templates.set(template.name, known);
+  return known;
+}
+
+/** One process of the run makes it while the others wait. Its name says when it is whole. */
+async function makeTemplate({ name, fill }: DatabaseTemplate): Promise<string> {
+  const whole = `${process.env.TEST_TEMPLATE_PREFIX}_${name}`;
+  const partial = `${whole}_partial`;
+  await withServer(async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [whole]);
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [whole]);
+    if (rowCount) return;
+    await client.query(`DROP DATABASE IF EXISTS "${partial}" WITH (FORCE)`);
+    await client.query(`CREATE DATABASE "${partial}"`);
+    await fill(urlOf(partial));
+    await client.query(`ALTER DATABASE "${partial}" RENAME TO "${whole}"`);
+  });
+  return whole;
 }
 
 let files: Promise<boolean> | undefined;
@@ -56,11 +89,21 @@ function serverUrl(): string {
   return url;
 }
 
-async function administer(statement: string): Promise<pg.QueryResult<Record<string, string>>> {
+function urlOf(database: string): string {
+  const url = new URL(serverUrl());
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+function administer(statement: string): Promise<pg.QueryResult<Record<string, string>>> {
+  return withServer((client) => client.query(statement));
+}
+
+async function withServer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: serverUrl() });
   await client.connect();
   try {
-    return await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }

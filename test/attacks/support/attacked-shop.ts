@@ -9,22 +9,22 @@ import {
   ManualPaymentClock,
   PaymentClock,
   PaymentOperations,
+  migratePaymentAcceptance,
   type PaymentAcceptanceOptions,
   type PaymentLedger,
 } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type PayInput, type Redirect } from 'nestjs-payment-sandbox';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppModule } from '../../../apps/shop/src/app.module.js';
+import { databaseOptions, openDatabase } from '../../../apps/shop/src/database/database.js';
 import { paymentsConfig } from '../../../apps/shop/src/payments.config.js';
 import { configureShop, shopAdapter } from '../../../apps/shop/src/shop.js';
-import { createTestDatabase, forTestSql } from '../../support/database.js';
+import type { Adapter } from '../../support/adapters.js';
+import { createTestDatabase, forTestSql, type DatabaseTemplate } from '../../support/database.js';
 import { postJson } from '../../support/http.js';
 import type { OrderView } from '../../support/shop.js';
 import { LogRecorder } from './log-recorder.js';
 import { stateOf } from './state.js';
-
-/** Every attack is made on both: `describe.each(ADAPTERS)('on %s', (adapter) => …)`. */
-export const ADAPTERS = ['express', 'fastify'] as const;
 
 export const TOKENS = {
   main: 'sandbox-main-token-0123456789abcdef',
@@ -74,6 +74,16 @@ export interface AttackedShop {
   close(): Promise<void>;
 }
 
+/** A database in which the sample shop has started before. */
+const SHOP_TABLES: DatabaseTemplate = {
+  name: 'shop',
+  async fill(url) {
+    process.env.DATABASE_URL = url;
+    const dataSource = await openDatabase(databaseOptions() as DataSourceOptions);
+    await migratePaymentAcceptance(dataSource).finally(() => dataSource.destroy());
+  },
+};
+
 export interface AttackedShopOptions {
   /** Workers run by themselves. Default `false`: a test drives them. */
   autoStart?: boolean;
@@ -86,10 +96,10 @@ export interface AttackedShopOptions {
 }
 
 export async function startAttackedShop(
-  adapter: (typeof ADAPTERS)[number],
+  adapter: Adapter,
   { autoStart = false, options = {}, service, prepare }: AttackedShopOptions = {},
 ): Promise<AttackedShop> {
-  const database = await createTestDatabase();
+  const database = await createTestDatabase(SHOP_TABLES);
   const running = await startPaymentSandbox({
     logger: false,
     postbackRetryDelays: [],

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
@@ -13,49 +13,52 @@ let lose: (reason: string) => void;
 /** How many wait for the loss of the connection. */
 let listeners: number;
 let link: BrokerLink;
-beforeEach(async () => {
-  for (const level of ['log', 'warn', 'error', 'debug'] as const)
-    jest.spyOn(Logger.prototype, level).mockReturnValue(undefined);
-  listeners = 0;
-  const lost = new Promise<string>((resolve) => (lose = resolve));
-  const then = lost.then.bind(lost);
-  lost.then = ((...reactions: Parameters<typeof then>) => {
-    listeners += 1;
-    return then(...reactions);
-  }) as typeof lost.then;
-  publish = () => Promise.resolve();
-  link = new BrokerLink(
-    {
-      consumer: 'broker',
-      connectTimeoutMs: 1_000,
-      acknowledgeTimeoutMs: 60_000,
-      connect: () => Promise.resolve({ ready: true, lost, publish: () => publish(), close: () => Promise.resolve() }),
-      random: new PaymentRandom(),
-      onReady: () => undefined,
-    },
-    new PaymentLogger('Test'),
-  );
-  expect(link.ready()).toBe(false);
-  await link.connecting;
-  expect(link.ready()).toBe(true);
-});
-afterEach(async () => {
-  await link.close();
-  jest.restoreAllMocks();
-});
 
-test('an event that was sent leaves nothing behind at its connection', async () => {
-  const before = listeners;
-  for (let count = 0; count < 100; count += 1) await link.publish(EVENT, new AbortController().signal);
-  expect(listeners).toBe(before);
-});
+describe('broker link', () => {
+  beforeEach(async () => {
+    for (const level of ['log', 'warn', 'error', 'debug'] as const)
+      jest.spyOn(Logger.prototype, level).mockReturnValue(undefined);
+    listeners = 0;
+    const lost = new Promise<string>((resolve) => (lose = resolve));
+    const then = lost.then.bind(lost);
+    lost.then = ((...reactions: Parameters<typeof then>) => {
+      listeners += 1;
+      return then(...reactions);
+    }) as typeof lost.then;
+    publish = () => Promise.resolve();
+    link = new BrokerLink(
+      {
+        consumer: 'broker',
+        connectTimeoutMs: 1_000,
+        acknowledgeTimeoutMs: 60_000,
+        connect: () => Promise.resolve({ ready: true, lost, publish: () => publish(), close: () => Promise.resolve() }),
+        random: new PaymentRandom(),
+        onReady: () => undefined,
+      },
+      new PaymentLogger('Test'),
+    );
+    expect(link.ready()).toBe(false);
+    await link.connecting;
+    expect(link.ready()).toBe(true);
+  });
+  afterEach(async () => {
+    await link.close();
+    jest.restoreAllMocks();
+  });
 
-test('events that are on their way are told of the loss, all of them', async () => {
-  publish = () => new Promise(() => undefined);
-  const sent = [1, 2, 3].map(() => link.publish(EVENT, new AbortController().signal));
-  lose('the broker went away');
-  const ends = await Promise.allSettled(sent);
-  expect(ends.map((end) => end.status === 'rejected' && String(end.reason))).toEqual(
-    Array.from({ length: 3 }, () => expect.stringContaining('lost before the acknowledgement: the broker went away')),
-  );
+  test('an event that was sent leaves nothing behind at its connection', async () => {
+    const before = listeners;
+    for (let count = 0; count < 100; count += 1) await link.publish(EVENT, new AbortController().signal);
+    expect(listeners).toBe(before);
+  });
+
+  test('events that are on their way are told of the loss, all of them', async () => {
+    publish = () => new Promise(() => undefined);
+    const sent = [1, 2, 3].map(() => link.publish(EVENT, new AbortController().signal));
+    lose('the broker went away');
+    const ends = await Promise.allSettled(sent);
+    expect(ends.map((end) => end.status === 'rejected' && String(end.reason))).toEqual(
+      Array.from({ length: 3 }, () => expect.stringContaining('lost before the acknowledgement: the broker went away')),
+    );
+  });
 });

@@ -13,111 +13,114 @@ import { PaymentServiceError } from './service.errors.js';
 
 const PREVIOUS = 'previous-token-0123456789';
 let recorder: Recorder;
-beforeAll(async () => {
-  recorder = await new Recorder().open();
-});
-afterAll(() => recorder.close());
 
-function clientAt(apiBaseUrl: string) {
-  const options = resolved(
-    { apiBaseUrl, previousApiTokens: [PREVIOUS] },
-    { http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1, totalTimeoutMs: 500 } },
-  );
-  const client = new PaymentServiceClient(
-    new HttpService(axios.create()),
-    options,
-    new PaymentClock(),
-    new PaymentRandom(),
-    new PaymentProbe(),
-    new ShopRegistry(options, new PaymentClock()),
-  );
-  return { client, shop: options.shops.get('main')! };
-}
-
-async function errorsAt(url: string): Promise<PaymentServiceError[]> {
-  const { client, shop } = clientAt(url);
-  const fields = {
-    amount: '1.00',
-    orderId: 'A-1',
-    type: 'normal',
-    currency: 'RUB',
-    custom: 'c',
-    payerPaysCommission: false,
-  };
-  const ends = await Promise.allSettled([client.listPayments(shop, 'b-1'), client.createBill(shop, fields)]);
-  client.onApplicationShutdown();
-  return ends.map((end) => {
-    if (end.status === 'fulfilled' || !(end.reason instanceof PaymentServiceError))
-      throw new Error('No service error came.');
-    return end.reason;
+describe('service.errors', () => {
+  beforeAll(async () => {
+    recorder = await new Recorder().open();
   });
-}
+  afterAll(() => recorder.close());
 
-/** Everything that a log, a debugger or a serializer gets to see of an error, its causes included. */
-function everythingOf(error: Error): string {
-  const texts: string[] = [];
-  for (let each: unknown = error; each instanceof Error; each = each.cause) {
-    texts.push(
-      each.message,
-      each.stack ?? '',
-      String(each),
-      JSON.stringify(each),
-      inspect(each, { showHidden: true, depth: 10 }),
+  function clientAt(apiBaseUrl: string) {
+    const options = resolved(
+      { apiBaseUrl, previousApiTokens: [PREVIOUS] },
+      { http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1, totalTimeoutMs: 500 } },
     );
-    for (const key of Reflect.ownKeys(each))
-      texts.push(inspect(Reflect.get(each, key), { showHidden: true, depth: 10 }));
+    const client = new PaymentServiceClient(
+      new HttpService(axios.create()),
+      options,
+      new PaymentClock(),
+      new PaymentRandom(),
+      new PaymentProbe(),
+      new ShopRegistry(options, new PaymentClock()),
+    );
+    return { client, shop: options.shops.get('main')! };
   }
-  return texts.join('\n');
-}
 
-const echo = `You sent Authorization: Bearer ${TOKEN}, before that ${PREVIOUS}.`;
-const at200 = `${'x'.repeat(190)} ${TOKEN}`;
+  async function errorsAt(url: string): Promise<PaymentServiceError[]> {
+    const { client, shop } = clientAt(url);
+    const fields = {
+      amount: '1.00',
+      orderId: 'A-1',
+      type: 'normal',
+      currency: 'RUB',
+      custom: 'c',
+      payerPaysCommission: false,
+    };
+    const ends = await Promise.allSettled([client.listPayments(shop, 'b-1'), client.createBill(shop, fields)]);
+    client.onApplicationShutdown();
+    return ends.map((end) => {
+      if (end.status === 'fulfilled' || !(end.reason instanceof PaymentServiceError))
+        throw new Error('No service error came.');
+      return end.reason;
+    });
+  }
 
-describe('no error carries a token', () => {
-  test.each<[string, ScriptedAnswer]>([
-    ['401', { status: 401, body: '{"message":"Unauthenticated"}' }],
-    ['a message that repeats it', { status: 400, body: JSON.stringify({ message: echo }) }],
-    ['a page that repeats it', { status: 500, body: `<html>${echo}</html>` }],
-    ['a message cut in the middle of it', { status: 422, body: JSON.stringify({ error: at200 }) }],
-    [
-      'a JSON text that writes it with escapes',
-      { status: 403, body: JSON.stringify({ message: echo }).replace('u', '\\u0075') },
-    ],
-    ['a success that is none', { status: 200, body: JSON.stringify({ success: false, message: echo }) }],
-    ['an answer that is not understood', { status: 200, body: echo }],
-    ['a redirect', { status: 302, headers: { location: `/?token=${TOKEN}` }, body: echo }],
-  ])('%s', async (_name, answer) => {
-    recorder.answer(answer);
-    for (const error of await errorsAt(recorder.url)) {
-      const text = everythingOf(error);
-      expect(text).not.toContain(TOKEN.slice(0, 9));
-      expect(text).not.toContain(PREVIOUS.slice(0, 9));
-      expect(error.cause).toBeUndefined();
+  /** Everything that a log, a debugger or a serializer gets to see of an error, its causes included. */
+  function everythingOf(error: Error): string {
+    const texts: string[] = [];
+    for (let each: unknown = error; each instanceof Error; each = each.cause) {
+      texts.push(
+        each.message,
+        each.stack ?? '',
+        String(each),
+        JSON.stringify(each),
+        inspect(each, { showHidden: true, depth: 10 }),
+      );
+      for (const key of Reflect.ownKeys(each))
+        texts.push(inspect(Reflect.get(each, key), { showHidden: true, depth: 10 }));
     }
+    return texts.join('\n');
+  }
+
+  const echo = `You sent Authorization: Bearer ${TOKEN}, before that ${PREVIOUS}.`;
+  const at200 = `${'x'.repeat(190)} ${TOKEN}`;
+
+  describe('no error carries a token', () => {
+    test.each<[string, ScriptedAnswer]>([
+      ['401', { status: 401, body: '{"message":"Unauthenticated"}' }],
+      ['a message that repeats it', { status: 400, body: JSON.stringify({ message: echo }) }],
+      ['a page that repeats it', { status: 500, body: `<html>${echo}</html>` }],
+      ['a message cut in the middle of it', { status: 422, body: JSON.stringify({ error: at200 }) }],
+      [
+        'a JSON text that writes it with escapes',
+        { status: 403, body: JSON.stringify({ message: echo }).replace('u', '\\u0075') },
+      ],
+      ['a success that is none', { status: 200, body: JSON.stringify({ success: false, message: echo }) }],
+      ['an answer that is not understood', { status: 200, body: echo }],
+      ['a redirect', { status: 302, headers: { location: `/?token=${TOKEN}` }, body: echo }],
+    ])('%s', async (_name, answer) => {
+      recorder.answer(answer);
+      for (const error of await errorsAt(recorder.url)) {
+        const text = everythingOf(error);
+        expect(text).not.toContain(TOKEN.slice(0, 9));
+        expect(text).not.toContain(PREVIOUS.slice(0, 9));
+        expect(error.cause).toBeUndefined();
+      }
+    });
+
+    test('a connection that is lost', async () => {
+      recorder.answer((request) => request.socket.resetAndDestroy());
+      for (const error of await errorsAt(recorder.url)) {
+        expect(error).toMatchObject({ code: 'network', reason: 'ECONNRESET', mayHaveLeft: true });
+        expect(everythingOf(error)).not.toMatch(/unit-token|previous-token|axios/i);
+      }
+    });
+
+    test('a port that nobody listens on', async () => {
+      for (const error of await errorsAt('http://127.0.0.1:1')) {
+        expect(error).toMatchObject({ code: 'network', reason: 'ECONNREFUSED', mayHaveLeft: false });
+        expect(everythingOf(error)).not.toMatch(/unit-token|previous-token|axios/i);
+      }
+    });
   });
 
-  test('a connection that is lost', async () => {
-    recorder.answer((request) => request.socket.resetAndDestroy());
-    for (const error of await errorsAt(recorder.url)) {
-      expect(error).toMatchObject({ code: 'network', reason: 'ECONNRESET', mayHaveLeft: true });
-      expect(everythingOf(error)).not.toMatch(/unit-token|previous-token|axios/i);
-    }
+  test('an error says what happened, where, and what to do', async () => {
+    recorder.answer({ status: 403, body: '{"message":"api:error.merchant_banned"}' });
+    const [listing, creation] = await errorsAt(recorder.url);
+    expect(listing!.message).toBe(
+      'listPayments of shop "main": the service has blocked the merchant (403 api:error.merchant_banned). ' +
+        'Ask the service why; nothing can be sold until then.',
+    );
+    expect([listing!.name, creation!.operation]).toEqual(['MerchantBannedError', 'createBill']);
   });
-
-  test('a port that nobody listens on', async () => {
-    for (const error of await errorsAt('http://127.0.0.1:1')) {
-      expect(error).toMatchObject({ code: 'network', reason: 'ECONNREFUSED', mayHaveLeft: false });
-      expect(everythingOf(error)).not.toMatch(/unit-token|previous-token|axios/i);
-    }
-  });
-});
-
-test('an error says what happened, where, and what to do', async () => {
-  recorder.answer({ status: 403, body: '{"message":"api:error.merchant_banned"}' });
-  const [listing, creation] = await errorsAt(recorder.url);
-  expect(listing!.message).toBe(
-    'listPayments of shop "main": the service has blocked the merchant (403 api:error.merchant_banned). ' +
-      'Ask the service why; nothing can be sold until then.',
-  );
-  expect([listing!.name, creation!.operation]).toEqual(['MerchantBannedError', 'createBill']);
 });

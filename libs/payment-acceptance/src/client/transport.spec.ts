@@ -41,162 +41,165 @@ async function failure(
 }
 
 let recorder: Recorder;
-beforeAll(async () => {
-  recorder = await new Recorder().open();
-});
-afterAll(async () => {
-  for (const made of transports) made.close();
-  for (const socket of sockets) socket.destroy();
-  for (const server of servers) server.close();
-  await recorder.close();
-});
 
-describe('provably never left', () => {
-  test('a refused port', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
+describe('transport', () => {
+  beforeAll(async () => {
+    recorder = await new Recorder().open();
+  });
+  afterAll(async () => {
+    for (const made of transports) made.close();
+    for (const socket of sockets) socket.destroy();
+    for (const server of servers) server.close();
+    await recorder.close();
   });
 
-  test('a name that does not exist', async () => {
-    const { left, reason } = await failure('http://name.invalid/');
-    expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
-  });
-
-  test('a TLS handshake that fails, although the connection was accepted', async () => {
-    const port = await serve(() => undefined, createTlsServer());
-    const { left, reason } = await failure(`https://127.0.0.1:${port}/`);
-    expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
-  });
-
-  test('something else than TLS at an https address', async () => {
-    const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-    expect((await failure(`https://127.0.0.1:${port}/`)).left).toBe(false);
-  });
-
-  test('a TLS handshake that never ends, up to the limit of connecting', async () => {
-    const port = await serve(() => undefined);
-    const failed = await failure(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
-    expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
-  });
-
-  test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
-    'an address that cannot be requested (%s)',
-    async (url) => {
-      expect(await failure(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
-    },
-  );
-
-  test('a caller who gave up before', async () => {
-    const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
-    expect([failed.left, failed.aborted]).toEqual([false, true]);
-  });
-});
-
-describe('may have left', () => {
-  test('a connection that is accepted, then reset', async () => {
-    const port = await serve((socket) => socket.once('data', () => socket.resetAndDestroy()));
-    expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
-  });
-
-  test('one that is closed without an answer', async () => {
-    const port = await serve((socket) => socket.once('data', () => socket.end()));
-    expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
-  });
-
-  test('an answer that is not HTTP', async () => {
-    const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
-    expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
-  });
-
-  test('an answer that breaks off', async () => {
-    const port = await serve((socket) =>
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
-    );
-    expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
-  });
-
-  test('no answer at all, up to the limit of the whole', async () => {
-    const port = await serve(() => undefined);
-    const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
-    expect(failed).toEqual(new TransportFailure('timeout', true, false));
-  });
-
-  test('an answer that drips: the limit is on the whole, not on the pauses', async () => {
-    const port = await serve((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
-      const drip = setInterval(() => socket.write('x'), 5);
-      socket.on('close', () => clearInterval(drip));
+  describe('provably never left', () => {
+    test('a refused port', async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      await new Promise((resolve) => server.close(resolve));
+      expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
     });
-    const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 80 });
-    expect(failed).toEqual(new TransportFailure('timeout', true, false));
-  });
 
-  test('a caller who gives up while the answer is awaited', async () => {
-    const control = new AbortController();
-    const port = await serve((socket) => socket.once('data', () => control.abort()));
-    const failed = await failure(`http://127.0.0.1:${port}/`, {}, control.signal);
-    expect([failed.left, failed.aborted]).toEqual([true, true]);
-  });
-});
+    test('a name that does not exist', async () => {
+      const { left, reason } = await failure('http://name.invalid/');
+      expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
+    });
 
-describe('the size of an answer', () => {
-  const send = () => transport().send({ method: 'GET', url: `${recorder.url}/`, token: 'a-token' });
+    test('a TLS handshake that fails, although the connection was accepted', async () => {
+      const port = await serve(() => undefined, createTlsServer());
+      const { left, reason } = await failure(`https://127.0.0.1:${port}/`);
+      expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
+    });
 
-  test('up to the limit is read, compressed or not', async () => {
-    recorder.answer(
-      { body: 'x'.repeat(10_000) },
-      { body: gzipSync('y'.repeat(10_000)), headers: { 'content-encoding': 'gzip' } },
+    test('something else than TLS at an https address', async () => {
+      const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
+      expect((await failure(`https://127.0.0.1:${port}/`)).left).toBe(false);
+    });
+
+    test('a TLS handshake that never ends, up to the limit of connecting', async () => {
+      const port = await serve(() => undefined);
+      const failed = await failure(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
+      expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
+    });
+
+    test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
+      'an address that cannot be requested (%s)',
+      async (url) => {
+        expect(await failure(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
+      },
     );
-    expect((await send()).text).toBe('x'.repeat(10_000));
-    expect((await send()).text).toBe('y'.repeat(10_000));
+
+    test('a caller who gave up before', async () => {
+      const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
+      expect([failed.left, failed.aborted]).toEqual([false, true]);
+    });
   });
 
-  test('beyond it the answer is not read: announced, without a length, and a gzip bomb', async () => {
-    const bomb = gzipSync(Buffer.alloc(50_000_000));
-    expect(bomb.length).toBeLessThan(60_000);
-    recorder.answer(
-      { body: 'x'.repeat(10_001) },
-      (_request, response) => response.writeHead(200, { 'transfer-encoding': 'chunked' }).end('x'.repeat(10_001)),
-      { body: bomb, headers: { 'content-encoding': 'gzip' } },
-    );
-    for (let answer = 0; answer < 3; answer += 1) {
-      await expect(send()).rejects.toEqual(new TransportFailure('ERR_BAD_RESPONSE', true, false));
+  describe('may have left', () => {
+    test('a connection that is accepted, then reset', async () => {
+      const port = await serve((socket) => socket.once('data', () => socket.resetAndDestroy()));
+      expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
+    });
+
+    test('one that is closed without an answer', async () => {
+      const port = await serve((socket) => socket.once('data', () => socket.end()));
+      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+    });
+
+    test('an answer that is not HTTP', async () => {
+      const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
+      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+    });
+
+    test('an answer that breaks off', async () => {
+      const port = await serve((socket) =>
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
+      );
+      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+    });
+
+    test('no answer at all, up to the limit of the whole', async () => {
+      const port = await serve(() => undefined);
+      const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
+      expect(failed).toEqual(new TransportFailure('timeout', true, false));
+    });
+
+    test('an answer that drips: the limit is on the whole, not on the pauses', async () => {
+      const port = await serve((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+        const drip = setInterval(() => socket.write('x'), 5);
+        socket.on('close', () => clearInterval(drip));
+      });
+      const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 80 });
+      expect(failed).toEqual(new TransportFailure('timeout', true, false));
+    });
+
+    test('a caller who gives up while the answer is awaited', async () => {
+      const control = new AbortController();
+      const port = await serve((socket) => socket.once('data', () => control.abort()));
+      const failed = await failure(`http://127.0.0.1:${port}/`, {}, control.signal);
+      expect([failed.left, failed.aborted]).toEqual([true, true]);
+    });
+  });
+
+  describe('the size of an answer', () => {
+    const send = () => transport().send({ method: 'GET', url: `${recorder.url}/`, token: 'a-token' });
+
+    test('up to the limit is read, compressed or not', async () => {
+      recorder.answer(
+        { body: 'x'.repeat(10_000) },
+        { body: gzipSync('y'.repeat(10_000)), headers: { 'content-encoding': 'gzip' } },
+      );
+      expect((await send()).text).toBe('x'.repeat(10_000));
+      expect((await send()).text).toBe('y'.repeat(10_000));
+    });
+
+    test('beyond it the answer is not read: announced, without a length, and a gzip bomb', async () => {
+      const bomb = gzipSync(Buffer.alloc(50_000_000));
+      expect(bomb.length).toBeLessThan(60_000);
+      recorder.answer(
+        { body: 'x'.repeat(10_001) },
+        (_request, response) => response.writeHead(200, { 'transfer-encoding': 'chunked' }).end('x'.repeat(10_001)),
+        { body: bomb, headers: { 'content-encoding': 'gzip' } },
+      );
+      for (let answer = 0; answer < 3; answer += 1) {
+        await expect(send()).rejects.toEqual(new TransportFailure('ERR_BAD_RESPONSE', true, false));
+      }
+    });
+  });
+
+  test('no redirect is followed, and no proxy of the environment is asked', async () => {
+    const elsewhere = await new Recorder().open();
+    process.env.http_proxy = elsewhere.url;
+    try {
+      recorder.answer({ status: 302, headers: { location: `${elsewhere.url}/stolen` } });
+      const answer = await transport().send({ method: 'GET', url: `${recorder.url}/`, token: 'a-token' });
+      expect(answer.status).toBe(302);
+      expect([recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
+    } finally {
+      delete process.env.http_proxy;
+      await elsewhere.close();
     }
   });
-});
 
-test('no redirect is followed, and no proxy of the environment is asked', async () => {
-  const elsewhere = await new Recorder().open();
-  process.env.http_proxy = elsewhere.url;
-  try {
-    recorder.answer({ status: 302, headers: { location: `${elsewhere.url}/stolen` } });
-    const answer = await transport().send({ method: 'GET', url: `${recorder.url}/`, token: 'a-token' });
-    expect(answer.status).toBe(302);
-    expect([recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
-  } finally {
-    delete process.env.http_proxy;
-    await elsewhere.close();
-  }
-});
-
-test('reads share a connection; a creation opens its own', async () => {
-  const ports: (number | undefined)[] = [];
-  recorder.answer((request, response) => {
-    ports.push(request.socket.remotePort);
-    response.end('{}');
-  });
-  const sender = transport();
-  const send = (method: 'GET' | 'POST') =>
-    sender.send({
-      method,
-      url: `${recorder.url}/`,
-      token: 'a-token',
-      form: method === 'POST' ? new FormData() : undefined,
+  test('reads share a connection; a creation opens its own', async () => {
+    const ports: (number | undefined)[] = [];
+    recorder.answer((request, response) => {
+      ports.push(request.socket.remotePort);
+      response.end('{}');
     });
-  for (const method of ['GET', 'GET', 'POST', 'POST'] as const) await send(method);
-  expect(ports[1]).toBe(ports[0]);
-  expect(new Set(ports).size).toBe(3);
+    const sender = transport();
+    const send = (method: 'GET' | 'POST') =>
+      sender.send({
+        method,
+        url: `${recorder.url}/`,
+        token: 'a-token',
+        form: method === 'POST' ? new FormData() : undefined,
+      });
+    for (const method of ['GET', 'GET', 'POST', 'POST'] as const) await send(method);
+    expect(ports[1]).toBe(ports[0]);
+    expect(new Set(ports).size).toBe(3);
+  });
 });

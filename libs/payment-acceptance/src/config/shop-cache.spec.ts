@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { resolved, shopOptions, TOKEN } from '../../../../test/support/units.js';
 import { PaymentClock } from '../common/clock.js';
@@ -14,44 +14,47 @@ const own = (number: number) => ({ apiToken: `token-of-tenant-${number}` });
 
 let warned: string[];
 let cache: ShopCache;
-beforeEach(() => {
-  warned = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void warned.push(String(line)));
-  rows.clear();
-  cache = new ShopCache(shopResolver, resolved({}, { shopResolver, shopLookup: { cacheMs: 1 } }), new PaymentClock());
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-});
 
-/** Looks a shop up as after its time in the cache. */
-async function read(name: string): Promise<void> {
-  const shop = cache.peek(name);
-  await (shop ? cache.refresh(shop) : cache.find(name));
-}
+describe('shop cache', () => {
+  beforeEach(() => {
+    warned = [];
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void warned.push(String(line)));
+    rows.clear();
+    cache = new ShopCache(shopResolver, resolved({}, { shopResolver, shopLookup: { cacheMs: 1 } }), new PaymentClock());
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
-test('two shops that share a token are told of once, without the token', async () => {
-  rows.set('a', shopOptions(own(1))).set('b', shopOptions({ ...own(2), previousApiTokens: [own(1).apiToken] }));
-  for (const name of ['a', 'b', 'a', 'b']) await read(name);
-  expect(warned).toEqual([expect.stringMatching(/^shops\.b\.apiToken: this shop and "a" share a token/)]);
-  expect(warned.join()).not.toContain('token-of-tenant');
-});
+  /** Looks a shop up as after its time in the cache. */
+  async function read(name: string): Promise<void> {
+    const shop = cache.peek(name);
+    await (shop ? cache.refresh(shop) : cache.find(name));
+  }
 
-test('so is one that shares a token with a shop of the options', async () => {
-  rows.set('a', shopOptions({ apiToken: TOKEN }));
-  await read('a');
-  expect(warned).toEqual([expect.stringContaining('this shop and "main" share a token')]);
-});
+  test('two shops that share a token are told of once, without the token', async () => {
+    rows.set('a', shopOptions(own(1))).set('b', shopOptions({ ...own(2), previousApiTokens: [own(1).apiToken] }));
+    for (const name of ['a', 'b', 'a', 'b']) await read(name);
+    expect(warned).toEqual([expect.stringMatching(/^shops\.b\.apiToken: this shop and "a" share a token/)]);
+    expect(warned.join()).not.toContain('token-of-tenant');
+  });
 
-test('a token that its shop has given up, or whose shop is gone, is free', async () => {
-  rows.set('a', shopOptions(own(1))).set('c', shopOptions(own(3)));
-  await read('a');
-  await read('c');
-  rows.set('a', shopOptions(own(4))).delete('c');
-  await read('a');
-  await read('c');
-  rows.set('b', shopOptions({ ...own(1), previousApiTokens: [own(3).apiToken] }));
-  await read('b');
-  expect(warned).toEqual([]);
-  expect(cache.peek('b')?.name).toBe('b');
+  test('so is one that shares a token with a shop of the options', async () => {
+    rows.set('a', shopOptions({ apiToken: TOKEN }));
+    await read('a');
+    expect(warned).toEqual([expect.stringContaining('this shop and "main" share a token')]);
+  });
+
+  test('a token that its shop has given up, or whose shop is gone, is free', async () => {
+    rows.set('a', shopOptions(own(1))).set('c', shopOptions(own(3)));
+    await read('a');
+    await read('c');
+    rows.set('a', shopOptions(own(4))).delete('c');
+    await read('a');
+    await read('c');
+    rows.set('b', shopOptions({ ...own(1), previousApiTokens: [own(3).apiToken] }));
+    await read('b');
+    expect(warned).toEqual([]);
+    expect(cache.peek('b')?.name).toBe('b');
+  });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { TimeLimitError } from '../common/time-limit.js';
 import type { OperatorStore, PaymentStats } from '../storage/operator.store.js';
 import type { RefusalStore } from '../storage/refusal.store.js';
@@ -9,62 +9,65 @@ const STATS = { openReviews: 1 } as PaymentStats;
 /** Answers that the database still owes. */
 let owed: ((stats: PaymentStats) => void)[];
 let snapshots: Snapshots;
-beforeEach(() => {
-  jest.useFakeTimers();
-  owed = [];
-  const operator = { stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)) };
-  snapshots = new Snapshots(
-    operator as unknown as OperatorStore,
-    { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
-  );
-});
-afterEach(() => {
-  jest.useRealTimers();
-});
 
-/** How readings end, without anybody having to wait for them. */
-const outcome = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
+describe('snapshot', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+    owed = [];
+    const operator = { stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)) };
+    snapshots = new Snapshots(
+      operator as unknown as OperatorStore,
+      { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
+    );
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
 
-test('all who ask at once and within a second share one reading', async () => {
-  const both = [snapshots.read(), snapshots.read()];
-  owed[0]!(STATS);
-  expect(await Promise.all(both)).toEqual([
-    { ...STATS, refusedShops: ['eu'] },
-    { ...STATS, refusedShops: ['eu'] },
-  ]);
-  jest.advanceTimersByTime(999);
-  void snapshots.read();
-  expect(owed).toHaveLength(1);
-  jest.advanceTimersByTime(1);
-  void outcome(snapshots.read());
-  expect(owed).toHaveLength(2);
-});
+  /** How readings end, without anybody having to wait for them. */
+  const outcome = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
 
-test('a reading that hangs is given up after ten seconds, and the next one may succeed', async () => {
-  const first = outcome(snapshots.read());
-  jest.advanceTimersByTime(9_999);
-  const joined = outcome(snapshots.read());
-  expect(owed).toHaveLength(1);
-  jest.advanceTimersByTime(1);
-  expect(await first).toBeInstanceOf(TimeLimitError);
-  expect(await joined).toBeInstanceOf(TimeLimitError);
-  jest.advanceTimersByTime(1_000);
-  const next = snapshots.read();
-  owed[1]!(STATS);
-  expect(await next).toMatchObject(STATS);
-});
+  test('all who ask at once and within a second share one reading', async () => {
+    const both = [snapshots.read(), snapshots.read()];
+    owed[0]!(STATS);
+    expect(await Promise.all(both)).toEqual([
+      { ...STATS, refusedShops: ['eu'] },
+      { ...STATS, refusedShops: ['eu'] },
+    ]);
+    jest.advanceTimersByTime(999);
+    void snapshots.read();
+    expect(owed).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    void outcome(snapshots.read());
+    expect(owed).toHaveLength(2);
+  });
 
-test('no more than three hang at once, and their place is free when they end', async () => {
-  for (let reading = 0; reading < 5; reading += 1) {
-    const hanging = outcome(snapshots.read());
-    jest.advanceTimersByTime(10_000);
-    expect(await hanging).toBeInstanceOf(TimeLimitError);
+  test('a reading that hangs is given up after ten seconds, and the next one may succeed', async () => {
+    const first = outcome(snapshots.read());
+    jest.advanceTimersByTime(9_999);
+    const joined = outcome(snapshots.read());
+    expect(owed).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    expect(await first).toBeInstanceOf(TimeLimitError);
+    expect(await joined).toBeInstanceOf(TimeLimitError);
     jest.advanceTimersByTime(1_000);
-  }
-  expect(owed).toHaveLength(3);
-  owed[0]!(STATS);
-  await jest.advanceTimersByTimeAsync(1_000);
-  const next = snapshots.read();
-  owed[3]!(STATS);
-  expect(await next).toMatchObject(STATS);
+    const next = snapshots.read();
+    owed[1]!(STATS);
+    expect(await next).toMatchObject(STATS);
+  });
+
+  test('no more than three hang at once, and their place is free when they end', async () => {
+    for (let reading = 0; reading < 5; reading += 1) {
+      const hanging = outcome(snapshots.read());
+      jest.advanceTimersByTime(10_000);
+      expect(await hanging).toBeInstanceOf(TimeLimitError);
+      jest.advanceTimersByTime(1_000);
+    }
+    expect(owed).toHaveLength(3);
+    owed[0]!(STATS);
+    await jest.advanceTimersByTimeAsync(1_000);
+    const next = snapshots.read();
+    owed[3]!(STATS);
+    expect(await next).toMatchObject(STATS);
+  });
 });

@@ -7,71 +7,74 @@ import { Database, isUniqueViolation } from './database.js';
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
 let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-  database = new Database(dataSource, new PaymentClock());
-  await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
-  await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0)');
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await testDatabase.drop();
-});
 
-const taken = async () =>
-  (await database.query<{ taken: number }>('SELECT taken FROM seat ORDER BY id', [])).map((s) => s.taken);
+describe('database', () => {
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
+    database = new Database(dataSource, new PaymentClock());
+    await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
+    await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0)');
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await testDatabase.drop();
+  });
 
-describe('a transaction that conflicts with another', () => {
-  test('is done again after a deadlock: both end, each once', async () => {
-    let arrived = (): void => undefined;
-    const both = new Promise<void>((resolve) => {
-      let waiting = 2;
-      arrived = () => {
-        waiting -= 1;
-        if (waiting === 0) resolve();
-      };
-    });
-    let tries = 0;
-    const take = (first: number, second: number) => {
-      let met = false;
-      return database.transaction(async (manager) => {
-        tries += 1;
-        await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [first], manager);
-        if (!met) {
-          met = true;
-          arrived();
-          await both;
-        }
-        await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [second], manager);
+  const taken = async () =>
+    (await database.query<{ taken: number }>('SELECT taken FROM seat ORDER BY id', [])).map((s) => s.taken);
+
+  describe('a transaction that conflicts with another', () => {
+    test('is done again after a deadlock: both end, each once', async () => {
+      let arrived = (): void => undefined;
+      const both = new Promise<void>((resolve) => {
+        let waiting = 2;
+        arrived = () => {
+          waiting -= 1;
+          if (waiting === 0) resolve();
+        };
       });
-    };
-    await Promise.all([take(1, 2), take(2, 1)]);
-    expect(await taken()).toEqual([2, 2]);
-    expect(tries).toBe(3);
-  });
-
-  test('of another kind of error is not', async () => {
-    let tries = 0;
-    const failing = database.transaction(async (manager) => {
-      tries += 1;
-      await database.query('INSERT INTO seat VALUES (1, 0)', [], manager);
+      let tries = 0;
+      const take = (first: number, second: number) => {
+        let met = false;
+        return database.transaction(async (manager) => {
+          tries += 1;
+          await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [first], manager);
+          if (!met) {
+            met = true;
+            arrived();
+            await both;
+          }
+          await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [second], manager);
+        });
+      };
+      await Promise.all([take(1, 2), take(2, 1)]);
+      expect(await taken()).toEqual([2, 2]);
+      expect(tries).toBe(3);
     });
-    const error: unknown = await failing.catch((e: unknown) => e);
-    expect([tries, isUniqueViolation(error)]).toEqual([1, true]);
-  });
-});
 
-describe('a claim', () => {
-  test('is at READ COMMITTED also where the database has another default', async () => {
-    await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
+    test('of another kind of error is not', async () => {
+      let tries = 0;
+      const failing = database.transaction(async (manager) => {
+        tries += 1;
+        await database.query('INSERT INTO seat VALUES (1, 0)', [], manager);
+      });
+      const error: unknown = await failing.catch((e: unknown) => e);
+      expect([tries, isUniqueViolation(error)]).toEqual([1, true]);
+    });
+  });
+
+  describe('a claim', () => {
+    test('is at READ COMMITTED also where the database has another default', async () => {
+      await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
       current_database()); END $$`);
-    const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-    const level = await new Database(strict, new PaymentClock()).claim(
-      `SELECT current_setting('transaction_isolation') AS level`,
-      [],
-    );
-    await strict.destroy();
-    expect(level).toEqual([{ level: 'read committed' }]);
+      const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
+      const level = await new Database(strict, new PaymentClock()).claim(
+        `SELECT current_setting('transaction_isolation') AS level`,
+        [],
+      );
+      await strict.destroy();
+      expect(level).toEqual([{ level: 'read committed' }]);
+    });
   });
 });

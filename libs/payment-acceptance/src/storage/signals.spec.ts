@@ -29,111 +29,113 @@ let warned: jest.SpiedFunction<PaymentLogger['warn']>;
 /** The instant that a connection comes to the server. */
 const connection = () => once(server, 'connection') as Promise<[Socket]>;
 
-beforeEach(async () => {
-  sockets = [];
-  // It never ends a connection by itself, as behind a proxy whose database is gone.
-  server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.push(socket);
-    socket.on('error', () => undefined);
-    socket.once('data', () => welcoming && socket.write(WELCOME)).resume();
+describe('signals', () => {
+  beforeEach(async () => {
+    sockets = [];
+    // It never ends a connection by itself, as behind a proxy whose database is gone.
+    server = createServer({ allowHalfOpen: true }, (socket) => {
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => welcoming && socket.write(WELCOME)).resume();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    warned = jest.spyOn(PaymentLogger.prototype, 'warn').mockImplementation(() => undefined);
+    const { port } = server.address() as AddressInfo;
+    const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
+    const dataSource = { driver: { master } } as unknown as DataSource;
+    signals = new Signals(new Database(dataSource, new PaymentClock()), new PaymentRandom());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  warned = jest.spyOn(PaymentLogger.prototype, 'warn').mockImplementation(() => undefined);
-  const { port } = server.address() as AddressInfo;
-  const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
-  const dataSource = { driver: { master } } as unknown as DataSource;
-  signals = new Signals(new Database(dataSource, new PaymentClock()), new PaymentRandom());
-});
-afterEach(async () => {
-  jest.useRealTimers();
-  jest.restoreAllMocks();
-  for (const socket of sockets) socket.destroy();
-  await new Promise((resolve) => server.close(resolve));
-});
-
-describe.each([
-  ['accepts and never answers', false],
-  ['lets in and never answers then', true],
-])('a server that %s', (_, lets) => {
-  beforeEach(() => {
-    welcoming = lets;
+  afterEach(async () => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
   });
 
-  test('is left after a while, and tried again', async () => {
-    jest.useFakeTimers(FAKE);
-    const came = connection();
-    signals.start(() => undefined);
-    const [first] = await came;
-    if (lets) await listening(first);
-    const left = once(first, 'end');
-    const again = connection();
-    await jest.advanceTimersByTimeAsync(LONG_MS);
-    await Promise.all([left, again]);
-    expect(warned).toHaveBeenCalledWith(expect.stringContaining('did not answer within 10000 ms'));
-    const stopped = signals.stop();
-    await jest.advanceTimersByTimeAsync(LONG_MS);
-    await stopped;
+  describe.each([
+    ['accepts and never answers', false],
+    ['lets in and never answers then', true],
+  ])('a server that %s', (_, lets) => {
+    beforeEach(() => {
+      welcoming = lets;
+    });
+
+    test('is left after a while, and tried again', async () => {
+      jest.useFakeTimers(FAKE);
+      const came = connection();
+      signals.start(() => undefined);
+      const [first] = await came;
+      if (lets) await listening(first);
+      const left = once(first, 'end');
+      const again = connection();
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      await Promise.all([left, again]);
+      expect(warned).toHaveBeenCalledWith(expect.stringContaining('did not answer within 10000 ms'));
+      const stopped = signals.stop();
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      await stopped;
+    });
+
+    test('does not hold up a shutdown', async () => {
+      const came = connection();
+      signals.start(() => undefined);
+      const [socket] = await came;
+      const left = once(socket, 'end');
+      await signals.stop();
+      await left;
+    });
   });
 
-  test('does not hold up a shutdown', async () => {
-    const came = connection();
-    signals.start(() => undefined);
-    const [socket] = await came;
-    const left = once(socket, 'end');
-    await signals.stop();
-    await left;
-  });
-});
-
-/** Until LISTEN has come. */
-async function listening(socket: Socket): Promise<void> {
-  for (let heard = ''; !heard.includes('LISTEN');) heard += String(((await once(socket, 'data')) as [Buffer])[0]);
-}
-
-describe('a connection that hears others', () => {
-  /** One whose statements, after the first signal to itself, end when they are told to. */
-  class HeldClient extends EventEmitter {
-    readonly sent: string[] = [];
-    readonly ends: (() => void)[] = [];
-    connect = () => Promise.resolve();
-    end = () => Promise.resolve();
-
-    query(_sql: string, parameters?: [string, string]): Promise<unknown> {
-      const payload = parameters?.[1];
-      if (payload === undefined) return Promise.resolve();
-      if (!payload.includes(' ')) {
-        this.emit('notification', { payload });
-        return Promise.resolve();
-      }
-      this.sent.push(payload.split(' ').slice(1).join(' '));
-      this.emit('sent');
-      return new Promise<void>((resolve) => this.ends.push(resolve));
-    }
+  /** Until LISTEN has come. */
+  async function listening(socket: Socket): Promise<void> {
+    for (let heard = ''; !heard.includes('LISTEN');) heard += String(((await once(socket, 'data')) as [Buffer])[0]);
   }
 
-  test('is given one signal at a time: what is told meanwhile goes with the next', async () => {
-    const client = new HeldClient();
-    const master = {
-      Client: function () {
-        return client;
-      },
-    };
-    const database = { dataSource: { driver: { master } } } as unknown as Database;
-    const own = new Signals(database, new PaymentRandom());
-    await new Promise<void>((heard) => own.start(() => heard()));
-    own.tell('hint');
-    await once(client, 'sent');
-    jest.useFakeTimers(FAKE);
-    own.tell('hint');
-    own.tell('event');
-    await jest.advanceTimersByTimeAsync(LONG_MS);
-    expect(client.sent).toEqual(['hint']);
-    client.ends.shift()!();
-    await jest.advanceTimersByTimeAsync(LONG_MS);
-    expect(client.sent).toEqual(['hint', 'hint event']);
-    client.ends.shift()!();
-    await jest.advanceTimersByTimeAsync(LONG_MS);
-    expect(client.sent).toHaveLength(2);
-    await own.stop();
+  describe('a connection that hears others', () => {
+    /** One whose statements, after the first signal to itself, end when they are told to. */
+    class HeldClient extends EventEmitter {
+      readonly sent: string[] = [];
+      readonly ends: (() => void)[] = [];
+      connect = () => Promise.resolve();
+      end = () => Promise.resolve();
+
+      query(_sql: string, parameters?: [string, string]): Promise<unknown> {
+        const payload = parameters?.[1];
+        if (payload === undefined) return Promise.resolve();
+        if (!payload.includes(' ')) {
+          this.emit('notification', { payload });
+          return Promise.resolve();
+        }
+        this.sent.push(payload.split(' ').slice(1).join(' '));
+        this.emit('sent');
+        return new Promise<void>((resolve) => this.ends.push(resolve));
+      }
+    }
+
+    test('is given one signal at a time: what is told meanwhile goes with the next', async () => {
+      const client = new HeldClient();
+      const master = {
+        Client: function () {
+          return client;
+        },
+      };
+      const database = { dataSource: { driver: { master } } } as unknown as Database;
+      const own = new Signals(database, new PaymentRandom());
+      await new Promise<void>((heard) => own.start(() => heard()));
+      own.tell('hint');
+      await once(client, 'sent');
+      jest.useFakeTimers(FAKE);
+      own.tell('hint');
+      own.tell('event');
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      expect(client.sent).toEqual(['hint']);
+      client.ends.shift()!();
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      expect(client.sent).toEqual(['hint', 'hint event']);
+      client.ends.shift()!();
+      await jest.advanceTimersByTimeAsync(LONG_MS);
+      expect(client.sent).toHaveLength(2);
+      await own.stop();
+    });
   });
 });

@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { DeliveryWorker } from '../events/delivery.worker.js';
@@ -68,6 +68,11 @@ export class AttachedHost {
     return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlier.has(deliveryId));
   }
 
+  /** Unless the test has done so. */
+  async close(): Promise<void> {
+    if (serverOf(this.app).listening) await this.app.close();
+  }
+
   private deadLetters(): Promise<DeadLetter[]> {
     return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MOST);
   }
@@ -86,9 +91,13 @@ function sharesClock(app: INestApplication, clock: SharedClock): boolean {
   }
 }
 
+function serverOf(app: INestApplication): Server {
+  return app.getHttpServer() as Server;
+}
+
 /** Lets it listen on a free port where it does not listen yet. */
 async function addressOf(app: INestApplication): Promise<string> {
-  const server = app.getHttpServer() as { listening: boolean; address(): AddressInfo | string | null };
+  const server = serverOf(app);
   if (!server.listening) await app.listen(0, '127.0.0.1');
   const address = server.address();
   if (typeof address === 'string' || address === null) {

@@ -36,6 +36,8 @@ const STEP: Duration = '2ms';
  */
 export class PaymentTesting {
   private readonly hosts: AttachedHost[] = [];
+  /** Those that could not be attached: what they have opened is closed all the same. */
+  private readonly refused: INestApplication[] = [];
   private readonly shops: TestedShops;
   private readonly payer: Payer;
 
@@ -82,7 +84,10 @@ export class PaymentTesting {
    * @throws PaymentTestingError where its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {
-    const host = await AttachedHost.of(app, this.shared, options);
+    const host = await AttachedHost.of(app, this.shared, options).catch((error: unknown) => {
+      this.refused.push(app);
+      throw error;
+    });
     this.hosts.push(host);
     await this.shops.sendTo((shop) => host.callbackUrls(shop));
   }
@@ -126,9 +131,16 @@ export class PaymentTesting {
       throw new PaymentTestingError(`Handlers have failed for good: ${[...dead.values()].map(tell).join(' ')}`);
   }
 
-  /** Stops the sandbox. The application is the test's to close, before or after. */
-  close(): Promise<void> {
-    return this.running.close();
+  /**
+   * Closes the applications that were attached, where the test has not done so, and stops the sandbox. Call it from
+   * `afterEach`: a test that fails then leaves nothing open that would keep its runner from ending.
+   */
+  async close(): Promise<void> {
+    const closings = [...this.hosts.splice(0), ...this.refused.splice(0)].map((app) => app.close());
+    const ends = [...(await Promise.allSettled(closings)), ...(await Promise.allSettled([this.running.close()]))];
+    const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
+    if (errors.length > 1) throw new AggregateError(errors, 'What the test had opened could not all be closed.');
+    if (errors.length === 1) throw errors[0];
   }
 
   private attached(): readonly AttachedHost[] {
@@ -144,7 +156,7 @@ export class PaymentTesting {
  * test runner, and needs the package `nestjs-payment-sandbox` and the application's own database.
  *
  * @example
- * const payments = await startPaymentTesting();
+ * const payments = await startPaymentTesting(); // and in afterEach: payments.close()
  * const module = await payments.override(Test.createTestingModule({ imports: [AppModule] })).compile();
  * const app = module.createNestApplication();
  * await payments.attach(app);

@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import { readArguments, UsageError } from './arguments.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-arguments-'));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const fileOf = (text: string): string => {
   const file = join(folder, 'shops.json');
@@ -14,6 +13,8 @@ const fileOf = (text: string): string => {
 };
 
 describe('the command line of the sandbox', () => {
+  afterAll(() => rmSync(folder, { recursive: true }));
+
   test('left empty starts the two demo shops in memory, for an application on port 3000', () => {
     const options = readArguments([], { SANDBOX_PORT: '', SANDBOX_DATA: '' });
     expect(options).toMatchObject({ port: 4010, processingTime: '500ms' });

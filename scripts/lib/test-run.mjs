@@ -1,0 +1,62 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { runJest } from './jest.mjs';
+import { beforeExit } from './lifecycle.mjs';
+import { isLoadedAlone, isOfTheRest, runsOnOneAdapter, testFiles } from './test-files.mjs';
+import { groupsFolder, writeGroups } from './test-groups.mjs';
+
+/** Options of Jest's whose value is an argument of its own. */
+const WITH_VALUE = new Set([
+  ...['-t', '--testNamePattern', '-w', '--maxWorkers', '--seed', '--testTimeout', '--outputFile', '--shard'],
+  ...['--reporters', '--coverageDirectory'],
+]);
+/** With these Jest chooses the files itself. */
+const CHOOSES = /^(--watch|--watchAll|--listTests|--onlyChanged|-o|--findRelatedTests|--runTestsByPath|--help|-h)$/;
+/** From this many files on, loading their modules once for all of them is worth a file more. */
+const FEW = 3;
+
+/** Jest's arguments, told apart: patterns of files, and the options. */
+export function readArguments(args) {
+  const patterns = [];
+  const options = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const argument = args[index];
+    if (!argument.startsWith('-')) patterns.push(argument);
+    else if (WITH_VALUE.has(argument)) options.push(argument, args[(index += 1)] ?? '');
+    else options.push(argument);
+  }
+  return { patterns, options };
+}
+
+/** Runs what `npm test` runs: all that tells whether a change is right, or the files that match the patterns given. */
+export async function runTests(args) {
+  if (args.some((argument) => CHOOSES.test(argument))) return runJest(args);
+  const { patterns, options } = readArguments(args);
+  const all = testFiles();
+  if (patterns.length === 0) return runFiles(all.filter((file) => !isOfTheRest(file)), options); // prettier-ignore
+  const chosen = all.filter((file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(file)));
+  if (chosen.length === 0) {
+    console.error(`No file of tests matches ${patterns.join(' or ')}.`);
+    return 1;
+  }
+  return runFiles(chosen, options);
+}
+
+/** Runs every test that needs no service, on each adapter. With `rest` only what `npm test` has left out. */
+export async function runAllTests(options, { rest }) {
+  const all = testFiles();
+  const files = rest ? all.filter((file) => isOfTheRest(file) || runsOnOneAdapter(file)) : all;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test-times-'));
+  beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_TIMES: path.join(folder, 'times') };
+  return runFiles(files, options, env);
+}
+
+function runFiles(files, options, env) {
+  const together = files.length > FEW ? files.filter((file) => !isLoadedAlone(file)) : [];
+  const alone = files.filter((file) => !together.includes(file));
+  const roots = ['libs', 'apps', 'test', groupsFolder];
+  const paths = [...alone, ...writeGroups(together)];
+  return runJest([...roots.map((root) => `--roots=${root}`), ...options, '--runTestsByPath', ...paths], env);
+}
