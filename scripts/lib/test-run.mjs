@@ -44,13 +44,13 @@ export async function runTests(args) {
 }
 
 /** Runs every test that needs no service, on each adapter. With `rest` only what `npm test` has left out. */
-export async function runAllTests(options, { rest }) {
+export async function runAllTests({ rest }) {
   const all = testFiles();
   const files = rest ? all.filter((file) => isOfTheRest(file) || runsOnOneAdapter(file)) : all;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test-times-'));
   beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
   const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_TIMES: path.join(folder, 'times') };
-  return runFiles(files, options, env);
+  return runFiles(files, [], env);
 }
 
 function runFiles(files, options, env) {
