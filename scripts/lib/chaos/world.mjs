@@ -23,15 +23,16 @@ export async function startWorld({ shops: count }) {
 export async function makeWorld(instances) {
   const database = await ChaosDatabase.start();
   const folder = path.join(database.home, 'run'); // goes with it, also when we are killed
-  const logs = { folder: path.join(folder, 'logs'), keep: () => keepLogs(folder) };
-  fs.mkdirSync(logs.folder, { recursive: true });
+  const logFile = (name) => path.join(folder, 'logs', `${name}.log`);
+  const logs = { of: (name) => fs.readFileSync(logFile(name), 'utf8'), keep: () => keepLogs(folder) };
+  fs.mkdirSync(path.join(folder, 'logs'), { recursive: true });
 
   const sandboxPort = await freePort();
   const ports = [];
   while (ports.length < instances.length) ports.push(await freePort());
 
   const program = (name, args, env, cwd) => () => {
-    const log = fs.openSync(path.join(logs.folder, `${name}.log`), 'a');
+    const log = fs.openSync(logFile(name), 'a');
     try {
       return startNode(name, args, { env: { ANNOUNCE: 'no', ...env }, stdio: ['ignore', log, log], cwd });
     } finally {

@@ -1,5 +1,3 @@
-import fs from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../lifecycle.mjs';
 
@@ -50,8 +48,7 @@ export class Fleet {
     try {
       await wait();
     } catch (error) {
-      const log = fs.readFileSync(path.join(this.logs.folder, `${name}.log`), 'utf8').trim();
-      const end = log.split('\n').slice(-LAST_LINES).join('\n');
+      const end = this.logs.of(name).trim().split('\n').slice(-LAST_LINES).join('\n');
       throw new CommandError(`${error.message} Its log ends:\n${end}`);
     }
   }

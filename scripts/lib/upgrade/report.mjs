@@ -2,17 +2,19 @@ import fs from 'node:fs';
 import { report } from '../chaos/report.mjs';
 import { table } from '../chaos/tables.mjs';
 import { problemsOf } from './phases.mjs';
+import { refusedStatements } from './refused.mjs';
 
 /** Prints the phases and the account; gives the command's exit code. */
 export function reportUpgrade({ world, fleet, options, buyers, rows, first, last }) {
   console.log(`\n${phaseTable(rows)}`);
+  const refused = refusedStatements(world.shops.map(({ name }) => ({ name, log: world.logs.of(name) })));
   const code = report({
     ...{ world, options, buyers, first, last },
     rows: [
       ['instances killed, kill -9', world.shops.map(({ name, kills }) => `${name} ${kills}`).join(', ')],
       ['instances stopped and started', fleet.restarts],
     ],
-    others: rows.flatMap(problemsOf),
+    others: [...refused, ...rows.flatMap(problemsOf)],
   });
   leaveCounts(rows, code);
   return code;
