@@ -30,10 +30,11 @@ describe('a phase', () => {
 test('what the database refused is counted by instance and reason, without what busy tables are refused for', () => {
   const yellow = (text: string) => `\u001b[33m${text}\u001b[39m`;
   const refusal = yellow('Bill b1 could not be checked. QueryFailedError: column "origin" does not exist');
+  const other = `${refusal} { billId: 'b2' }`;
   const deadlock = yellow('QueryFailedError: Deadlock found when trying to get lock');
   expect(
     refusedStatements([
-      { name: 'previous-1', log: `${refusal}\nall is well\n${refusal}\n${deadlock}\n` },
+      { name: 'previous-1', log: `${refusal}\nall is well\n${other}\n${deadlock}\n` },
       { name: 'present-1', log: 'all is well\n' },
     ]),
   ).toEqual(['the database refused 2 statements of previous-1: column "origin" does not exist']);
