@@ -42,7 +42,17 @@ export default tseslint.config(
     extends: [tseslint.configs.strict],
     languageOptions: {
       globals: Object.fromEntries(
-        ['process', 'console', 'fetch', 'URL', 'URLSearchParams', 'AbortSignal', 'performance', 'Buffer']
+        [
+          'process',
+          'console',
+          'fetch',
+          'URL',
+          'URLSearchParams',
+          'AbortController',
+          'AbortSignal',
+          'performance',
+          'Buffer',
+        ]
           .concat(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'])
           .map((name) => [name, 'readonly']),
       ),

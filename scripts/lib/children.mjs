@@ -18,7 +18,7 @@ function childEnvironment(program, env) {
 export async function run(program, args, { env, stdio = 'inherit', cwd = root } = {}) {
   const child = spawn(program, args, { cwd, stdio, env: childEnvironment(program, env) });
   const ended = ending(child);
-  beforeExit(() => stop(child, ended));
+  beforeExit(() => stop({ child, ended }));
   return ended;
 }
 
@@ -26,15 +26,15 @@ export async function run(program, args, { env, stdio = 'inherit', cwd = root } 
  * Starts a node program that is meant to stay. It has a process group of its own, so that Ctrl-C reaches only us and
  * we choose the order in which things stop.
  */
-export function startNode(name, args, { env, stdio = ['ignore', 'inherit', 'inherit'] } = {}) {
+export function startNode(name, args, { env, stdio = ['ignore', 'inherit', 'inherit'], cwd = root } = {}) {
   const child = spawn(process.execPath, args, {
-    cwd: root,
+    cwd,
     stdio,
     detached: true,
     env: childEnvironment(process.execPath, env),
   });
   const ended = ending(child);
-  beforeExit(() => stop(child, ended));
+  beforeExit(() => stop({ child, ended }));
   return { name, child, ended };
 }
 
@@ -66,7 +66,8 @@ function ending(child) {
   });
 }
 
-async function stop(child, ended) {
+/** Asks a program that was started to end, and makes it after ten seconds. */
+export async function stop({ child, ended }) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);

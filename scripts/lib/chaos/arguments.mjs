@@ -12,6 +12,9 @@ export const usage = `npm run test:chaos [-- …]
 
   TEST_DATABASE=mariadb   everything on MariaDB: docs/mariadb.md`;
 
+/** A random one, and what else there may be. */
+export const SEED = [randomInt(1_000_000), { whole: true, least: 0, most: 2 ** 31 - 1_000 }];
+
 /** The phase that each option chooses; `seed` chooses none. */
 const phaseOf = {
   crash: 'crash',
@@ -25,14 +28,16 @@ const phaseOf = {
 
 /** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns, fuzzMinutes }`. */
 export function readArguments(args) {
-  const values = parse(args);
+  const flags = ['crash', 'drop-all-postbacks'];
+  const names = ['seed', ...Object.keys(phaseOf)];
+  const values = parseOptions(args, names, { flags, usage });
   const every = [...new Set(Object.values(phaseOf))];
   const chosen = new Set(Object.keys(values).map((name) => phaseOf[name]));
   const some = every.filter((phase) => chosen.has(phase));
-  const number = (name, fallback, limits) => readNumber(name, values[name] ?? String(fallback), limits);
+  const number = (name, fallback, limits) => readNumber(name, values[name] ?? String(fallback), { usage, ...limits });
   return {
     phases: some.length > 0 ? some : every,
-    seed: number('seed', randomInt(1_000_000), { whole: true, least: 0, most: 2 ** 31 - 1_000 }),
+    seed: number('seed', ...SEED),
     minutes: number('minutes', 5, { least: 0.05, most: 24 * 60 }),
     shops: number('shops', 3, { whole: true, least: 2, most: 20 }),
     buyers: number('buyers', 24, { whole: true, least: 1, most: 1000 }),
@@ -42,10 +47,10 @@ export function readArguments(args) {
   };
 }
 
-function parse(args) {
-  const flags = ['crash', 'drop-all-postbacks'];
+/** The options that were given, as text; `flags` take none. Refuses others with the usage. */
+export function parseOptions(args, names, { flags = [], usage }) {
   const options = Object.fromEntries(
-    ['seed', ...Object.keys(phaseOf)].map((name) => [name, { type: flags.includes(name) ? 'boolean' : 'string' }]),
+    names.map((name) => [name, { type: flags.includes(name) ? 'boolean' : 'string' }]),
   );
   try {
     return parseArgs({ args, options }).values;
@@ -54,7 +59,7 @@ function parse(args) {
   }
 }
 
-function readNumber(name, text, { whole = false, least, most }) {
+export function readNumber(name, text, { whole = false, least, most, usage }) {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
   throw new CommandError(

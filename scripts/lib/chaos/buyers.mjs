@@ -19,11 +19,11 @@ const JOURNEYS = {
 
 /**
  * The load: buyers who order, pay in all sorts of ways and come back, and others who forge and copy callbacks.
- * `seen` is what they were told, to be held against what is recorded in the end.
+ * `seen` is what they were told, to be held against what is recorded in the end, and by which shop they got their bills.
  */
 export class Buyers {
   seen = { orders: [], postbacks: [], redirects: [] };
-  counts = { ordered: 0, refused: 0, cameBack: 0 };
+  counts = { ordered: 0, refused: 0, cameBack: 0, paid: 0 };
 
   constructor({ shops, control }, { seed, dropAll }) {
     this.shops = shops;
@@ -66,13 +66,14 @@ export class Buyers {
 
   async #order(random, order) {
     this.counts.ordered += 1;
-    const answer = await request(`${this.anyShop(random)}/api/orders`, { method: 'POST', body: order });
+    const shop = this.anyShop(random);
+    const answer = await request(`${shop}/api/orders`, { method: 'POST', body: order });
     if (answer?.status !== 201) {
       this.counts.refused += 1;
       return undefined;
     }
     const { id, billId } = answer.body;
-    this.seen.orders.push({ id, billId });
+    this.seen.orders.push({ id, billId, shop });
     return { orderId: id, billId };
   }
 
@@ -86,11 +87,11 @@ export class Buyers {
     const answers = await Promise.all(
       clicks.map((url) => request(`${url}/orders/${order.id}/pay`, { method: 'POST', form: {} })),
     );
-    for (const { status, location } of answers.filter(Boolean)) {
-      const billId = status === 303 && /\/transfer\/(\w+)$/.exec(location ?? '')?.[1];
+    for (const [index, answer] of answers.entries()) {
+      const billId = answer?.status === 303 && /\/transfer\/(\w+)$/.exec(answer.location ?? '')?.[1];
       if (!billId) continue;
       this.counts.cameBack += 1;
-      this.seen.orders.push({ id: order.id, billId });
+      this.seen.orders.push({ id: order.id, billId, shop: clicks[index] });
       return { orderId: order.id, billId };
     }
     return undefined;
@@ -100,6 +101,7 @@ export class Buyers {
   async #pay(random, billId, input) {
     await sleep(random.wait(100));
     const paid = await this.control.try('POST', `bills/${billId}/pay`, input);
+    if (paid) this.counts.paid += 1;
     if (paid?.redirect && !this.dropAll && random.chance(0.5)) await this.#goBack(random, paid.redirect);
     return paid?.payment;
   }

@@ -1,11 +1,9 @@
 import { isExiting } from '../lifecycle.mjs';
-import { account } from './account.mjs';
 import { Buyers } from './buyers.mjs';
 import { randomFaults } from './faults.mjs';
-import { readLedger } from './ledger.mjs';
 import { SeededRandom } from './random.mjs';
 import { report } from './report.mjs';
-import { heal, repeatCallbacks, settle } from './settle.mjs';
+import { heal, repeatCallbacks, settledAccount } from './settle.mjs';
 import { makeTrouble } from './trouble.mjs';
 import { startWorld } from './world.mjs';
 
@@ -29,9 +27,9 @@ async function run(world, options) {
 
   console.log('Faults off; waiting until everything has settled.');
   await heal(world, options, random);
-  const first = await settled(world, buyers);
+  const first = await settledAccount(world, buyers);
   if (!options.dropAll) await repeatCallbacks(world, random);
-  const last = options.dropAll ? first : await settled(world, buyers);
+  const last = options.dropAll ? first : await settledAccount(world, buyers);
   return report({ world, options, buyers, first, last });
 }
 
@@ -39,10 +37,4 @@ async function run(world, options) {
 async function troubled(world, options, buyers) {
   const over = AbortSignal.timeout(options.minutes * 60_000);
   await Promise.all([makeTrouble(world, options, over), buyers.buyUntil(over, options.buyers)]);
-}
-
-async function settled(world, buyers) {
-  const { bills, waiting, seconds } = await settle(world);
-  const ledger = await readLedger(world.database);
-  return { ...account({ bills, seen: buyers.seen, ledger }), ledger, waiting, seconds };
 }

@@ -2,16 +2,19 @@ import { table } from './tables.mjs';
 
 const SHOWN = 40;
 
-/** Prints the account; gives the command's exit code. `first`: before everything was sent again, `last`: after it. */
-export function report({ world, options, buyers, first, last }) {
+/**
+ * Prints the account; gives the command's exit code. `first`: before everything was sent again, `last`: after it. `rows`:
+ * what was done to the world; `others`: what else went wrong.
+ */
+export function report({ world, options, buyers, first, last, rows = damage(world), others = [] }) {
   const problems = {
     lost: union(first.lost, last.lost),
     double: union(first.double, last.double),
-    other: otherProblems(world, options, last),
+    other: [...others, ...otherProblems(world, options, last)],
   };
   console.log(
     `\n${table([
-      ...damage(world),
+      ...rows,
       [
         'orders tried',
         `${buyers.counts.ordered}, ${buyers.counts.refused} without a bill at first, ${buyers.counts.cameBack} came back`,

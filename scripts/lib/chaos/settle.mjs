@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { account } from './account.mjs';
 import { lastFaults } from './faults.mjs';
 import { readLedger } from './ledger.mjs';
 
@@ -20,8 +21,15 @@ export async function heal({ database, sandbox, control, shops }, { dropAll }, r
   }
 }
 
+/** The account of all that buyers have seen, once nothing is under way any more. */
+export async function settledAccount(world, buyers) {
+  const { bills, waiting, seconds } = await settle(world);
+  const ledger = await readLedger(world.database);
+  return { ...account({ bills, seen: buyers.seen, ledger }), ledger, waiting, seconds };
+}
+
 /** Waits until nothing is under way any more, for as long as the slowest retry may take: what is then missing, is lost. */
-export async function settle({ database, control }) {
+async function settle({ database, control }) {
   const bills = await control.bills();
   const start = Date.now();
   await passHours(database, bills);

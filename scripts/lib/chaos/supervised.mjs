@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitUntilAnswers } from '../children.mjs';
+import { stop, waitUntilAnswers } from '../children.mjs';
 import { CommandError, isExiting } from '../lifecycle.mjs';
 
-/** A server that is started again whenever it ends, as an orchestrator does, until the command itself ends. */
+/** A server that is started again whenever it ends, as an orchestrator does, until it is to end, or the command does. */
 export class Supervised {
   isReady = false;
   kills = 0;
@@ -11,6 +11,8 @@ export class Supervised {
   /** Exit codes of a server that was up and ended although nobody killed it. */
   endedByItself = [];
   #server;
+  #running;
+  #wanted = false;
   #killed = false;
   #downMs = 0;
 
@@ -21,10 +23,18 @@ export class Supervised {
     this.url = url;
   }
 
-  /** Starts it for the first time, and waits until it is up. */
+  /** Starts it, and waits until it is up. */
   async begin() {
-    void this.#keepRunning();
+    this.#wanted = true;
+    this.#running = this.#keepRunning();
     await this.becomesReady(60);
+  }
+
+  /** Asks it to end, and waits until it has. It can begin again. */
+  async end() {
+    this.#wanted = false;
+    if (this.#server) await stop(this.#server);
+    await this.#running;
   }
 
   /** kill -9, at whatever point it is, its start included. It comes back after the pause. */
@@ -53,7 +63,7 @@ export class Supervised {
   }
 
   async #keepRunning() {
-    while (!isExiting()) {
+    while (this.#wanted && !isExiting()) {
       const server = this.start();
       this.#server = server;
       this.#killed = false;
@@ -66,9 +76,9 @@ export class Supervised {
       this.#server = undefined;
       if (await up) {
         this.isReady = false;
-        if (!this.#killed && !isExiting()) this.endedByItself.push(code);
+        if (!this.#killed && this.#wanted && !isExiting()) this.endedByItself.push(code);
       }
-      await sleep(this.#downMs);
+      if (this.#wanted) await sleep(this.#downMs);
     }
   }
 }

@@ -24,8 +24,9 @@ export function minor(amount) {
   return BigInt(whole + fraction.padEnd(2, '0'));
 }
 
-/** Rows of a label and a value, in two columns. */
+/** Rows of as many columns, such as a label and a value. */
 export function table(rows) {
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join('\n');
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => String(row[column]).length)));
+  const line = (row) => row.map((value, column) => String(value).padEnd(widths[column])).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
 }

@@ -15,10 +15,7 @@ const WHAT = { shop: 62, sandbox: 14 };
 
 /** Kills, cuts and faults at random instants until the signal; resolves when the last of them is over. */
 export async function makeTrouble({ database, sandbox, control, shops }, { seed, dropAll }, signal) {
-  const loop = async (name, everyMs, act) => {
-    const random = new SeededRandom(seed, name);
-    while (await pause(random.wait(everyMs), signal)) await act(random);
-  };
+  const loop = (name, everyMs, act) => repeat(new SeededRandom(seed, name), everyMs, signal, act);
   const crashes = new Set();
   const kill = (random) => {
     const what = random.weighted({ ...WHAT, ...database.kind.crashes });
@@ -35,15 +32,24 @@ export async function makeTrouble({ database, sandbox, control, shops }, { seed,
     loop('kills', KILL_EVERY_MS, kill),
     loop('cuts', CUT_EVERY_MS, (random) => database.cut(random)),
     loop('freezes', FREEZE_EVERY_MS, (random) => random.pick(shops).freeze(random.pick(FREEZE_S))),
-    loop('faults', FAULTS_EVERY_MS, async (random) => {
-      await control.setFaults(randomFaults(random, dropAll));
-      await control.pointTo(random.pick(shops).url, {
-        postbackFormat: random.pick(['json', 'form']),
-        postbackSignature: random.pick(['redirect-formula', 'none']),
-      });
-    }),
+    changeFaults({ control, shops }, (random) => randomFaults(random, dropAll), { seed }, signal),
   ]);
   await Promise.all(crashes);
+}
+
+/** Other faults, and another shop that the callbacks go to, from time to time until the signal. */
+export function changeFaults({ control, shops }, draw, { seed }, signal) {
+  return repeat(new SeededRandom(seed, 'faults'), FAULTS_EVERY_MS, signal, async (random) => {
+    await control.setFaults(draw(random));
+    await control.pointTo(random.pick(shops).url, {
+      postbackFormat: random.pick(['json', 'form']),
+      postbackSignature: random.pick(['redirect-formula', 'none']),
+    });
+  });
+}
+
+async function repeat(random, everyMs, signal, act) {
+  while (await pause(random.wait(everyMs), signal)) await act(random);
 }
 
 async function pause(ms, signal) {

@@ -14,19 +14,27 @@ const CHECK_PAUSES_MS = '2000,4000,8000,20000';
 
 /** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. */
 export async function startWorld({ shops: count }) {
+  const world = await makeWorld(Array.from({ length: count }, (_, index) => ({ name: `shop-${index + 1}` })));
+  await Promise.all([world.sandbox, ...world.shops].map((server) => server.begin()));
+  return world;
+}
+
+/** The same, of which only the database runs yet. Each shop has a `name`, and the `folder` whose build it runs. */
+export async function makeWorld(instances) {
   const database = await ChaosDatabase.start();
   const folder = path.join(database.home, 'run'); // goes with it, also when we are killed
-  const logs = { folder: path.join(folder, 'logs'), keep: () => keepLogs(folder) };
-  fs.mkdirSync(logs.folder, { recursive: true });
+  const logFile = (name) => path.join(folder, 'logs', `${name}.log`);
+  const logs = { of: (name) => fs.readFileSync(logFile(name), 'utf8'), keep: () => keepLogs(folder) };
+  fs.mkdirSync(path.join(folder, 'logs'), { recursive: true });
 
   const sandboxPort = await freePort();
   const ports = [];
-  while (ports.length < count) ports.push(await freePort());
+  while (ports.length < instances.length) ports.push(await freePort());
 
-  const program = (name, args, env) => () => {
-    const log = fs.openSync(path.join(logs.folder, `${name}.log`), 'a');
+  const program = (name, args, env, cwd) => () => {
+    const log = fs.openSync(logFile(name), 'a');
     try {
-      return startNode(name, args, { env: { ANNOUNCE: 'no', ...env }, stdio: ['ignore', log, log] });
+      return startNode(name, args, { env: { ANNOUNCE: 'no', ...env }, stdio: ['ignore', log, log], cwd });
     } finally {
       fs.closeSync(log);
     }
@@ -41,8 +49,8 @@ export async function startWorld({ shops: count }) {
     program('sandbox', ['dist/apps/sandbox/main.js'], sandboxEnv),
     `${address(sandboxPort)}/sandbox`,
   );
-  const shops = ports.map((port, index) => {
-    const name = `shop-${index + 1}`;
+  const shops = instances.map(({ name, folder: cwd }, index) => {
+    const port = ports[index];
     const env = {
       SHOP_PORT: String(port),
       SANDBOX_URL: address(sandboxPort),
@@ -50,9 +58,8 @@ export async function startWorld({ shops: count }) {
       PAYMENT_CHECK_PAUSES_MS: CHECK_PAUSES_MS,
       PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '200',
     };
-    return new Supervised(name, program(name, ['dist/apps/shop/main.js'], env), address(port));
+    return new Supervised(name, program(name, ['dist/apps/shop/main.js'], env, cwd), address(port));
   });
-  await Promise.all([sandbox, ...shops].map((server) => server.begin()));
   const control = new SandboxControl(address(sandboxPort));
   return { database, sandbox, control, shops, logs };
 }

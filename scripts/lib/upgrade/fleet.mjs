@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError } from '../lifecycle.mjs';
+
+const UP_S = 60;
+const LAST_LINES = 12;
+
+/** The instances of both releases: how they come, go and die while others take the traffic. */
+export class Fleet {
+  /** Where a load balancer sends buyers and callbacks: the same list all the time. */
+  inService = [];
+  restarts = 0;
+
+  constructor({ control, logs }, random) {
+    this.control = control;
+    this.logs = logs;
+    this.random = random;
+  }
+
+  async start(shop) {
+    await this.#up(shop, () => shop.begin());
+    this.inService.push(shop);
+    await this.control.pointTo(shop.url);
+  }
+
+  /** Takes it out of the traffic first. */
+  async stop(shop) {
+    this.inService.splice(this.inService.indexOf(shop), 1);
+    await this.control.pointTo(this.random.pick(this.inService).url);
+    await shop.end();
+  }
+
+  async restart(shop) {
+    await this.stop(shop);
+    await this.start(shop);
+    this.restarts += 1;
+  }
+
+  /** At some instant, in the middle of whatever it does; resolves when it is back. */
+  async kill(shop) {
+    await sleep(this.random.wait(400));
+    shop.kill(this.random.wait(400));
+    while (shop.isReady) await sleep(20);
+    await this.#up(shop, () => shop.becomesReady(UP_S));
+  }
+
+  /** A release that does not start says why in its log. */
+  async #up({ name }, wait) {
+    try {
+      await wait();
+    } catch (error) {
+      const end = this.logs.of(name).trim().split('\n').slice(-LAST_LINES).join('\n');
+      throw new CommandError(`${error.message} Its log ends:\n${end}`);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/*
+ * The way forward and back, with two instances of each release. Where one `joins`, both run side by side until its
+ * instances have all the traffic; else one is alone.
+ */
+export const phases = [
+  { name: 'previous alone', releases: ['previous'] },
+  { name: 'present joins', releases: ['previous', 'present'], joins: 'present', leaves: 'previous' },
+  { name: 'present alone', releases: ['present'] },
+  { name: 'previous joins again', releases: ['previous', 'present'], joins: 'previous', leaves: 'present' },
+  { name: 'previous alone again', releases: ['previous'] },
+];
+
+/** The newcomers start beside the residents; of each release one is killed, and one is stopped and started. */
+export async function join(fleet, newcomers, residents) {
+  await fleet.start(newcomers[0]);
+  await Promise.all([fleet.kill(newcomers[0]), fleet.kill(residents[0]), fleet.start(newcomers[1])]);
+  await Promise.all([fleet.restart(newcomers[0]), fleet.restart(residents[1])]);
+}
+
+/** What came about between two counts; of the migrations, how many there are. */
+export function between(before, after) {
+  const orders = Object.fromEntries(
+    Object.entries(after.orders).map(([release, count]) => [release, count - before.orders[release]]),
+  );
+  return {
+    orders,
+    payments: after.payments - before.payments,
+    events: after.events - before.events,
+    migrations: after.migrations,
+  };
+}
+
+/** What a phase proves nothing without. */
+export function problemsOf({ name, releases, orders, payments, events }) {
+  const idle = releases.filter((release) => orders[release] === 0);
+  return [
+    ...idle.map((release) => `in the phase "${name}" the ${release} release took no order`),
+    ...(payments === 0 ? [`in the phase "${name}" no payment was made`] : []),
+    ...(events === 0 ? [`in the phase "${name}" nothing was settled`] : []),
+  ];
+}

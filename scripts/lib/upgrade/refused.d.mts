@@ -1,0 +1,1 @@
+export function refusedStatements(instances: readonly { readonly name: string; readonly log: string }[]): string[];
