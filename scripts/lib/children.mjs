@@ -26,9 +26,9 @@ export async function run(program, args, { env, stdio = 'inherit', cwd = root } 
  * Starts a node program that is meant to stay. It has a process group of its own, so that Ctrl-C reaches only us and
  * we choose the order in which things stop.
  */
-export function startNode(name, args, { env, stdio = ['ignore', 'inherit', 'inherit'] } = {}) {
+export function startNode(name, args, { env, stdio = ['ignore', 'inherit', 'inherit'], cwd = root } = {}) {
   const child = spawn(process.execPath, args, {
-    cwd: root,
+    cwd,
     stdio,
     detached: true,
     env: childEnvironment(process.execPath, env),

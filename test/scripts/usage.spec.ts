@@ -12,7 +12,7 @@ const run = (name: string, argument: string) => {
   return { status, stdout, stderr };
 };
 
-test.each([...COMMANDS, 'chaos'])('%s tells what it does and takes, and does nothing else', (name) => {
+test.each([...COMMANDS, 'chaos', 'mutants'])('%s tells what it does and takes, and does nothing else', (name) => {
   const help = run(name, '--help');
   expect(help).toMatchObject({ status: 0, stderr: '' });
   expect(help.stdout).toMatch(/^Usage: (npm|node) [\s\S]+/);
