@@ -47,5 +47,25 @@ describe('claims', () => {
     });
   });
 
+  onPostgres(test)('a look for bills passes over one that somebody has locked, and takes the others', async () => {
+    // Should it wait after all, it fails soon.
+    bed = await startBed({ providers: [EffectWriter], through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
+    for (const orderId of ['locked', 'free']) {
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+      await bed.sandbox.pay(billId);
+    }
+    await bed.sandbox.settled();
+    const other = bed.host.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`SELECT 1 FROM payment_acceptance.bill WHERE order_id = 'locked' FOR UPDATE`);
+    expect(await bed.host.confirmer.runOnce()).toBe(1);
+    await bed.host.deliveries.runOnce();
+    expect([await paidOf('locked'), await paidOf('free')]).toEqual([0, 1]);
+    await other.rollbackTransaction();
+    await other.release();
+    await bed.settle();
+    expect(await paidOf('locked')).toBe(1);
+  });
+
   const look = () => bed.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);
 });

@@ -10,6 +10,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { Effect, startBed, type Bed } from '../support/bed.js';
+import { onPostgres } from '../support/database.js';
 
 let bed: Bed;
 
@@ -54,6 +55,21 @@ describe('deliveries while things change', () => {
     expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded' }]);
     const { events } = await bed.host.ledger();
     expect(events.find(({ name }) => name === 'payment.failed')!.deliveries).toMatchObject([{ state: 'PENDING' }]);
+  });
+
+  test('a handler that a release has removed goes on getting deliveries, however long nobody hosts it', async () => {
+    bed = await startBed({ providers: [Both] });
+    const next = await bed.start({ providers: [OnlySuccess] });
+    await bed.host.app.close();
+    bed.clock.advance(30 * 86_400_000);
+    const { billId } = await next.payments.createBill({ orderId: 'unhosted', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.settled();
+    bed.clock.advance(60_000);
+    await next.confirmer.runOnce();
+    expect((await next.ledger()).events).toMatchObject([
+      { name: 'payment.failed', deliveries: [{ state: 'PENDING' }] },
+    ]);
   });
 
   test('a handler that swallows the failure of a statement has not done its work, and is called again', async () => {
@@ -103,6 +119,29 @@ describe('deliveries while things change', () => {
     expect(await bed.host.deliveries.runOnce()).toBe(0);
     const states = (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
     expect(states.sort()).toEqual(['DEAD', 'DONE']);
+  });
+
+  onPostgres(test)('a delivery that somebody has locked is passed over, and the others are handed over', async () => {
+    // Should the claim wait after all, it fails soon.
+    bed = await startBed({ providers: [OnlySuccess], through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
+    for (const orderId of ['locked', 'free']) {
+      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
+      await bed.sandbox.pay(billId);
+    }
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    const other = bed.host.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(
+      `SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = (
+         SELECT id FROM payment_acceptance.bill WHERE order_id = 'locked') FOR UPDATE`,
+    );
+    expect(await bed.host.deliveries.runOnce()).toBe(1);
+    expect(await bed.effects()).toMatchObject([{ orderId: 'free' }]);
+    await other.rollbackTransaction();
+    await other.release();
+    await bed.settle();
+    expect(await bed.effects()).toHaveLength(2);
   });
 
   test('a dead letter that is replayed while a later event is being handled waits for it, and then says late', async () => {

@@ -162,6 +162,22 @@ describe('operators', () => {
       expect(eventsOf('contested').length).toBe(1);
     });
 
+    test('of two bills of one order, accepted at the same moment: one of the payments is the first', async () => {
+      await underpaid('accepted-twice');
+      const { billId } = await bed.host.payments.createBill(
+        { orderId: 'accepted-twice', amount: '10' },
+        { newAttempt: true },
+      );
+      await bed.sandbox.pay(billId, { amount: '9.00' });
+      await bed.settle();
+      const both = (await reviews.list()).filter(({ orderId }) => orderId === 'accepted-twice');
+      expect(both).toHaveLength(2);
+      await Promise.all(both.map(({ id }) => reviews.accept(id, { operator: 'ann' })));
+      await bed.settle();
+      const firsts = eventsOf('accepted-twice').map((event) => 'firstForOrder' in event && event.firstForOrder);
+      expect(firsts.sort()).toEqual([false, true]);
+    });
+
     test('dismissed: nothing follows', async () => {
       const { id } = await underpaid('dismissed');
       await reviews.dismiss(id, { operator: 'ben' });

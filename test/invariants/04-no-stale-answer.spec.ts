@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
 import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
+import { onPostgres } from '../support/database.js';
 import { startGate, type Gate } from '../support/gate.js';
+import { holdUp } from '../support/hold-up.js';
 import { EffectWriter } from '../support/orders.js';
 
 const LEASE_MS = 60_000;
@@ -68,5 +72,42 @@ describe('invariant 4: no stale answer settles', () => {
     bed.clock.advance(LEASE_MS);
     expect(await narrow.confirmer.runOnce()).toBe(2);
     expect(await narrow.confirmer.runOnce()).toBe(1);
+  });
+
+  test('a check that fails late frees no lease of the check that replaced it either', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'failed-late', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.sandbox.setFaults({ requests: { status500: 1 } });
+    gate.shut();
+    const held = slow.confirmer.runOnce();
+    await gate.reached();
+    await bed.sandbox.clearFaults();
+    bed.clock.advance(LEASE_MS + 1_000);
+
+    const hold = bed.sandbox.holdAnswers('payments');
+    const current = bed.host.confirmer.runOnce();
+    await hold.reached();
+    gate.open();
+    await held;
+    hold.release();
+    await current;
+    expect((await bed.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID', lastCheckError: null });
+  });
+
+  onPostgres(test)('a bill that is being settled is claimed by nobody, however long that takes', async () => {
+    const { billId } = await bed.host.payments.createBill({ orderId: 'held-up', amount: '10' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    const held = await holdUp(bed.host.dataSource, 'event');
+    const settling = bed.host.confirmer.runOnce();
+    await held.reached();
+    bed.clock.advance(LEASE_MS + 1_000);
+    const limits = { limit: 10, leaseMs: LEASE_MS, requestsPerSecond: 1_000, probeMs: LEASE_MS };
+    const claimed = await slow.app.get(CheckStore, { strict: false }).claim('main', randomUUID(), limits);
+    expect(claimed.map((bill) => bill.billId)).not.toContain(billId);
+    await held.letGo();
+    await settling;
+    expect((await bed.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID' });
   });
 });

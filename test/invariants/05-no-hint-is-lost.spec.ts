@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startBed, type Bed } from '../support/bed.js';
+import { onPostgres } from '../support/database.js';
+import { holdUp } from '../support/hold-up.js';
 import { postJson, postbackFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -84,6 +86,22 @@ describe('invariant 5: no hint is lost', () => {
     await creating;
     await bed.settle();
     expect((await bed.host.ledger()).bills[0]).toMatchObject({ orderId: 'overtaken', state: 'PAID' });
+  });
+
+  onPostgres(test)('a postback that is being stored while its bill is being opened finds it', async () => {
+    const hold = bed.sandbox.holdAnswers('create');
+    const creating = bed.host.payments.createBill({ orderId: 'beside', amount: '10' });
+    await hold.reached();
+    const known = bed.sandbox.bills().find(({ orderId }) => orderId === 'beside')!;
+    const held = await holdUp(bed.host.dataSource, 'callback');
+    const fields = postbackFields({ InvId: 'beside', OutSum: '10.00', TrsId: known.id });
+    const answering = postJson(`${bed.host.url}/postback/payment`, fields);
+    await held.reached();
+    hold.release();
+    await creating;
+    await held.letGo();
+    expect((await answering).status).toBe(200);
+    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId: known.id, pending: true });
   });
 
   test('postbacks for unknown bills are kept up to a bound; beyond it the answer is 503, also at once', async () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startBed, type Bed } from '../support/bed.js';
+import { onPostgres } from '../support/database.js';
+import { holdUp } from '../support/hold-up.js';
 import { postJson, postbackFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -10,6 +12,16 @@ describe('invariant 6: one event per fact', () => {
     bed = await startBed({ providers: [EffectWriter], instances: 2, options: { callbacks: { maxPerBill: 1_000 } } });
   });
   afterAll(() => bed.close());
+
+  /** Of each success of an order whether it was the first. */
+  const firstsOf = async (orderId: string): Promise<boolean[]> => {
+    const rows: { first: boolean }[] = await bed.host.dataSource.query(
+      `SELECT (payload ->> 'firstForOrder')::boolean AS first FROM payment_acceptance.event
+     WHERE name = 'payment.succeeded' AND payload ->> 'orderId' = $1 ORDER BY 1`,
+      [orderId],
+    );
+    return rows.map(({ first }) => first);
+  };
 
   test('two hundred copies of one postback at once, to two instances: one event, one effect', async () => {
     const { billId } = await bed.host.payments.createBill({ orderId: 'copies', amount: '10' });
@@ -48,11 +60,25 @@ describe('invariant 6: one event per fact', () => {
       expect.arrayContaining(['payment.succeeded', 'payment.succeeded', 'payment.review']),
     );
     expect(reviews).toMatchObject([{ orderId: 'both', reason: 'second-payment' }]);
-    const rows: { first: boolean }[] = await bed.host.dataSource.query(
-      `SELECT (payload ->> 'firstForOrder')::boolean AS first FROM payment_acceptance.event
-       WHERE name = 'payment.succeeded' AND payload ->> 'orderId' = 'both' ORDER BY 1`,
-    );
-    expect(rows.map(({ first: isFirst }) => isFirst)).toEqual([false, true]);
+    expect(await firstsOf('both')).toEqual([false, true]);
+  });
+
+  onPostgres(test)('two attempts that two instances settle, one of them held up: only one is the first', async () => {
+    const { payments, dataSource } = bed.host;
+    const order = { orderId: 'held-up', amount: '10' };
+    const bills = [await payments.createBill(order), await payments.createBill(order, { newAttempt: true })];
+    const held = await holdUp(dataSource, 'event');
+    const settling: Promise<number>[] = [];
+    for (const [index, { billId }] of bills.entries()) {
+      await bed.sandbox.pay(billId);
+      await bed.sandbox.settled();
+      settling.push(bed.instances[index]!.confirmer.runOnce());
+      await held.reached(settling.length);
+    }
+    await held.letGo();
+    expect(await Promise.all(settling)).toEqual([1, 1]);
+    expect(await firstsOf('held-up')).toEqual([false, true]);
+    await bed.settle();
   });
 
   test('checking again and again emits nothing more, and the id follows from the fact', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
+import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -103,6 +104,69 @@ describe('invariant 8: an attempt is counted before it runs', () => {
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'`,
     );
     expect(running).toEqual([]);
+  });
+
+  describe('an attempt that holds no lock, as that of a listener,', () => {
+    const calls: (() => Promise<void>)[] = [];
+    @Injectable()
+    class Listener {
+      @OnEvent('payment.succeeded', { promisify: true })
+      hear(): Promise<void> {
+        return calls.shift()!();
+      }
+    }
+    const start = async (orderId: string, maxAttempts = 8) => {
+      bed = await startBed({ providers: [Listener], instances: 2, options: { deliveries: { maxAttempts } } });
+      await pay(orderId);
+    };
+
+    test.each([1, 8])('is nobody else’s while it runs, the last one neither (%d in all)', async (maxAttempts) => {
+      let letGo = (): void => undefined;
+      calls.push(() => new Promise<void>((resolve) => (letGo = resolve)));
+      await start('running', maxAttempts);
+      const running = bed.host.deliveries.runOnce();
+      await until(
+        () => delivery(),
+        (now) => calls.length === 0 && now?.attempts === 1,
+      );
+      // From then on dead letters are looked for, too.
+      bed.clock.advance(30_000);
+      expect(await bed.instances[1]!.deliveries.runOnce()).toBe(0);
+      expect(await delivery()).toMatchObject({ state: 'PENDING' });
+      letGo();
+      await running;
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+    });
+
+    test('and fails late takes no lease from the one that has taken it over', async () => {
+      await start('late');
+      const claims = [];
+      for (const { deliveries } of bed.instances) {
+        claims.push((await deliveries.claim(1))[0]!);
+        bed.clock.advance(LEASE_MS);
+      }
+      calls.push(
+        () => Promise.reject(new Error('too late')),
+        () => Promise.resolve(),
+      );
+      for (const [index, claim] of claims.entries()) {
+        await bed.instances[index]!.deliveries.process(claim, new AbortController().signal);
+      }
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    });
+  });
+
+  test('an attempt that is taken over before it begins does nothing', async () => {
+    bed = await startBed({ providers: [EffectWriter], instances: 2 });
+    await pay('given-away');
+    const [late] = await bed.host.deliveries.claim(1);
+    bed.clock.advance(LEASE_MS);
+    const [current] = await bed.instances[1]!.deliveries.claim(1);
+    await bed.host.deliveries.process(late!, new AbortController().signal);
+    expect(await bed.effects()).toEqual([]);
+    await bed.instances[1]!.deliveries.process(current!, new AbortController().signal);
+    expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
+    expect(await bed.effects()).toHaveLength(1);
   });
 
   test('a handler that never ends and uses no connection is given up all the same', async () => {

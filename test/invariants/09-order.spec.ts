@@ -7,6 +7,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { startBed, type Bed } from '../support/bed.js';
+import { onPostgres } from '../support/database.js';
 
 let bed: Bed;
 
@@ -68,6 +69,29 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
       ['payment.failed', 'DEAD'],
       ['payment.succeeded', 'DONE'],
     ]);
+  });
+
+  onPostgres(test)('of two that were claimed at the same moment one gives way', async () => {
+    const { calls, Recorder } = recorder(0);
+    bed = await startBed({ providers: [Recorder] });
+    const { billId } = await bed.host.payments.createBill({ orderId: 'rivals', amount: '10' });
+    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    await bed.sandbox.pay(billId);
+    await bed.sandbox.settled();
+    await bed.host.confirmer.runOnce();
+    const [claimed] = await bed.host.deliveries.claim(1);
+    // As another instance does that has not seen this claim yet.
+    await bed.host.dataSource.query(
+      `UPDATE payment_acceptance.delivery d SET lease_token = gen_random_uuid(),
+         lease_until = mine.lease_until - interval '1 millisecond'
+       FROM payment_acceptance.delivery mine WHERE mine.id = $1 AND d.id <> mine.id`,
+      [claimed!.id],
+    );
+    await bed.host.deliveries.process(claimed!, new AbortController().signal);
+    expect(calls).toEqual([]);
+    const { events } = await bed.host.ledger();
+    const failed = events.find(({ name }) => name === 'payment.failed')!.deliveries[0];
+    expect(failed).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('is under way') });
   });
 
   test('a FAIL that comes after a SUCCESS says that the order is paid', async () => {

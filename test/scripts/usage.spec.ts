@@ -12,11 +12,14 @@ const run = (name: string, argument: string) => {
   return { status, stdout, stderr };
 };
 
-test.each([...COMMANDS, 'chaos', 'upgrade'])('%s tells what it does and takes, and does nothing else', (name) => {
-  const help = run(name, '--help');
-  expect(help).toMatchObject({ status: 0, stderr: '' });
-  expect(help.stdout).toMatch(/^Usage: (npm|node) [\s\S]+/);
-});
+test.each([...COMMANDS, 'chaos', 'mutants', 'upgrade'])(
+  '%s tells what it does and takes, and does nothing else',
+  (name) => {
+    const help = run(name, '--help');
+    expect(help).toMatchObject({ status: 0, stderr: '' });
+    expect(help.stdout).toMatch(/^Usage: (npm|node) [\s\S]+/);
+  },
+);
 
 test.each(COMMANDS)('%s refuses what it does not take', (name) => {
   const refused = run(name, '--prot=1');

@@ -1,0 +1,34 @@
+import type { DataSource } from 'typeorm';
+import { until } from './until.js';
+
+export interface HeldUp {
+  /** Resolves when so many statements wait, in the middle of their transactions. */
+  reached(count?: number): Promise<unknown>;
+  /** Lets them go, and all that come after. */
+  letGo(): Promise<void>;
+}
+
+/** Holds up whatever is inserted into a table of the module. On PostgreSQL only. */
+export async function holdUp(dataSource: DataSource, table: string): Promise<HeldUp> {
+  const holder = dataSource.createQueryRunner();
+  await holder.query('SELECT pg_advisory_lock(1)');
+  await dataSource.query(
+    `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END $$;
+     CREATE TRIGGER hold_up BEFORE INSERT ON payment_acceptance.${table} FOR EACH ROW EXECUTE FUNCTION hold_up()`,
+  );
+  return {
+    reached: (count = 1) =>
+      until(
+        () =>
+          dataSource.query<unknown[]>(
+            `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          ),
+        (waiting) => waiting.length === count,
+      ),
+    async letGo() {
+      await holder.query('SELECT pg_advisory_unlock(1)');
+      await holder.release();
+      await dataSource.query('DROP FUNCTION hold_up CASCADE');
+    },
+  };
+}
