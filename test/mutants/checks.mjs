@@ -27,7 +27,7 @@ export const mutants = [
     find: 'WHERE shop = $5 FOR UPDATE SKIP LOCKED',
     replace: 'WHERE shop = $5',
     tests: ['test/failures/shops.spec.ts'],
-    pattern: 'the rate of a shop',
+    pattern: 'is spent by one instance at a time',
   },
   {
     name: 'settle-without-token',

@@ -33,7 +33,7 @@ export async function runTests(folder, { tests, pattern }, databaseUrl) {
     ],
     {
       cwd: folder,
-      env: { NODE_ENV: 'test', TEST_DATABASE_URL: databaseUrl, TEST_COUNTS: '' },
+      env: { NODE_ENV: 'test', TEST_DATABASE: '', TEST_DATABASE_URL: databaseUrl, TEST_COUNTS: '' },
       stdio: ['ignore', log, log],
     },
   );
