@@ -20,6 +20,7 @@ import { connectionOf, createTestDatabase, type TestDatabase } from '../support/
 import { firstWords } from '../support/first-words.js';
 import { watchRoutes } from '../support/routes.js';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
+import { closing } from '../support/closing.js';
 import { startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
 
@@ -34,21 +35,23 @@ const CALLBACK_ROUTES = [
 ];
 
 describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
+  const closeLater = closing();
+
   test.each(['all', 'callbacks', 'workers'] as const)(
     'a host that imports the module with the role "%s" has the callback routes, and no other',
     async (role) => {
       let routes = (): string[] => [];
       const bed = await startBed({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
+      closeLater(() => bed.close());
       expect(routes()).toEqual(role === 'workers' ? [] : CALLBACK_ROUTES);
-      await bed.close();
     },
   );
 
   test('the sample shop has its own pages and the callback routes; of the records it shows the ledger and the console, in development', async () => {
     let watched = (): string[] => [];
     const shop = await startAttackedShop(adapter, { prepare: (app) => (watched = watchRoutes(app)) });
+    closeLater(() => shop.close());
     const routes = watched();
-    await shop.close(); // before anything can fail: a shop that goes on would keep the process from ending
     expect(routes).toEqual(expect.arrayContaining(CALLBACK_ROUTES));
     const own = routes.filter((route) => !CALLBACK_ROUTES.includes(route));
     const records = /ledger|operat|review|replay|attach|accept|dead|stat|console|outcome|log/i;

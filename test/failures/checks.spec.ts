@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { startGate } from '../support/gate.js';
 import { postForm } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
@@ -12,6 +13,7 @@ const DAY = 24 * 60 * MINUTE;
 let bed: Bed;
 
 describe('checks', () => {
+  const closeLater = closing();
   afterEach(() => bed.close());
 
   const checks = () => bed.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
@@ -118,6 +120,7 @@ describe('checks', () => {
         response.writeHead(429, { 'retry-after': '3600' }).end('{"message":"slow down"}');
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      closeLater(() => server.close());
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       bed = await startBed({ options: { shops: moduleOptions(url).shops } });
       await bed.host.payments.createBill({ orderId: 'slow', amount: '10' });
@@ -125,7 +128,6 @@ describe('checks', () => {
       expect(asked).toBe(1);
       await pass(3 * MINUTE, MINUTE);
       expect(asked).toBe(2);
-      server.close();
     });
 
     test('a payment that stays NEW keeps its bill open, seldom looked at, and ends as a review', async () => {
@@ -178,6 +180,7 @@ describe('checks', () => {
       async (_, how, events) => {
         bed = await startBed();
         const gate = await startGate(bed.sandboxUrl);
+        closeLater(() => gate.close());
         const { main, ...others } = moduleOptions(bed.sandboxUrl).shops;
         const { confirmer } = await bed.start({
           options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
@@ -203,7 +206,6 @@ describe('checks', () => {
         expect(
           (await bed.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
         ).toEqual(events);
-        await gate.close();
       },
     );
 

@@ -35,22 +35,22 @@ describe('shops', () => {
       expect(checks()).toBeGreaterThanOrEqual(8);
     });
 
-  onPostgres(test)(
-    'is spent by one instance at a time: while another one claims, there is nothing to claim',
-    async () => {
-      // Should the claim wait after all, it fails soon.
-      bed = await startBed({ through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
-      await bed.host.payments.createBill({ orderId: 'due', amount: '1' });
-      bed.clock.advance(2 * MINUTE);
-      const other = bed.host.dataSource.createQueryRunner();
-      await other.startTransaction();
-      await other.query(`SELECT 1 FROM payment_acceptance.shop_state WHERE shop = 'main' FOR UPDATE`);
-      expect(await bed.host.confirmer.runOnce()).toBe(0);
-      await other.rollbackTransaction();
-      await other.release();
-      expect(await bed.host.confirmer.runOnce()).toBe(1);
-    },
-  );
+    onPostgres(test)(
+      'is spent by one instance at a time: while another one claims, there is nothing to claim',
+      async () => {
+        // Should the claim wait after all, it fails soon.
+        bed = await startBed({ through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
+        await bed.host.payments.createBill({ orderId: 'due', amount: '1' });
+        bed.clock.advance(2 * MINUTE);
+        const other = bed.host.dataSource.createQueryRunner();
+        await other.startTransaction();
+        await other.query(`SELECT 1 FROM payment_acceptance.shop_state WHERE shop = 'main' FOR UPDATE`);
+        expect(await bed.host.confirmer.runOnce()).toBe(0);
+        await other.rollbackTransaction();
+        await other.release();
+        expect(await bed.host.confirmer.runOnce()).toBe(1);
+      },
+    );
   });
 
   describe('a shop that the service refuses', () => {

@@ -10,12 +10,14 @@ import {
   TooManyPaymentsError,
   UnauthenticatedError,
 } from 'nestjs-payment-acceptance';
+import { closing } from '../support/closing.js';
 import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
 import { Recorder } from '../support/recorder.js';
 
 let recorded: RecordedBed;
 
 describe('client errors', () => {
+  const closeLater = closing();
   beforeAll(async () => {
     recorded = await startRecordedBed();
   });
@@ -96,10 +98,10 @@ describe('client errors', () => {
 
     test.each([301, 302, 303, 307, 308])('a %d is not followed: the token goes nowhere else', async (status) => {
       const elsewhere = await new Recorder().open();
+      closeLater(() => elsewhere.close());
       recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
       expect(await errorOf(list())).toBeInstanceOf(AnswerNotUnderstoodError);
       expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
-      await elsewhere.close();
     });
 
     test('a success that says false is a refusal with its message', async () => {

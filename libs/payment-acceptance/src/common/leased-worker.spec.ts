@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { LeasedWorker, type LeasedWork } from './leased-worker.js';
 import { PaymentLogger } from './payment-logger.js';
 
@@ -12,6 +12,7 @@ class Work implements LeasedWork<string> {
   private readonly waiting: { ready: () => boolean; go: () => void }[] = [];
   claimError: Error | undefined;
   rest = (): number | null => null;
+  private over = false;
 
   claim(limit: number): Promise<string[]> {
     this.limits.push(limit);
@@ -25,6 +26,7 @@ class Work implements LeasedWork<string> {
   process(item: string, stopping: AbortSignal): Promise<void> {
     this.started.push(item);
     this.signals.set(item, stopping);
+    if (this.over) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.ends.set(item, { resolve, reject });
       this.notify();
@@ -35,6 +37,12 @@ class Work implements LeasedWork<string> {
     const end = this.ends.get(item);
     if (error) end?.reject(error);
     else end?.resolve();
+  }
+
+  /** From now on nothing waits for the test. */
+  endAll(): void {
+    this.over = true;
+    for (const item of this.ends.keys()) this.end(item);
   }
 
   /** Resolves as soon as that is so. */
@@ -52,17 +60,30 @@ interface PromiseWithResolversLike {
   reject: (error: Error) => void;
 }
 
+const stops: (() => Promise<void>)[] = [];
+
+async function stopAll(): Promise<void> {
+  for (const stop of stops.splice(0)) await stop();
+}
+
 function setUp(concurrency = 2, pollMs = 3_600_000) {
   const work = new Work();
   const logger = new PaymentLogger('test');
   const logged = jest.spyOn(logger, 'error').mockImplementation(() => undefined);
-  return { work, logged, worker: new LeasedWorker(work, { concurrency, pollMs }, logger) };
+  const worker = new LeasedWorker(work, { concurrency, pollMs }, logger);
+  stops.push(() => {
+    work.endAll();
+    return worker.stop();
+  });
+  return { work, logged, worker };
 }
 
 /** Lets every promise that is settled have its say. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('runOnce', () => {
+  afterEach(stopAll);
+
   test('claims one batch of at most `concurrency`, and resolves with its size when all have ended', async () => {
     const { work, worker } = setUp();
     work.queue.push('a', 'b', 'c');
@@ -106,6 +127,8 @@ describe('runOnce', () => {
 });
 
 describe('by itself', () => {
+  afterEach(stopAll);
+
   test('never claims more than it has room for, and refills as items end', async () => {
     const { work, worker } = setUp(3);
     work.queue.push('a', 'b', 'c', 'd', 'e');
@@ -215,6 +238,12 @@ describe('by itself', () => {
     const claim = () => new Promise<string[]>((resolve) => (answer = () => resolve([])));
     const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
     const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new PaymentLogger('test'));
+    const stop = (): Promise<void> => {
+      const stopped = worker.stop();
+      answer();
+      return stopped;
+    };
+    stops.push(stop);
     expect(worker.state(60_000)).toBe('not-started');
     worker.start();
     expect(worker.state(60_000)).toBe('running');
@@ -222,9 +251,7 @@ describe('by itself', () => {
     expect([worker.state(0), worker.state(60_000)]).toEqual(['stalled', 'running']);
     answer();
     await turn();
-    const stopped = worker.stop();
-    answer();
-    await stopped;
+    await stop();
     expect(worker.state(0)).toBe('stopped');
   });
 
