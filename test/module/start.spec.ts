@@ -13,6 +13,7 @@ import {
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { moduleOptions } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { createdBill } from '../support/recorded-bed.js';
 import { Recorder } from '../support/recorder.js';
 import { Starting } from '../support/starting.js';
@@ -22,6 +23,7 @@ const environment = process.env.NODE_ENV;
 const starting = new Starting();
 
 describe('start', () => {
+  const closeLater = closing();
   afterEach(async () => {
     process.env.NODE_ENV = environment;
     await starting.close('drop');
@@ -134,6 +136,7 @@ describe('start', () => {
           ? () => 'not what was stored'
           : (pg.types.getTypeParser as (...of: unknown[]) => unknown)(oid, format);
       const recorder = await new Recorder().open();
+      closeLater(() => recorder.close());
       recorder.answer(createdBill('bill-1'));
       const { main } = moduleOptions(recorder.url).shops;
       const module = await starting.start([root({ shops: { main: main! } })], {
@@ -152,7 +155,6 @@ describe('start', () => {
       expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toMatchObject([
         { amount: '100.05', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown },
       ]);
-      await recorder.close();
     });
   });
 });

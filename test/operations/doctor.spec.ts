@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentDoctor, type DoctorFinding } from 'nestjs-payment-acceptance';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { Recorder } from '../support/recorder.js';
 
 let bed: Bed;
 
 describe('doctor', () => {
+  const closeLater = closing();
   beforeAll(async () => {
     bed = await startBed({ providers: [EffectWriter], options: { http: { attempts: 1, totalTimeoutMs: 5_000 } } });
   });
@@ -73,6 +75,7 @@ describe('doctor', () => {
   describe('a service that is otherwise', () => {
     test('is shown to be so: by its answers, its lists, its clock and its zone', async () => {
       const recorder = await new Recorder().open();
+      closeLater(() => recorder.close());
       const { shops } = moduleOptions(recorder.url);
       const other = await bed.start({ options: { shops: { main: { ...shops.main!, timeZone: '+05:00' } } } });
       const far = new Date(Date.now() + 600_000).toUTCString();
@@ -127,7 +130,6 @@ describe('doctor', () => {
       const everything = JSON.stringify(findings);
       expect(everything).not.toContain(MAIN_TOKEN);
       expect(everything).not.toContain('4111');
-      await recorder.close();
     });
 
     test('that is not there is the one finding; the rest is not probeable', async () => {

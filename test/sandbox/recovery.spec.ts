@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startPaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { freePort } from '../../scripts/lib/free-port.mjs';
+import { closing } from '../support/closing.js';
 import { answerOf, ShopServer, StillClock } from './fixture.js';
 
 let dataDir: string;
@@ -17,6 +18,7 @@ describe('recovery', () => {
     dataDir = mkdtempSync(join(tmpdir(), 'sandbox-'));
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+  const closeLater = closing();
 
   const create = async (url: string, token: string) => {
     const init = { method: 'POST', headers: { authorization: `Bearer ${token}` } };
@@ -26,8 +28,11 @@ describe('recovery', () => {
 
   describe('a sandbox with a folder', () => {
     const shops = { main: { apiToken: 'token' } };
-    const start = (options: StartOptions = {}) =>
-      startPaymentSandbox({ dataDir, shops, clock: new StillClock(), ...options });
+    const start = async (options: StartOptions = {}) => {
+      const running = await startPaymentSandbox({ dataDir, shops, clock: new StillClock(), ...options });
+      closeLater(running.close);
+      return running;
+    };
 
     test('keeps bills, payments, callbacks, faults and the clock over a restart', async () => {
       const first = await start();
@@ -172,6 +177,7 @@ describe('recovery', () => {
 
     test('a port in use is one line that names the variable', async () => {
       const blocker = createServer().listen(0, '127.0.0.1');
+      closeLater(() => blocker.close());
       await once(blocker, 'listening');
       const { port } = blocker.address() as AddressInfo;
       const child = run({ SANDBOX_PORT: String(port) });
@@ -179,7 +185,6 @@ describe('recovery', () => {
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       expect(await once(child, 'close')).toEqual([1, null]);
       expect(output).toBe(`Port ${port} is in use: set SANDBOX_PORT to a free one\n`);
-      blocker.close();
     });
   });
 });
