@@ -1,10 +1,10 @@
-import { describe, expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFile, type ExecFileOptions } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { anchors, codeBlocks, documents, fileLinks } from '../../scripts/lib/markdown.mjs';
-import { createTestDatabase } from '../support/database.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (document: string): string => fs.readFileSync(path.join(root, document), 'utf8');
@@ -45,24 +45,40 @@ test('every TypeScript block of the documentation compiles, as the reader would 
   expect(compile(blocks)).toEqual([]);
 }, 120_000);
 
-test('the application of the README runs, and the test of docs/testing.md sees its order paid', async () => {
-  const folder = fs.mkdtempSync(path.join(root, 'node_modules/.readers-'));
-  try {
+describe('the application of the README', () => {
+  let folder: string;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    folder = fs.mkdtempSync(path.join(root, 'node_modules/.readers-'));
     fs.writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
     for (const { file, text } of [...filesOf('README.md'), ...filesOf('docs/testing.md')]) {
       const target = path.join(folder, file.replace(/\.ts$/, '.js'));
       fs.mkdirSync(path.dirname(target), { recursive: true });
       fs.writeFileSync(target, ts.transpile(text, { ...compilerOptions(), module: ts.ModuleKind.ES2022 }));
     }
-    const database = await createTestDatabase();
-    const env = { ...process.env, DATABASE_URL: database.url, ...READER };
-    const { stdout, stderr, code } = await run(['test/payment.spec.js'], { cwd: folder, env });
-    expect({ stdout, stderr, code }).toMatchObject({ stderr: '', code: 0 });
-    await database.drop();
-  } finally {
+    database = await createTestDatabase();
+  });
+  afterAll(async () => {
     fs.rmSync(folder, { recursive: true, force: true });
-  }
-}, 60_000);
+    await database.drop();
+  });
+
+  const runReader = (file: string) =>
+    run([file], { cwd: folder, timeout: 40_000, env: { ...process.env, DATABASE_URL: database.url, ...READER } });
+
+  test('runs, and the test of docs/testing.md sees its order paid', async () => {
+    const { stdout, stderr, code } = await runReader('test/payment.spec.js');
+    expect({ stdout, stderr, code }).toMatchObject({ stderr: '', code: 0 });
+  }, 60_000);
+
+  test('does not keep the test of docs/testing.md from ending where that fails', async () => {
+    const passing = fs.readFileSync(path.join(folder, 'test/payment.spec.js'), 'utf8');
+    fs.writeFileSync(path.join(folder, 'test/failing.spec.js'), passing.replace(/, 'paid'\)/, ", 'lost')"));
+    const { stdout, code } = await runReader('test/failing.spec.js');
+    expect(stdout).toMatch(/'paid' !== 'lost'|\+ 'paid'/);
+    expect(code).toBe(1); // and not `null`, of a process that had to be killed
+  }, 60_000);
+});
 
 /** What the README's application finds in its environment. */
 const READER = {
@@ -78,10 +94,10 @@ function filesOf(document: string): { file: string; text: string }[] {
   );
 }
 
-function run(args: string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
+function run(args: string[], options: ExecFileOptions) {
   return new Promise<{ stdout: string; stderr: string; code: number | null }>((resolve) => {
     const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>
-      resolve({ stdout, stderr, code: child.exitCode }),
+      resolve({ stdout: String(stdout), stderr: String(stderr), code: child.exitCode }),
     );
   });
 }
