@@ -12,7 +12,7 @@ import { makeTemporaryHome, sweepTemporaryHomes } from './temporary-homes.mjs';
 
 /*
  * A real PostgreSQL without any set-up: real programs out of an npm package (or the system's), a folder, a free port.
- * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not.
+ * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not. `log` is what one of ours says.
  */
 
 const temporary = { name: 'postgres', find: findServer, end: endServer };
@@ -51,5 +51,5 @@ function stoppable(home, { url, keeper, ended }) {
     await endServer(home);
   };
   beforeExit(stop);
-  return { url, ended, stop };
+  return { url, ended, stop, log: path.join(home, 'log') };
 }

@@ -3,19 +3,20 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CommandError } from '../lifecycle.mjs';
 import { startTemporaryPostgres } from '../postgres.mjs';
-import { root } from '../project.mjs';
+import { dataFolder, root } from '../project.mjs';
+import { report } from './hand-report.mjs';
 import { runTests } from './tests.mjs';
 
 /**
- * Puts each hand-made fault of test/mutants into a copy of the project, and runs the tests that should notice.
- * `only`: parts of the names of those to try.
+ * Puts each hand-made fault of test/mutants/hand into a copy of the project, and runs the tests that should notice. Leaves
+ * the table in `.data/mutants-hand.md`. `only`: parts of the names of those to try.
  */
 export async function runHand({ folder }, { only = [] } = {}) {
   const all = await load();
   const chosen = only.length === 0 ? all : all.filter(({ name }) => only.some((part) => name.includes(part)));
   if (chosen.length === 0) throw new CommandError(`No mutant has ${only.join(' or ')} in its name.`);
-  const { url } = await startTemporaryPostgres();
-  const run = (selection) => runTests(folder, selection, url);
+  const database = await startTemporaryPostgres();
+  const run = (selection) => runTests(folder, selection, database);
 
   const trouble = await troubleWithout(chosen, run);
   const rows = [];
@@ -28,11 +29,15 @@ export async function runHand({ folder }, { only = [] } = {}) {
     if (row.words && (!row.ok || only.length > 0)) console.log(row.words.replaceAll(/^/gm, '    '));
     rows.push(row);
   }
-  return { rows, ok: rows.every(({ ok }) => ok) };
+  const { text, counts } = report(rows);
+  console.log(`\n${text}`);
+  fs.mkdirSync(dataFolder, { recursive: true });
+  fs.writeFileSync(path.join(dataFolder, 'mutants-hand.md'), text);
+  return { rows, counts, ok: counts.failed === 0 };
 }
 
 async function load() {
-  const home = path.join(root, 'test/mutants');
+  const home = path.join(root, 'test/mutants/hand');
   const files = fs.readdirSync(home).filter((name) => name.endsWith('.mjs'));
   const modules = await Promise.all(files.sort().map((name) => import(pathToFileURL(path.join(home, name)).href)));
   const mutants = modules.flatMap(({ mutants: some }) => some);

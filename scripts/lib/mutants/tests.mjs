@@ -8,15 +8,16 @@ const LIMIT_SECONDS = 120;
 
 /**
  * Runs Jest in a copy of the project: on spec files, or on those tests of them that a pattern names. Gives how it ended:
- * `green`, `red` with the failures, `timed out`, `broken` where a file did not load or Jest itself fell over, or
- * `nothing ran`.
+ * `green`, `red` with the failure, `timed out`, `broken` where a file did not load, the database did not understand a
+ * statement or Jest itself fell over, or `nothing ran`.
  */
-export async function runTests(folder, { tests, pattern }, databaseUrl) {
+export async function runTests(folder, { tests, pattern }, database) {
   const own = path.join(folder, '.data');
   fs.mkdirSync(own, { recursive: true });
   const [results, output] = ['jest.json', 'jest.log'].map((name) => path.join(own, name));
   fs.rmSync(results, { force: true });
   const log = fs.openSync(output, 'w');
+  const { size } = fs.statSync(database.log);
   const { child, ended } = startNode(
     'tests',
     [
@@ -33,7 +34,7 @@ export async function runTests(folder, { tests, pattern }, databaseUrl) {
     ],
     {
       cwd: folder,
-      env: { NODE_ENV: 'test', TEST_DATABASE: '', TEST_DATABASE_URL: databaseUrl, TEST_COUNTS: '' },
+      env: { NODE_ENV: 'test', TEST_DATABASE: '', TEST_DATABASE_URL: database.url, TEST_COUNTS: '' },
       stdio: ['ignore', log, log],
     },
   );
@@ -48,6 +49,10 @@ export async function runTests(folder, { tests, pattern }, databaseUrl) {
     return { end: 'timed out', words: `not ended after ${LIMIT_SECONDS} s` };
   }
   if (!fs.existsSync(results)) return { end: 'broken', words: `Jest ended with code ${code}:\n${tail(output)}` };
+  const misunderstood = /^.*(syntax error at|could not determine data type).*$/m.exec(
+    fs.readFileSync(database.log).subarray(size).toString(),
+  );
+  if (misunderstood) return { end: 'broken', words: misunderstood[0] };
   return read(JSON.parse(fs.readFileSync(results, 'utf8')));
 }
 
@@ -63,9 +68,7 @@ function read({ testResults, numPassedTests, numFailedTests }) {
   if (failures.length === 0) return { end: 'green' };
   const [{ fullName: by, failureMessages }] = failures;
   const words = failureMessages.join('\n').split('\n').slice(0, 20).join('\n');
-  // No fault of meaning: the database has not understood the statement.
-  const misunderstood = /syntax error at|could not determine data type/.test(words);
-  return { end: misunderstood ? 'broken' : 'red', by, words };
+  return { end: 'red', by, words };
 }
 
 function tail(file) {
