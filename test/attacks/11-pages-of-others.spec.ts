@@ -26,19 +26,19 @@ function expectStrict({ headers }: Response, html: string): void {
   expect(policy).not.toMatch(/unsafe|data:|\*/);
   expect(headers.get('x-frame-options')).toBe('DENY');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
-  for (const { name, attributes } of tagsOf(html)) {
-    expect(Object.keys(attributes).filter((attribute) => /^on|^style$|^srcdoc$/.test(attribute))).toEqual([]);
-    if (name === 'script') expect(attributes.src).toMatch(/^\/[\w./-]+(\?\w+)?$/);
-  }
+  const tags = tagsOf(html);
+  const active = tags.flatMap(({ attributes }) => Object.keys(attributes)).filter((name) => /^on|^style$|^srcdoc$/.test(name)); // prettier-ignore
+  expect(active).toEqual([]);
+  const scripts = tags.flatMap(({ name, attributes }) => (name === 'script' ? [attributes.src ?? ''] : []));
+  expect(scripts.filter((src) => !/^\/[\w./-]+(\?\w+)?$/.test(src))).toEqual([]);
   expect(html).not.toMatch(/<script[^>]*>[^<]/);
 }
 
 /** Addresses stay at the site, or lead to one of these. */
 function expectAddresses(html: string, ...allowed: string[]): void {
-  for (const address of addressesOf(html)) {
-    const { origin } = new URL(address, 'http://this.site.example');
-    expect([address, ['http://this.site.example', ...allowed]]).toEqual([address, expect.arrayContaining([origin])]);
-  }
+  const site = 'http://this.site.example';
+  const elsewhere = addressesOf(html).filter((address) => ![site, ...allowed].includes(new URL(address, site).origin));
+  expect(elsewhere).toEqual([]);
 }
 
 describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {

@@ -14,7 +14,7 @@ import { createdBill, startRecordedBed, type RecordedBed } from '../support/reco
 import { Recorder } from '../support/recorder.js';
 
 /** What an answer may weigh, and how long a request may take, in this file. */
-const LIMITS = { maxAnswerBytes: 100_000, totalTimeoutMs: 1_500 };
+const LIMITS = { maxAnswerBytes: 100_000, totalTimeoutMs: 1_000 };
 /** A request whose time ran out ends soon after, also on a busy machine. */
 const SOON_MS = 10_000;
 

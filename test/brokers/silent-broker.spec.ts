@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, PaymentRandom, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
 import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { setImmediate } from 'node:timers/promises';
@@ -17,6 +17,11 @@ class Orders {
   take({ orderId }: { orderId: string }): void {
     this.handled.push(orderId);
   }
+}
+
+/** A pause before the next connection is as short as it may be. */
+class ShortPauses extends PaymentRandom {
+  override fraction = (): number => 0;
 }
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -62,6 +67,7 @@ describe('silent broker', () => {
   ): Promise<{ bed: Bed; orders: Orders }> {
     const orders = new Orders();
     const bed = await startBed({
+      random: new ShortPauses(),
       providers: handlers ? [{ provide: Orders, useValue: orders }] : [],
       imports: [PaymentMicroservicesModule.register({ client, consumer: 'bus', ...limits })],
       options: { deliveries: { pollMs: 50, retryBaseMs: 1, retryCapMs: 1, shutdownMs: 100, ...deliveries } },
@@ -115,7 +121,11 @@ describe('silent broker', () => {
         exchange: 'payments',
         acknowledgeTimeoutMs: 20,
       });
-      const bed = await startBed({ imports: [rabbit], options: { deliveries: { maxAttempts: 2 } } });
+      const bed = await startBed({
+        random: new ShortPauses(),
+        imports: [rabbit],
+        options: { deliveries: { maxAttempts: 2 } },
+      });
       ends.push(() => bed.close());
       return { broker, bed };
     }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
-import { ADAPTERS } from '../support/adapters.js';
+import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { Operator } from './support/operator.js';
 
@@ -47,7 +47,8 @@ describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (
   afterAll(() => bed.close());
 
   test.each(LISTS)('/%s answers with a list or a refusal', async (path, names) => {
-    for (shop of [null, 'main']) {
+    // What is read out of an address depends on the adapter, and what is then looked up does not.
+    for (shop of ONE_ADAPTER.includes(adapter) ? [null, 'main'] : [null]) {
       for (const [at, name] of names.entries()) {
         for (const text of TEXTS) {
           // The further forms are read before anybody looks at the name.

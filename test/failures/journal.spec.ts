@@ -262,7 +262,7 @@ describe('journal', () => {
       await start();
       const ids = await together(20, (index) => bill(`o-${index}`));
       const acknowledged = new Set<string>();
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < 2; round += 1) {
         const hosts = await Promise.all([receive(children), receive(children)]);
         const others = new Map<number | string, number>();
         const killed = new AbortController();
@@ -288,7 +288,7 @@ describe('journal', () => {
       }
       const stored = new Set((await rows()).map(({ orderId }) => orderId));
       expect([...acknowledged].filter((id) => !stored.has(id))).toEqual([]);
-      expect(acknowledged.size).toBeGreaterThan(450);
+      expect(acknowledged.size).toBeGreaterThan(300);
     }, 90_000);
   });
 

@@ -15,6 +15,7 @@ import {
   PaymentAcceptanceService,
   PaymentClock,
   PaymentOperations,
+  PaymentRandom,
   migratePaymentAcceptance,
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
@@ -60,6 +61,8 @@ export interface BedOptions {
   options?: Partial<PaymentAcceptanceOptions>;
   extras?: PaymentAcceptanceExtras;
   sandbox?: StartOptions;
+  /** In place of the module's own randomness. */
+  random?: PaymentRandom;
   /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
   driver?: unknown;
   /** Where the instances connect to instead, and so come to the same database: a pooler's address. */
@@ -186,7 +189,7 @@ async function startInstance(
   sandboxUrl: string,
   clock: ManualPaymentClock,
 ): Promise<Instance> {
-  const module = await Test.createTestingModule({
+  const builder = Test.createTestingModule({
     imports: [
       {
         module: HostModule,
@@ -205,8 +208,9 @@ async function startInstance(
     ],
   })
     .overrideProvider(PaymentClock)
-    .useValue(clock)
-    .compile();
+    .useValue(clock);
+  if (options.random) builder.overrideProvider(PaymentRandom).useValue(options.random);
+  const module = await builder.compile();
   const adapter: AbstractHttpAdapter = options.adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter();
   const { rawBody = false } = options;
   const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true, rawBody });
