@@ -7,20 +7,12 @@ import { AnswerFlaw, isSuccess, parseAnswer, readCreatedBill, readMessage, readP
 const payments = (json: string, zone = 'UTC') => readPayments(parseAnswer(`{"data":[${json}],"success":true}`)!, zone);
 const payment = (more: string) => payments(`{"id":"p-1","status":"SUCCESS"${more && `,${more}`}}`)[0]!;
 
-function flawOf(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch (flaw) {
-    return flaw;
-  }
-}
-
 describe('success', () => {
   test.each(['true', '"true"', '"True"', '1', '"1"'])('%s is a success', (text) => {
     expect(isSuccess(parseAnswer(`{"success":${text}}`)!)).toBe(true);
   });
 
-  test.each(['false', '"false"', '0', '"0"', 'null', '"yes"', '[]', '{}', '"true "', '[true]'])(
+  test.each(['false', '"false"', '0', '"0"', 'null', '"yes"', '[]', '{}', '"true "', '"untrue"', '[true]'])(
     '%s is none',
     (text) => {
       expect(isSuccess(parseAnswer(`{"success":${text}}`)!)).toBe(false);
@@ -40,8 +32,9 @@ test.each(['', 'null', '[]', '"text"', '7', '{', '<html></html>', '{"a":1}{"b":2
   },
 );
 
-test('a byte order mark before an answer is passed over', () => {
+test('a byte order mark before an answer is passed over, one within it is text', () => {
   expect(parseAnswer('\uFEFF{"success":true}')).toEqual({ success: true });
+  expect(parseAnswer('{"a":"x\uFEFF"}')).toEqual({ a: 'x\uFEFF' });
 });
 
 describe('amounts', () => {
@@ -69,12 +62,26 @@ describe('amounts', () => {
 });
 
 describe('a payment', () => {
-  test('needs an id; without a status that is text it is of an unknown one', () => {
-    expect(flawOf(() => payments('{"status":"NEW"}'))).toEqual(new AnswerFlaw('data[0].id is missing'));
+  test.each([
+    [{ success: true }, 'data is not a list'],
+    [{ data: {} }, 'data is not a list'],
+    [{ data: [{ id: 'p-1' }, '7'] }, 'data[1] is not an object'],
+    [{ data: [[]] }, 'data[0] is not an object'],
+    [{ data: [{ id: 'p-1' }, { status: 'NEW' }] }, 'data[1].id is missing'],
+  ])('cannot be read from %j, and the flaw says where', (answer, flaw) => {
+    expect(() => readPayments(answer, 'UTC')).toThrow(new AnswerFlaw(flaw));
+  });
+
+  test.each(['!', '~', 'x'.repeat(128)])('may have the id %.40j', (id) => {
+    expect(readPayments({ data: [{ id }] }, 'UTC')[0]!.paymentId).toBe(id);
+  });
+
+  test.each(['', 'a b', 'p-1\n', '\x7f', 'п-1', 'x'.repeat(129), null, true])('may not have the id %.40j', (id) => {
+    expect(() => readPayments({ data: [{ id }] }, 'UTC')).toThrow(AnswerFlaw);
+  });
+
+  test('without a status that is text is of an unknown one', () => {
     expect(payments('{"id":"p-1","status":null}')[0]).toMatchObject({ status: 'UNKNOWN', statusText: null });
-    expect(() => payments('7')).toThrow(AnswerFlaw);
-    expect(() => readPayments({ success: true }, 'UTC')).toThrow(AnswerFlaw);
-    expect(() => readPayments({ data: {} }, 'UTC')).toThrow(AnswerFlaw);
   });
 
   test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('may be %s', (status) => {
@@ -99,8 +106,21 @@ describe('a payment', () => {
     ['4111.1111.1111.1112', '411111******1112'],
     ['4111\u00a01111\u00a01111\u00a01112', '411111******1112'],
     ['4111 **** **** 1112', '4111 **** **** 1112'],
+    ['4111 \u2013 1111 \u2013 1111 \u2013 1112', '411111******1112'],
+    ['4111 -- 1111 -- 1111 -- 1112', '4111 -- 1111 -- 1111 -- 1112'],
+    ['4111x1111x1111x1112', '4111x1111x1111x1112'],
+    ['411111111112', '411111******1112'],
+    ['41111111112', '41111111112'],
   ])('of card %s keeps %s', (card, kept) => {
     expect(payment(`"from_card":"${card}"`).fromCard).toBe(kept);
+  });
+
+  test('keeps so much of a text as a column takes', () => {
+    const text = 'x'.repeat(100);
+    expect(payment(`"currency_in":"${text}","created_at":"${text}"`)).toMatchObject({
+      currency: 'x'.repeat(16),
+      createdAtText: 'x'.repeat(64),
+    });
   });
 
   test('cuts a currency where no character is halved', () => {
@@ -131,12 +151,12 @@ describe('created_at', () => {
     expect([read!.createdAtText, read!.createdAt?.toISOString()]).toEqual([text, instant]);
   });
 
-  test.each(['2026-13-01 12:00:00', '2026-07-01T12:00:00', '01.07.2026', 'now', '2026-07-01 25:00:00'])(
-    '%s is kept as text, and is no instant',
-    (text) => {
-      expect(payment(`"created_at":"${text}"`)).toMatchObject({ createdAtText: text, createdAt: null });
-    },
-  );
+  test.each([
+    '2026-13-01 12:00:00', '2026-07-01T12:00:00', '01.07.2026', 'now', '2026-07-01 25:00:00', '2026-07-01 12:00:00Z',
+    '+02026-07-01 12:00:00', '2026-07-01 12:00:00.5',
+  ])('%s is kept as text, and is no instant', (text) => {
+    expect(payment(`"created_at":"${text}"`)).toMatchObject({ createdAtText: text, createdAt: null });
+  }); // prettier-ignore
 });
 
 describe('a created bill', () => {
@@ -188,8 +208,25 @@ describe('the message of an error', () => {
     ['', undefined],
     ['   ', undefined],
     ['[]', '[]'],
+    ['{"error":{"detail":"last","error":"first"}}', 'first'],
+    ['{"error":{"detail":"last","errors":["first"]}}', 'first'],
+    ['{"message":"-403","error":"+4.03 ","errors":"403 "}', undefined],
+    ['{"message":"403","error":"403 Forbidden"}', '403 Forbidden'],
+    ['{"message":"Error 403"}', 'Error 403'],
+    ['{"errors":[[[["deep"]]]]}', 'deep'],
+    ['{"errors":[[[[["too deep"]]]]]}', undefined],
   ])('of %j is %j', (text, message) => {
     expect(readMessage(text)).toBe(message);
+  });
+
+  test('is cut', () => {
+    expect(readMessage('x'.repeat(201))).toBe('x'.repeat(200));
+    expect(readMessage(`${'x'.repeat(199)} x`)).toBe('x'.repeat(199));
+  });
+
+  test('is not looked for far down in what is no JSON', () => {
+    expect(readMessage(`${'\n'.repeat(4_095)}x`)).toBe('x');
+    expect(readMessage(`${'\n'.repeat(4_096)}x`)).toBeUndefined();
   });
 });
 
