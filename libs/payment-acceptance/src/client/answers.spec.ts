@@ -127,12 +127,13 @@ describe('a payment', () => {
     expect(payment(`"currency_in":"${'x'.repeat(15)}💳"`).currency).toBe(`${'x'.repeat(15)}\ufffd`);
   });
 
-  test('reads null and absent as absent', () => {
-    const absent = { amount: null, currency: null, fromCard: null, createdAt: null, billId: null };
+  test('reads null, empty and absent as absent', () => {
+    const absent = { amount: null, currency: null, fromCard: null, createdAtText: null, createdAt: null, billId: null };
     expect(payment('')).toMatchObject(absent);
-    expect(payment('"amount":null,"currency_in":null,"from_card":null,"created_at":null,"bill_id":null')).toMatchObject(
-      absent,
-    );
+    for (const value of ['null', '""']) {
+      const fields = ['amount', 'currency_in', 'from_card', 'created_at', 'bill_id'];
+      expect(payment(fields.map((field) => `"${field}":${value}`).join())).toMatchObject(absent);
+    }
   });
 });
 
@@ -205,6 +206,7 @@ describe('the message of an error', () => {
     ['{}', undefined],
     ['plain text', 'plain text'],
     ['<html><body><h1>502</h1> Bad\n Gateway</body></html>', '502 Bad Gateway'],
+    ['<h1>502</h1><p>Bad</p>', '502 Bad'],
     ['', undefined],
     ['   ', undefined],
     ['[]', '[]'],

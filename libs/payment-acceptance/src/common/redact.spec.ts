@@ -25,6 +25,8 @@ describe('maskCards', () => {
     ['4111+1111+1111+1111', '411111******1111'],
     ['4111%201111%201111%201111', '411111******1111'],
     ['2026-11-21 12:00:00 4111.1111.1111.1111', '2026-11-21 12:00:00 411111******1111'],
+    ['4111 1111 1111 1111 0', '411111******1111 0'],
+    ['41111111-1111-1111-0000-000000000001', '411111******1111-0000-000000000001'],
     ['501999000000', '501999******0000'],
     ['6304000000000000000', '630400******0000'],
   ])('%s becomes %s, also as a field', (text, masked) => {
@@ -40,6 +42,14 @@ describe('maskCards', () => {
     expect(maskCards(text)).toBe(text);
     expect(redactFields({ text })).toEqual({ text });
   }); // prettier-ignore
+
+  // Each would pass for a card number where less of it were a date.
+  test.each(['2026-11-21 1006', '2026-11-21 12:04', '2026-11-21 12:00:04', '2026-11-21 12:00:00.123456 100007'])(
+    'the date of %s is no part of a number',
+    (text) => {
+      expect(maskCards(text)).toBe(text);
+    },
+  );
 
   test('every second of a day stays, whatever its check digit', () => {
     const changed: string[] = [];

@@ -29,6 +29,10 @@ describe('what is neither paid nor failed when the time of a bill is over', () =
     ]);
   });
 
+  test('a bill that is paid stays so, with nothing listed any more', () => {
+    expect(run({ bill: lockedBill({ state: 'PAID' }), endOfLife: NOW })).toMatchObject({ state: 'PAID', events: [] });
+  });
+
   test.each(['PAID', 'EXPIRED'] as const)('is no review of a bill that is %s', (state) => {
     const known = [kept(reported({ status: 'UNKNOWN' }))];
     expect(run({ bill: lockedBill({ state }), known, endOfLife: NOW, horizon: NOW })).toMatchObject({
@@ -88,6 +92,26 @@ describe('a review', () => {
 });
 
 describe('an event', () => {
+  test('is known by an id of its own, which it states, as a review is by another', () => {
+    const listed = [
+      reported({ status: 'FAIL' }),
+      reported({ paymentId: 'p-2' }),
+      reported({ paymentId: 'p-3', amount: '1.00' }),
+    ];
+    const { events, reviews } = run({ listed });
+    const all = [...events, ...run({ endOfLife: NOW }).events];
+    expect(all.map(({ name }) => name)).toEqual([
+      'payment.failed',
+      'payment.succeeded',
+      'payment.review',
+      'bill.expired',
+    ]);
+    expect(all.map(({ payload }) => payload)).toMatchObject(all.map(({ id }) => ({ id })));
+    expect(
+      new Set([...all, ...reviews, ...decideUnlistable(lockedBill(), 'uncheckable').reviews].map(({ id }) => id)).size,
+    ).toBe(6);
+  });
+
   test('states a commission only where the service does', () => {
     const payload = (commission: string | null) => run({ listed: [reported({ commission })] }).events[0]!.payload;
     expect(payload('2.00')).toMatchObject({ commission: '2.00' });
