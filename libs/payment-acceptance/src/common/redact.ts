@@ -59,7 +59,7 @@ function redact(value: unknown, depth: number): unknown {
 
 /** A number of 12 digits and more is masked whatever its check digit: a long one has lost its last digits. */
 function maskNumber(value: number | boolean | null): unknown {
-  const digits = typeof value === 'number' ? String(value).replace(/\D/g, '') : '';
+  const digits = String(value).replace(/\D/g, '');
   return digits.length >= 12 ? masked(digits) : value;
 }
 
@@ -86,14 +86,7 @@ export function maskCards(text: string): string {
 
 /** Whether nothing in it can need a change: a short text of printable ASCII with too few digits for a card. */
 function isPlain(text: string): boolean {
-  if (text.length > MAX_NAME) return false;
-  let digits = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 32 || code > 126) return false;
-    if (code >= 48 && code <= 57) digits += 1;
-  }
-  return digits < 12;
+  return text.length <= MAX_NAME && /^[ -~]*$/.test(text) && !hasDigitsOfCard(text);
 }
 
 /** Most texts have too few digits to be looked at closely. */
