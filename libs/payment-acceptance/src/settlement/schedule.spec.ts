@@ -67,6 +67,12 @@ describe('an expired bill', () => {
     expect(next(expired(33 * DAY), 'EXPIRED', true, schedule)).toBeNull();
   });
 
+  test('that a running payment has kept open beyond its time is looked at from its real end on', () => {
+    expect(next(lockedBill({ now: at(40 * DAY) }), 'EXPIRED', true, schedule)).toBe(41 * DAY);
+    const bill = lockedBill({ state: 'EXPIRED', endedAt: at(40 * DAY), now: at(69 * DAY) });
+    expect(next(bill, 'EXPIRED', true, schedule)).toBe(70 * DAY);
+  });
+
   test('that is paid late is followed as a paid one', () => {
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
     expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
