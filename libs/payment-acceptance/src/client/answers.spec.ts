@@ -154,7 +154,7 @@ describe('created_at', () => {
 
   test.each([
     '2026-13-01 12:00:00', '2026-07-01T12:00:00', '01.07.2026', 'now', '2026-07-01 25:00:00', '2026-07-01 12:00:00Z',
-    '+02026-07-01 12:00:00', '2026-07-01 12:00:00.5',
+    '+002026-07-01 12:00:00', '2026-07-01 12:00:00.5',
   ])('%s is kept as text, and is no instant', (text) => {
     expect(payment(`"created_at":"${text}"`)).toMatchObject({ createdAtText: text, createdAt: null });
   }); // prettier-ignore
@@ -164,7 +164,7 @@ describe('a created bill', () => {
   test('needs its id and nothing else', () => {
     expect(readCreatedBill({ bill_id: 'b-1' })).toEqual({ billId: 'b-1', linkUrl: null, linkPageUrl: null });
     for (const bill_id of [undefined, null, '', ' ', 'a b', 'x'.repeat(129), {}, ['b-1']]) {
-      expect(() => readCreatedBill({ bill_id })).toThrow(AnswerFlaw);
+      expect(() => readCreatedBill({ bill_id })).toThrow(new AnswerFlaw('bill_id is missing'));
     }
   });
 
