@@ -45,8 +45,7 @@ function redact(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1) ?? null);
   const fields: Record<string, unknown> = {};
-  const names = Object.keys(value);
-  for (const name of names.length > MAX_FIELDS ? names.slice(0, MAX_FIELDS) : names) {
+  for (const name of Object.keys(value).slice(0, MAX_FIELDS)) {
     const kept = keptName(name);
     if (kept === undefined) continue;
     const item = redact((value as Record<string, unknown>)[name], depth + 1);
