@@ -2,6 +2,7 @@ import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from '../../libs/payment-acceptance/src/config/options.js';
 import type { ResolvedOptions, Shop } from '../../libs/payment-acceptance/src/config/resolved-options.js';
 import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import type { ClaimedBill } from '../../libs/payment-acceptance/src/storage/check.store.js';
 import type { LockedBill } from '../../libs/payment-acceptance/src/storage/settlement.store.js';
 
 export const TOKEN = 'unit-token-0123456789abcdef';
@@ -59,3 +60,17 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   now: new Date('2026-11-21T12:00:30Z'),
   ...more,
 });
+
+/** An open bill that a check has claimed, by its schedule. */
+export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
+  const { id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
+  const claim = {
+    token: 'claim-1',
+    scheduled: true,
+    failedChecks: 0,
+    traceparent: null,
+    shopRefused: false,
+    hints: [],
+  };
+  return { id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now, ...claim, ...more };
+};

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { IsOptional, IsString } from 'class-validator';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
 import { parseBody } from './parse-body.js';
 
@@ -150,4 +151,15 @@ describe('a redirect', () => {
       errors: [{ field: 'OutSum', errors: ['OutSum must be a decimal such as 100.05'] }],
     });
   });
+});
+
+test('what is left to class-validator, and has no reading of its own, is handed on as it is', () => {
+  class Note {
+    @IsOptional()
+    @IsString({ validateIf: () => true })
+    text?: string | null;
+  }
+  expect(parseBody(Note, { text: 'a' })).toEqual({ value: { text: 'a' } });
+  expect(parseBody(Note, { text: null })).toEqual({ value: { text: null } });
+  expect(fieldsOf(Note, { text: 7 })).toEqual(['text']);
 });

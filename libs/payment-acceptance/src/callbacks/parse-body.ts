@@ -30,7 +30,7 @@ export function parseBody<T extends object>(type: new () => T, body: unknown): P
   if (deep.length > 0) return { errors: deep.map((field) => ({ field, errors: [`${field} is nested too deeply`] })) };
   const known = Object.entries(given).map(([field, item]) => [field, isNested(item) ? () => item : item] as const);
   const value = plainToInstance(type, Object.fromEntries(known));
-  const flaws = validateSync(value, { forbidUnknownValues: true, validationError: { target: false, value: false } });
+  const flaws = validateSync(value);
   if (flaws.length === 0) return { value };
   return {
     errors: flaws.map(({ property, constraints }) => ({ field: property, errors: Object.values(constraints ?? {}) })),

@@ -45,8 +45,7 @@ function redact(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
   if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1) ?? null);
   const fields: Record<string, unknown> = {};
-  const names = Object.keys(value);
-  for (const name of names.length > MAX_FIELDS ? names.slice(0, MAX_FIELDS) : names) {
+  for (const name of Object.keys(value).slice(0, MAX_FIELDS)) {
     const kept = keptName(name);
     if (kept === undefined) continue;
     const item = redact((value as Record<string, unknown>)[name], depth + 1);
@@ -59,7 +58,7 @@ function redact(value: unknown, depth: number): unknown {
 
 /** A number of 12 digits and more is masked whatever its check digit: a long one has lost its last digits. */
 function maskNumber(value: number | boolean | null): unknown {
-  const digits = typeof value === 'number' ? String(value).replace(/\D/g, '') : '';
+  const digits = String(value).replace(/\D/g, '');
   return digits.length >= 12 ? masked(digits) : value;
 }
 
@@ -86,14 +85,7 @@ export function maskCards(text: string): string {
 
 /** Whether nothing in it can need a change: a short text of printable ASCII with too few digits for a card. */
 function isPlain(text: string): boolean {
-  if (text.length > MAX_NAME) return false;
-  let digits = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 32 || code > 126) return false;
-    if (code >= 48 && code <= 57) digits += 1;
-  }
-  return digits < 12;
+  return text.length <= MAX_NAME && /^[ -~]*$/.test(text) && !hasDigitsOfCard(text);
 }
 
 /** Most texts have too few digits to be looked at closely. */

@@ -24,6 +24,7 @@ describe('a judge that breaks its contract settles nothing', () => {
   ];
   test.each(judges)('%s', (_name, judge, payment) => {
     expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);
+    expect(() => run({ judge, listed: [payment] })).toThrow(payment.paymentId);
   });
 });
 

@@ -49,15 +49,7 @@ export function decide(input: DecisionInput): Decision {
 
 /** The bill's list of payments cannot be had, for the reason given: a person has to look. */
 export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
-  const facts = new Facts({
-    bill,
-    firstPaymentId: null,
-    known: [],
-    listed: [],
-    judge: () => [],
-    endOfLife: Infinity,
-    horizon: Infinity,
-  });
+  const facts = new Facts({ bill, firstPaymentId: null, endOfLife: Infinity, horizon: Infinity });
   facts.review(reason, null);
   return facts.decision([]);
 }
@@ -69,8 +61,7 @@ export function decideAccepted(
   known: readonly LedgerPayment[],
   accepted: AcceptedPayment,
 ): Decision {
-  const endOfLife = Infinity;
-  const facts = new Facts({ bill, firstPaymentId, known, listed: [], judge: () => [], endOfLife, horizon: endOfLife });
+  const facts = new Facts({ bill, firstPaymentId, endOfLife: Infinity, horizon: Infinity });
   const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
     ...NOTHING_LISTED,
     paymentId: accepted.paymentId,
@@ -78,7 +69,8 @@ export function decideAccepted(
   };
   facts.written.set(row.paymentId, { ...row, verdict: 'succeeded' });
   facts.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
-  return facts.decision(known.filter(({ billId }) => billId === bill.id));
+  // Its other payments do not matter: it is paid.
+  return facts.decision([]);
 }
 
 /** What an operator accepts: the amount counts in the bill's currency. */

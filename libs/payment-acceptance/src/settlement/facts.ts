@@ -10,17 +10,21 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
   readonly state: BillState;
 }
 
-export interface DecisionInput {
+/** What consequences follow from, whatever is listed. */
+export interface FactsInput {
   readonly bill: LockedBill;
   /** The payment that paid the order before, if any. */
   readonly firstPaymentId: string | null;
-  readonly known: readonly LedgerPayment[];
-  readonly listed: readonly ReportedPayment[];
-  readonly judge: Judge;
   /** From this moment on, in epoch milliseconds, an unpaid bill expires. */
   readonly endOfLife: number;
   /** Until this moment a bill is looked at that a running payment keeps open. */
   readonly horizon: number;
+}
+
+export interface DecisionInput extends FactsInput {
+  readonly known: readonly LedgerPayment[];
+  readonly listed: readonly ReportedPayment[];
+  readonly judge: Judge;
 }
 
 /** The judge does not keep its contract; the check is repeated, so that nothing is settled on a guess. */
@@ -39,7 +43,7 @@ export class Facts {
   private firstPaymentId: string | null = null;
   private succeeded = false;
 
-  constructor(private readonly input: DecisionInput) {}
+  constructor(private readonly input: FactsInput) {}
 
   take(payment: ReportedPayment, verdict: Verdict): void {
     switch (verdict.kind) {
@@ -122,12 +126,12 @@ export class Facts {
   }
 
   accept(payment: ReportedPayment, operator: string): void {
-    this.succeed(payment, { kind: 'succeeded' }, { acceptedBy: operator });
+    this.succeed(payment, {}, { acceptedBy: operator });
   }
 
   private succeed(
     payment: ReportedPayment,
-    verdict: Extract<Verdict, { kind: 'succeeded' }>,
+    verdict: Omit<Extract<Verdict, { kind: 'succeeded' }>, 'kind'>,
     acceptance: { readonly acceptedBy?: string } = {},
   ): void {
     const firstForOrder = this.input.firstPaymentId === null && this.firstPaymentId === null;

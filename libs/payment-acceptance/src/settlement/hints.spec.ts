@@ -72,6 +72,18 @@ describe('a claim', () => {
       [payment('SUCCESS', 11), payment('SUCCESS', 99)],
       ['confirmed', 'confirmed'],
     ],
+    [
+      'is answered before a later one, whatever the order they come in',
+      [hint('SUCCESS', 11), hint('SUCCESS', 10)],
+      [payment('SUCCESS', 12)],
+      ['again 3000', 'confirmed'],
+    ],
+    [
+      'is answered by the oldest payment, whatever the order they are listed in',
+      [hint('SUCCESS', 10), hint('SUCCESS', 100)],
+      [payment('SUCCESS', 99), payment('SUCCESS', 11)],
+      ['confirmed', 'confirmed'],
+    ],
   ])('%s', (_name, hints, payments, expected) => {
     expect(answers(hints, payments)).toEqual(expected);
   });
@@ -87,7 +99,9 @@ describe('a claim', () => {
     ]);
     expect([2, 3].map((asks) => asked(asks, [payment('SUCCESS', 5)]))).toEqual(['again 30000', 'confirmed']);
     expect(asked(3, [payment('FAIL', 5)])).toBe('unconfirmed');
-    expect(answers([hint('FAIL', 1_000, { asks: 3 })], [payment('SUCCESS', 5)])).toEqual(['confirmed']);
+    for (const status of ['SUCCESS', 'FAIL'] as const) {
+      expect(answers([hint('FAIL', 1_000, { asks: 3 })], [payment(status, 5)])).toEqual(['confirmed']);
+    }
   });
 
   test('that comes while an earlier one is asked about for the last time does not take its payment', () => {
@@ -99,5 +113,6 @@ describe('a claim', () => {
     const early = hint('SUCCESS', 10, { asks: 1, due: false });
     expect(answers([early], [payment('SUCCESS', 11)])).toEqual(['confirmed']);
     expect(answers([early], [])).toEqual(['waits']);
+    expect(answerHints([early], [], LAG_MS)).toEqual({ consumed: [], again: [] });
   });
 });

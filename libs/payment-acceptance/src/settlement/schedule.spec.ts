@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { lockedBill, resolved } from '../../../../test/support/units.js';
+import { claimedBill, lockedBill, resolved } from '../../../../test/support/units.js';
 import type { BillState } from '../storage/bill.store.js';
+import type { ClaimedBill } from '../storage/check.store.js';
 import type { LockedBill } from '../storage/settlement.store.js';
-import { endOfLife, nextCheck } from './schedule.js';
+import { afterFailure, endOfLife, nextCheck } from './schedule.js';
 
 const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
-const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
 const opened = lockedBill().openedAt.getTime();
 const at = (ms: number) => new Date(opened + ms);
 /** Milliseconds from opening to the next look. */
@@ -29,8 +30,16 @@ describe('an open bill', () => {
     expect(endOfLife(lockedBill(), schedule)).toBe(opened + 3 * DAY);
     const soon = lockedBill({ checks: 300, now: at(3 * DAY - MINUTE) });
     expect(next(soon, 'OPEN', true, schedule)).toBe(3 * DAY);
-    const over = lockedBill({ checks: 301, now: at(3 * DAY) });
-    expect(next(over, 'OPEN', true, schedule)).toBe(4 * DAY);
+    const over = (time: number) => next(lockedBill({ checks: 301, now: at(time) }), 'OPEN', true, schedule);
+    expect([3 * DAY, 32 * DAY, 32 * DAY + 1].map(over)).toEqual([4 * DAY, 33 * DAY, null]);
+  });
+
+  test.each([
+    [0, 2 * MINUTE],
+    [0.5, 2 * MINUTE + 6 * SECOND],
+    [1, 2 * MINUTE + 12 * SECOND],
+  ])('waits longer than it should by 10 %% at most: at the fraction %d, %d ms', (fraction, pause) => {
+    expect(next(lockedBill({ now: at(0) }), 'OPEN', true, schedule, fraction)).toBe(pause);
   });
 
   test('a hint neither pushes its schedule back nor uses it up', () => {
@@ -58,8 +67,68 @@ describe('an expired bill', () => {
     expect(next(expired(33 * DAY), 'EXPIRED', true, schedule)).toBeNull();
   });
 
+  test('that a running payment has kept open beyond its time is looked at from its real end on', () => {
+    expect(next(lockedBill({ now: at(40 * DAY) }), 'EXPIRED', true, schedule)).toBe(41 * DAY);
+    const bill = lockedBill({ state: 'EXPIRED', endedAt: at(40 * DAY), now: at(69 * DAY) });
+    expect(next(bill, 'EXPIRED', true, schedule)).toBe(70 * DAY);
+  });
+
   test('that is paid late is followed as a paid one', () => {
     const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
     expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
   });
+});
+
+describe('a check that got no answer', () => {
+  const PAUSE = 5 * SECOND;
+  const young = claimedBill({ openedAt: at(0), now: at(MINUTE) });
+  const paid = claimedBill({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
+  const expired = claimedBill({ state: 'EXPIRED', openedAt: at(-3 * DAY), endedAt: at(0) });
+  const after = (claim: ClaimedBill, now: number, billRefused = false, pauseMs = PAUSE) => {
+    const { nextCheckAt, ...rest } = afterFailure({ ...claim, now: at(now) }, pauseMs, billRefused, schedule);
+    return { next: nextCheckAt && nextCheckAt.getTime() - opened, ...rest };
+  };
+  const goesOn = { review: false, giveUp: false };
+
+  test.each([
+    ['young', young, MINUTE, MINUTE + PAUSE],
+    ['just over', young, 4 * DAY - 1, 4 * DAY - 1 + PAUSE],
+    ['paid', paid, HOUR, 7 * HOUR],
+    ['expired', expired, HOUR, DAY + HOUR],
+    ['paid, with nothing that says when', { ...paid, paidAt: null }, HOUR, 7 * HOUR],
+  ])('of a bill that is %s is repeated, no more often than one that succeeds', (_name, claim, now, next) => {
+    expect(after(claim, now)).toEqual({ next, ...goesOn });
+  });
+
+  test('is repeated after its own pause where that is the longer one', () => {
+    expect(after(paid, 0, false, 7 * HOUR).next).toBe(7 * HOUR);
+  });
+
+  test('of a bill that is over for as long as an expired one is left alone is a review', () => {
+    expect(after(young, 4 * DAY)).toEqual({ next: 5 * DAY, review: true, giveUp: false });
+    expect(after(paid, 30 * DAY).review).toBe(false);
+  });
+
+  test('which only a hint had asked for leaves the schedule as it is', () => {
+    expect(after({ ...young, scheduled: false }, MINUTE)).toEqual({ next: undefined, ...goesOn });
+  });
+
+  test.each([
+    ['open', young, 33 * DAY, DAY],
+    ['paid', paid, 7 * DAY, 6 * HOUR],
+    ['expired', expired, 30 * DAY, DAY],
+    ['paid, with nothing that says when', { ...paid, paidAt: null }, 6 * DAY, 6 * HOUR],
+    ['expired, with nothing that says when', { ...expired, endedAt: null }, 27 * DAY, DAY],
+  ])(
+    'ends with the time of a bill that is %s only where the service refuses the bill',
+    (_name, claim, until, every) => {
+      const refused = (now: number, failedChecks = 7) => after({ ...claim, failedChecks }, now, true);
+      expect(refused(until - every).next).toBe(until);
+      expect(refused(until - every + 1)).toMatchObject({ next: null, giveUp: false });
+      expect(refused(until).giveUp).toBe(false);
+      expect(refused(until + 1)).toMatchObject({ next: null, giveUp: true });
+      expect(refused(until + 1, 6).giveUp).toBe(false);
+      expect(after({ ...claim, failedChecks: 7 }, until + 1)).toMatchObject({ next: until + 1 + every, giveUp: false });
+    },
+  );
 });

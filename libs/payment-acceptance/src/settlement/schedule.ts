@@ -21,11 +21,11 @@ export function nextCheck(
   const now = bill.now.getTime();
   if (state === bill.state && !scheduled) return bill.nextCheckAt;
   if (state === 'PAID') {
-    const paidAt = bill.state === 'PAID' ? (bill.paidAt ?? bill.now) : bill.now;
+    const paidAt = bill.paidAt ?? bill.now;
     return within(now + spread(options.paidEveryMs), paidAt.getTime() + options.paidForMs);
   }
   if (state === 'EXPIRED') {
-    const endedAt = bill.state === 'EXPIRED' ? (bill.endedAt ?? bill.now) : bill.now;
+    const endedAt = bill.endedAt ?? bill.now;
     return within(now + spread(options.expiredEveryMs), endedAt.getTime() + options.expiredForMs);
   }
   const end = endOfLife(bill, options);
