@@ -7,16 +7,16 @@ import { ensureInstalled } from './lib/install.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
 import { copyOfProject } from './lib/mutants/copy.mjs';
 import { runHand } from './lib/mutants/hand.mjs';
+import { runPure } from './lib/mutants/pure.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
 /** The kinds of mutants. Each tells what it finds, and gives `ok`, and `counts` unless it is to count as one test. */
-const kinds = {
-  hand: runHand,
-};
+const kinds = { hand: runHand, pure: runPure };
 
 const usage = `npm run test:mutants [-- …]
   without any of the following, all mutants
   --hand        those made by hand: test/mutants/hand
+  --pure        those that StrykerJS makes of pure code: test/mutants/pure-files.mjs
   --only PART   of these those with PART in their name; may be repeated`;
 
 argumentsOf(usage, () => true); // which they are is read below
