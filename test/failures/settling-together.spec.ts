@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultJudge, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import { startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
@@ -9,6 +10,7 @@ import { until } from '../support/until.js';
 let bed: Bed;
 
 describe('settling together', () => {
+  const closeLater = closing();
   afterEach(() => bed.close());
 
   const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
@@ -20,6 +22,12 @@ describe('settling together', () => {
     await pay('before');
     await bed.settle();
   };
+
+  function counting(): Statements {
+    const count = new Statements(bed.host.dataSource);
+    closeLater(count.stop);
+    return count;
+  }
 
   /** Pays a bill of each order; their postbacks have been stored. */
   async function pay(...orderIds: string[]): Promise<string[]> {
@@ -58,7 +66,7 @@ describe('settling together', () => {
 
   test('creating the bill of a new order takes 3 statements, of one that has a bill already 9', async () => {
     await start();
-    const count = new Statements(bed.host.dataSource);
+    const count = counting();
     const create = (newAttempt: boolean) =>
       bed.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
     await create(false);
@@ -71,7 +79,7 @@ describe('settling together', () => {
     test('one: 8 statements and 2 commits until it is settled, then 5 and 2 until its handler has run', async () => {
       await start();
       await pay('one');
-      const count = new Statements(bed.host.dataSource);
+      const count = counting();
       expect(await bed.host.confirmer.runOnce()).toBe(1);
       expect(count.take()).toEqual({ statements: 8, commits: 2 });
       expect(await bed.host.deliveries.runOnce()).toBe(1);
@@ -83,7 +91,7 @@ describe('settling together', () => {
       await start();
       await pay(...ORDERS);
       gather(8);
-      const count = new Statements(bed.host.dataSource);
+      const count = counting();
       expect(await bed.host.confirmer.runOnce()).toBe(8);
       expect(count.take()).toEqual({ statements: 8, commits: 2 });
       expect(await bed.host.deliveries.runOnce()).toBe(8);
@@ -121,7 +129,7 @@ describe('settling together', () => {
       });
       await pay('b', 'c', 'd');
       gather(3);
-      const count = new Statements(bed.host.dataSource);
+      const count = counting();
       expect(await bed.host.confirmer.runOnce()).toBe(3);
       // And one to put the failed check off.
       expect(count.take()).toEqual({ statements: 8 + 1, commits: 2 + 1 });

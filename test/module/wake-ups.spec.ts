@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { setCallbacks, startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';
 import { Statements } from '../support/statements.js';
@@ -12,6 +13,7 @@ const running = (pollMs: number) => ({ autoStart: true, confirmer: { pollMs }, d
 let bed: Bed;
 
 describe('wake ups', () => {
+  const closeLater = closing();
   afterEach(() => bed.close());
 
   const listeners = () =>
@@ -56,6 +58,7 @@ describe('wake ups', () => {
       bed = await startBed({ providers: [EffectWriter] });
       await bed.settle();
       const count = new Statements(bed.host.dataSource);
+      closeLater(count.stop);
       // Every five seconds, as is the default: what a minute costs.
       for (let second = 0; second < 60; second += 5) {
         bed.clock.advance(5_000);

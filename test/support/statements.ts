@@ -5,16 +5,20 @@ interface PgClient {
 }
 
 /**
- * Counts every statement that goes over any connection of this process from now on, those of the host included.
+ * Counts every statement that goes over any connection of this process from now on, those of the host included, until it
+ * is stopped.
  */
 export class Statements {
   private readonly seen: { readonly client: PgClient; readonly sql: string }[] = [];
+  /** The last one that was begun is stopped first. */
+  readonly stop: () => void;
 
   constructor(dataSource: DataSource) {
     const pool = (dataSource.driver as unknown as { master: { Client: { prototype: PgClient } } }).master;
     const { prototype } = pool.Client;
     const { query } = prototype;
     const { seen } = this;
+    this.stop = () => (prototype.query = query);
     prototype.query = function (this: PgClient, ...parameters: unknown[]): unknown {
       const [what] = parameters;
       seen.push({ client: this, sql: typeof what === 'string' ? what : (what as { text: string }).text });
