@@ -21,6 +21,7 @@ const libraries = {
       ['events', 'client', 'config'],
       ['storage', 'telemetry'],
       ['common'],
+      ['domain'],
     ],
     neighbours: ['events → config', 'client → config', 'operations → settlement'],
     guests: { testing: ['nestjs-payment-sandbox'] },

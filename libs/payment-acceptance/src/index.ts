@@ -11,6 +11,8 @@ export {
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
 export type * from './config/options.js';
+export type * from './config/service-options.js';
+export type { CheckScheduleOptions } from './domain/schedule-options.js';
 export type { PaymentAcceptanceExtras } from './config/extras.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
 export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
@@ -22,12 +24,12 @@ export type { CreateBillRequest } from './bills/bill-request.js';
 export type { CreateBillOptions } from './bills/bill.service.js';
 export type { PaymentBill } from './bills/payment-bill.js';
 export * from './bills/bill.errors.js';
-export type { BillRecord, BillState } from './storage/bill.store.js';
+export type { BillRecord, BillState } from './domain/bill.js';
 
 export * from './client/service.errors.js';
 export type { RequestControl } from './client/payment-service.client.js';
 
-export * from './events/payment-events.js';
+export * from './domain/payment-events.js';
 export {
   OnBillExpired,
   OnPaymentEvent,
@@ -42,8 +44,8 @@ export { NonRetryableError } from './events/non-retryable.js';
 export { DeliveryWorker } from './events/delivery.worker.js';
 
 export { Confirmer } from './settlement/confirmer.js';
-export { defaultJudge, judgePayment } from './settlement/judge.js';
-export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './common/payment.js';
+export { defaultJudge, judgePayment } from './domain/judge.js';
+export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
 export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto, type CallbackDto } from './callbacks/callback.dto.js';
@@ -104,4 +106,4 @@ export type { DroppedCounts } from './common/overload.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';
 export { PaymentAcceptanceError } from './common/errors.js';
-export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './common/money.js';
+export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

@@ -1,4 +1,4 @@
-import type { DecimalAmount } from '../common/money.js';
+import type { DecimalAmount } from '../domain/money.js';
 
 /** What the payer is told after the redirect: stored state, never the redirect's own claim. */
 export interface PaymentResult {

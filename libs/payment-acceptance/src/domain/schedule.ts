@@ -1,7 +1,6 @@
-import type { CheckScheduleOptions } from '../config/options.js';
-import type { BillState } from '../storage/bill.store.js';
-import type { ClaimedBill } from '../storage/check.store.js';
-import type { LockedBill } from '../storage/settlement.store.js';
+import type { BillState, LockedBill } from './bill.js';
+import type { ClaimedBill } from './claim.js';
+import type { CheckScheduleOptions } from './schedule-options.js';
 
 type Schedule = Readonly<Required<CheckScheduleOptions>>;
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { anyReported } from '../../../../test/support/arbitraries.js';
 import { SEED } from '../../../../test/support/seed.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
-import type { ReportedPayment, Verdict } from '../common/payment.js';
-import { compareAmounts } from '../common/money.js';
+import type { ReportedPayment, Verdict } from './payment.js';
+import { compareAmounts } from './money.js';
 import { defaultJudge, judgePayment } from './judge.js';
 
 type Row = [string, Partial<ReportedPayment>, boolean, Verdict];

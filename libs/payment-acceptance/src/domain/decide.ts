@@ -1,7 +1,7 @@
-import type { DecimalAmount } from '../common/money.js';
-import type { PaymentStatus, ReportedPayment, ReviewReason, Verdict } from '../common/payment.js';
-import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
+import type { LockedBill } from './bill.js';
 import { Facts, JudgeContractError, type Decision, type DecisionInput } from './facts.js';
+import type { DecimalAmount } from './money.js';
+import type { LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './facts.js';
 

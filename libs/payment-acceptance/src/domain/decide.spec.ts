@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { kept, names, reasons, run } from '../../../../test/support/decisions.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
-import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
 import { decideUnlistable } from './decide.js';
+import type { PaymentStatus, ReportedPayment } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 

@@ -1,6 +1,6 @@
-import type { DecimalAmount } from '../common/money.js';
-import type { ReviewReason } from '../common/payment.js';
-import type { BillState } from '../storage/bill.store.js';
+import type { BillState } from './bill.js';
+import type { DecimalAmount } from './money.js';
+import type { ReviewReason } from './payment.js';
 
 /** The domain events, by the name under which listeners subscribe. */
 export type PaymentEventName = 'payment.succeeded' | 'payment.failed' | 'payment.review' | 'bill.expired';

@@ -1,5 +1,5 @@
-import { compareAmounts, subtractAmounts } from '../common/money.js';
-import type { Judge, JudgedBill, ReportedPayment, Verdict } from '../common/payment.js';
+import { compareAmounts, subtractAmounts } from './money.js';
+import type { Judge, JudgedBill, ReportedPayment, Verdict } from './payment.js';
 
 /**
  * The default judge (assumed: the specification is silent on how amounts relate).

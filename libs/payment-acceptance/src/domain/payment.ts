@@ -33,6 +33,27 @@ export interface ReportedPayment {
   readonly createdAt: Date | null;
 }
 
+/**
+ * A payment of the ledger: one for each payment id of a shop. Only settlement/ writes it, as the service lists it or as an
+ * operator accepts it, never as a callback claims. Its status advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS) and never goes
+ * back.
+ */
+export interface LedgerPayment {
+  readonly paymentId: string;
+  /** Id of our bill. */
+  readonly billId: string;
+  readonly status: PaymentStatus;
+  readonly amount: DecimalAmount | null;
+  readonly amountReceived: DecimalAmount | null;
+  readonly commission: DecimalAmount | null;
+  readonly currency: string | null;
+  readonly fromCard: string | null;
+  readonly createdAtText: string | null;
+  /** `status` as the service sent it. */
+  readonly statusText: string | null;
+  readonly verdict: Verdict['kind'];
+}
+
 /** Why a payment waits for a person. */
 export type ReviewReason =
   | 'wrong-currency'

@@ -4,9 +4,9 @@ import { anyReported } from '../../../../test/support/arbitraries.js';
 import { names, run } from '../../../../test/support/decisions.js';
 import { SEED } from '../../../../test/support/seed.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
-import type { Judge, ReportedPayment } from '../common/payment.js';
-import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
+import type { LockedBill } from './bill.js';
 import { JudgeContractError } from './decide.js';
+import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
 

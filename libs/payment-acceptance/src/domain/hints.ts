@@ -1,4 +1,4 @@
-import type { AnsweredHints, Claim, ClaimablePayment, Hint } from '../storage/check.store.js';
+import type { AnsweredHints, Claim, ClaimablePayment, Hint } from './callback.js';
 
 /**
  * What an answer of the service does with the hints it was asked for. A list may lag behind a postback: while it shows no

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Claim, ClaimablePayment, Hint } from '../storage/check.store.js';
+import type { Claim, ClaimablePayment, Hint } from './callback.js';
 import { answerHints } from './hints.js';
 
 const LAG_MS = [3_000, 10_000, 30_000];

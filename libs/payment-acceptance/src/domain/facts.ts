@@ -1,9 +1,8 @@
-import { uuidFromName } from '../common/random.js';
-import type { Judge, ReportedPayment, ReviewReason, Verdict } from '../common/payment.js';
-import { paymentEvent, type EventData, type PaymentEventName } from '../events/payment-events.js';
-import type { BillState } from '../storage/bill.store.js';
-import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
-import type { NewReview, Settlement } from '../storage/settlement.writer.js';
+import { uuidFromName } from './uuid.js';
+import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } from './payment.js';
+import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
+import type { BillState, LockedBill } from './bill.js';
+import type { NewReview, Settlement } from './settlement.js';
 
 /** What a list of payments changes, all of it written in one transaction. */
 export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'reviews' | 'firstPaymentId'> {

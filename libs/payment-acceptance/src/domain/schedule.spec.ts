@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockedBill, resolved } from '../../../../test/support/units.js';
-import type { BillState } from '../storage/bill.store.js';
-import type { LockedBill } from '../storage/settlement.store.js';
+import type { BillState, LockedBill } from './bill.js';
 import { endOfLife, nextCheck } from './schedule.js';
 
 const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
