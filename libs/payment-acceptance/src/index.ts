@@ -12,13 +12,10 @@ export { PaymentConfigurationError, UnknownShopError } from './config/configurat
 export * from './config/shop.errors.js';
 export type * from './config/options.js';
 export type * from './config/service-options.js';
-export type { CheckScheduleOptions } from './domain/schedule-options.js';
-export type { PaymentAcceptanceExtras } from './config/extras.js';
+export type * from './config/extras.js';
+export type * from './config/hooks.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
-export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
-export type * from './config/http-hooks.types.js';
-export type * from './config/open-api.types.js';
-export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
+export type { CheckScheduleOptions } from './domain/schedule-options.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
 export type { CreateBillOptions } from './bills/bill.service.js';

@@ -8,7 +8,7 @@ import { maskCards, redactFields } from '../common/redact.js';
 import { SparseLines } from '../common/sparse-lines.js';
 import { cleanLine, databaseText } from '../common/text.js';
 import { within } from '../common/time-limit.js';
-import type { ForwardedPostback } from '../config/forward.types.js';
+import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillRecord } from '../domain/bill.js';

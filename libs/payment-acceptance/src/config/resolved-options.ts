@@ -1,6 +1,7 @@
 import type { Secret } from '../common/secret.js';
 import type { Judge } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { PaymentResultRenderer } from './hooks.js';
 import type {
   CallbackOptions,
   ConfirmerOptions,
@@ -8,7 +9,6 @@ import type {
   DeliveryOptions,
   RetentionOptions,
 } from './options.js';
-import type { PaymentResultRenderer } from './result-page.types.js';
 import type { PaymentShopResolver, ServiceHttpOptions, ShopLookupOptions } from './service-options.js';
 
 /** What of a shop's settings is no secret, with every default filled in. */

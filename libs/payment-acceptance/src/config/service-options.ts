@@ -1,4 +1,4 @@
-import type { ServiceHttpHooks } from './http-hooks.types.js';
+import type { ServiceHttpHooks } from './hooks.js';
 
 /** One shop (merchant) of the payment acceptance service. */
 export interface PaymentShopOptions {
