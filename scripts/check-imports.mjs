@@ -8,22 +8,25 @@ import { root } from './lib/project.mjs';
 
 /**
  * The floors of each library, from the top. A folder imports from lower floors; it may skip some, never climb, and
- * leaves its neighbours alone, but for the `neighbours` named here. '.' is the files beside index.ts. Libraries stand
+ * leaves its neighbours alone, but for the `neighbours` named here. '.' is index.ts, and the files beside it. Libraries stand
  * alone, but for the `guests` of a folder: optional peers of an entry of its own.
  */
 const libraries = {
   'libs/payment-acceptance': {
     floors: [
-      ['cli', 'console', 'testing', 'rabbitmq', 'nats', 'microservices', 'inbox'],
-      ['.', 'brokers'],
-      ['callbacks', 'settlement', 'operations'],
-      ['bills'],
-      ['events', 'client', 'config'],
+      ['.', 'cli', 'console', 'testing'],
+      ['module'],
+      ['operations'],
+      ['settlement'],
+      ['bills', 'rabbitmq', 'nats', 'microservices', 'inbox'],
+      ['brokers'],
+      ['client', 'callbacks', 'events'],
+      ['config'],
       ['storage', 'telemetry'],
       ['common'],
       ['domain'],
     ],
-    neighbours: ['events → config', 'client → config', 'operations → settlement'],
+    neighbours: [],
     guests: { testing: ['nestjs-payment-sandbox'] },
   },
   'libs/payment-sandbox': {

@@ -26,7 +26,7 @@ describe('the import check', () => {
 
   it.each([
     ['a climb', 'storage/a.ts', `import { b } from '../bills/b.js';`, 'bills/ is above storage/'],
-    ['a climb to the module', 'bills/a.ts', `import { M } from '../module.js';`, './ is above bills/'],
+    ['a climb to the module', 'bills/a.ts', `import { M } from '../module/m.js';`, 'module/ is above bills/'],
     ['a type', 'common/a.ts', `import type { B } from '../storage/b.js';`, 'storage/ is above common/'],
     ['a neighbour', 'client/a.ts', `export { b } from '../events/b.js';`, 'client/ and events/ are on the same floor'],
     ['a late import', 'storage/a.ts', `export const b = () => import('../events/b.js');`, 'events/ is above storage/'],
@@ -46,11 +46,11 @@ describe('the import check', () => {
 
   it('lets the entry for tests use the other library, where that is a peer', () => {
     write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "nestjs-payment-sandbox": "1" } }');
-    write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module.js';`);
-    write(`${src}/module.ts`, '');
+    write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module/m.js';`);
+    write(`${src}/module/m.ts`, '');
     expect(checkImports(base)).toEqual([]);
-    write(`${src}/module.ts`, `import { a } from './testing/a.js';`);
-    expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above ./'));
+    write(`${src}/module/m.ts`, `import { a } from '../testing/a.js';`);
+    expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above module/'));
   });
 
   it('reports a circle over several files once', () => {

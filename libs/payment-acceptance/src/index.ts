@@ -1,8 +1,8 @@
-export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
-export { PaymentAcceptanceService } from './payment-acceptance.service.js';
-export { PaymentShop } from './payment-shop.js';
+export { PaymentAcceptanceModule } from './module/payment-acceptance.module.js';
+export { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
+export { PaymentShop } from './module/payment-shop.js';
 
-export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
+export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
 export {
   paymentAcceptanceConfig,
   paymentAcceptanceOptionsFromEnv,

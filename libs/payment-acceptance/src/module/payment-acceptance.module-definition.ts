@@ -1,15 +1,15 @@
 import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
-import { createCallbackControllers } from './callbacks/callback.controllers.js';
-import { CALLBACK_ROUTES, resolveRoutes } from './callbacks/routes.js';
-import type { PaymentAcceptanceExtras } from './config/extras.js';
-import type { PaymentAcceptanceOptions } from './config/options.js';
-import { resolveOptions } from './config/resolve-options.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
-import { ShopRegistry } from './config/shop-registry.js';
-import { AddedConsumers } from './events/added-consumers.js';
-import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
+import { createCallbackControllers } from '../callbacks/callback.controllers.js';
+import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import type { PaymentAcceptanceOptions } from '../config/options.js';
+import { resolveOptions } from '../config/resolve-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { Database } from '../storage/database.js';
 import { databaseProvider } from './database.provider.js';
-import { Database } from './storage/database.js';
+import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 
 /** Every extra has a default: only those listed here are kept out of the options. */
 const EXTRAS: Required<PaymentAcceptanceExtras> = {

@@ -1,12 +1,12 @@
 import type { FactoryProvider } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
-import { PaymentClock } from './common/clock.js';
-import { PaymentProbe } from './common/probe.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
-import { Database } from './storage/database.js';
-import { migratePaymentAcceptance, verifySchema } from './storage/migrate.js';
-import { openDatabase } from './storage/open-database.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { Database } from '../storage/database.js';
+import { migratePaymentAcceptance, verifySchema } from '../storage/migrate.js';
+import { openDatabase } from '../storage/open-database.js';
 
 /** The database, ready: whoever has it injected finds the module's tables in place. */
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {

@@ -7,20 +7,20 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { turnsFormsAway } from './callbacks/body-parser.js';
-import { PaymentCallbacks } from './callbacks/callback.service.js';
-import { PaymentConfigurationError } from './config/configuration.error.js';
-import type { PaymentAcceptanceExtras } from './config/extras.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from './config/resolved-options.js';
-import { AddedConsumers } from './events/added-consumers.js';
-import { DeliveryWorker } from './events/delivery.worker.js';
-import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
-import { HandlerExplorer } from './events/handler.explorer.js';
-import { RetentionWorker } from './operations/retention.worker.js';
-import { Confirmer } from './settlement/confirmer.js';
-import { Database } from './storage/database.js';
-import { DestroyableTransaction } from './storage/destroyable-transaction.js';
-import { Signals, type Signal } from './storage/signals.js';
+import { turnsFormsAway } from '../callbacks/body-parser.js';
+import { PaymentCallbacks } from '../callbacks/callback.service.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
+import { HandlerExplorer } from '../events/handler.explorer.js';
+import { RetentionWorker } from '../operations/retention.worker.js';
+import { Confirmer } from '../settlement/confirmer.js';
+import { Database } from '../storage/database.js';
+import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { Signals, type Signal } from '../storage/signals.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { BillService } from './bills/bill.service.js';
-import { PaymentServiceClient } from './client/payment-service.client.js';
-import { ShopRegistry } from './config/shop-registry.js';
+import { BillService } from '../bills/bill.service.js';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShop } from './payment-shop.js';
 
 /** Makes `PaymentShop`s; what `forFeature` asks, so that a test may replace `PaymentAcceptanceService` alone. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { CreateBillRequest } from './bills/bill-request.js';
-import type { CreateBillOptions } from './bills/bill.service.js';
-import type { PaymentBill } from './bills/payment-bill.js';
-import type { RequestControl } from './client/payment-service.client.js';
-import type { BillRecord } from './domain/bill.js';
-import type { ReportedPayment } from './domain/payment.js';
+import type { CreateBillRequest } from '../bills/bill-request.js';
+import type { CreateBillOptions } from '../bills/bill.service.js';
+import type { PaymentBill } from '../bills/payment-bill.js';
+import type { RequestControl } from '../client/payment-service.client.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { ReportedPayment } from '../domain/payment.js';
 import type { PaymentShop } from './payment-shop.js';
 import { PaymentShops } from './payment-shops.js';
 

@@ -1,12 +1,12 @@
-import type { CreateBillRequest } from './bills/bill-request.js';
-import type { BillService, CreateBillOptions } from './bills/bill.service.js';
-import type { PaymentBill } from './bills/payment-bill.js';
-import type { PaymentServiceClient, RequestControl } from './client/payment-service.client.js';
-import type { PaymentShopSettings } from './config/resolved-options.js';
-import type { ShopRegistry } from './config/shop-registry.js';
-import { ShopNotReadError } from './config/shop.errors.js';
-import type { BillRecord } from './domain/bill.js';
-import type { ReportedPayment } from './domain/payment.js';
+import type { CreateBillRequest } from '../bills/bill-request.js';
+import type { BillService, CreateBillOptions } from '../bills/bill.service.js';
+import type { PaymentBill } from '../bills/payment-bill.js';
+import type { PaymentServiceClient, RequestControl } from '../client/payment-service.client.js';
+import type { PaymentShopSettings } from '../config/resolved-options.js';
+import type { ShopRegistry } from '../config/shop-registry.js';
+import { ShopNotReadError } from '../config/shop.errors.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { ReportedPayment } from '../domain/payment.js';
 
 /**
  * One shop of the payment acceptance service: what business code talks to. A shop that comes from the option
