@@ -1,9 +1,9 @@
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib';
-import { refused, unavailable } from '../brokers/broker.errors.js';
-import type { BrokerConnection } from '../brokers/broker-link.js';
-import { describeError } from '../common/errors.js';
-import { within } from '../common/time-limit.js';
-import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../events/cloud-event.js';
+import { describeError } from '../../common/errors.js';
+import { within } from '../../common/time-limit.js';
+import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../../events/cloud-event.js';
+import type { BrokerConnection } from '../broker-link.js';
+import { refused, unavailable } from '../broker.errors.js';
 
 export interface RabbitMqTarget {
   readonly url: string;

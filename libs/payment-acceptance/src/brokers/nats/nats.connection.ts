@@ -1,9 +1,9 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, errors, headers, RequestError, type NatsConnection } from '@nats-io/transport-node';
-import { refused, unavailable } from '../brokers/broker.errors.js';
-import type { BrokerConnection } from '../brokers/broker-link.js';
-import { describeError } from '../common/errors.js';
-import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../events/cloud-event.js';
+import { describeError } from '../../common/errors.js';
+import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../../events/cloud-event.js';
+import type { BrokerConnection } from '../broker-link.js';
+import { refused, unavailable } from '../broker.errors.js';
 
 export interface NatsTarget {
   readonly servers: string[];

@@ -1,13 +1,13 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { lastValueFrom } from 'rxjs';
-import { refused, unavailable } from '../brokers/broker.errors.js';
-import type { Broker } from '../brokers/broker-consumer.js';
-import type { BrokerConnection } from '../brokers/broker-link.js';
-import { brokerModule, type PaymentBrokerAsyncOptions } from '../brokers/broker.module.js';
-import type { PaymentMicroservicesOptions } from '../brokers/options.js';
-import { resolveBrokerOptions } from '../brokers/resolved-options.js';
-import { describeError } from '../common/errors.js';
-import type { PaymentCloudEvent } from '../events/cloud-event.js';
+import { describeError } from '../../common/errors.js';
+import type { PaymentCloudEvent } from '../../events/cloud-event.js';
+import type { Broker } from '../broker-consumer.js';
+import type { BrokerConnection } from '../broker-link.js';
+import { refused, unavailable } from '../broker.errors.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
+import type { PaymentMicroservicesOptions } from '../options.js';
+import { resolveBrokerOptions } from '../resolved-options.js';
 
 /**
  * Sends events out through a client of `@nestjs/microservices`, beside `PaymentAcceptanceModule`. An event counts as

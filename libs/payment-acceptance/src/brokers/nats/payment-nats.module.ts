@@ -1,8 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { Broker } from '../brokers/broker-consumer.js';
-import { brokerModule, type PaymentBrokerAsyncOptions } from '../brokers/broker.module.js';
-import type { PaymentNatsOptions } from '../brokers/options.js';
-import { areAddresses, resolveBrokerOptions, topicOf } from '../brokers/resolved-options.js';
+import type { Broker } from '../broker-consumer.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
+import type { PaymentNatsOptions } from '../options.js';
+import { areAddresses, resolveBrokerOptions, topicOf } from '../resolved-options.js';
 import { connectNats } from './nats.connection.js';
 
 /**
