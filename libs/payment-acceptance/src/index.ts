@@ -48,6 +48,7 @@ export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto, type CallbackDto } from './callbacks/callback.dto.js';
 export { PaymentCallbacks, type Transmission } from './callbacks/callback.service.js';
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
+export type { DroppedCounts } from './callbacks/overload.js';
 export type { FieldError } from './callbacks/parse-body.js';
 
 export type { KnownShop } from './operations/operations-view.js';
@@ -99,7 +100,6 @@ export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
 export type { WorkerState } from './common/leased-worker.js';
-export type { DroppedCounts } from './common/overload.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';
 export { PaymentAcceptanceError } from './common/errors.js';

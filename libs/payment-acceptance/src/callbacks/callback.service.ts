@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { Overload } from '../common/overload.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { maskCards, redactFields } from '../common/redact.js';
@@ -35,6 +34,7 @@ import {
 import { LONGEST_CURRENCY, LONGEST_CUSTOM, PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal, JournalFullError } from './journal.js';
+import { Overload } from './overload.js';
 import { parseBody } from './parse-body.js';
 import { claimedBill, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
+import type { DroppedCounts, Overload } from '../callbacks/overload.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
-import type { DroppedCounts, Overload } from '../common/overload.js';
 import type { PaymentRandom } from '../common/random.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { ShopRegistry } from '../config/shop-registry.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { PaymentClock } from './clock.js';
-import { PaymentLogger } from './payment-logger.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 
 /** What this instance has dropped since it started, so that floods stay bounded. All of it comes again, or is not missed. */
 export interface DroppedCounts {
