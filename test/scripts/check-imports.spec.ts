@@ -18,9 +18,11 @@ describe('the import check', () => {
 
   it('accepts imports that run downwards, also past a floor, and what a spec needs', () => {
     write(`${src}/index.ts`, `export * from './callbacks/controller.js';`);
-    write(`${src}/callbacks/controller.ts`, `import { money } from '../common/money.js'; import axios from 'axios';`);
-    write(`${src}/common/money.ts`, `import { randomUUID } from 'node:crypto';`);
-    write(`${src}/common/money.spec.ts`, `import { x } from '../../../../test/support/x.js'; import pg from 'pg';`);
+    write(`${src}/callbacks/controller.ts`, `import { money } from '../domain/money.js'; import axios from 'axios';`);
+    write(`${src}/common/random.ts`, `import { randomUUID } from 'node:crypto';`);
+    write(`${src}/domain/uuid.ts`, `import { createHash } from 'node:crypto';`);
+    write(`${src}/domain/money.ts`, `import { uuid } from './uuid.js';`);
+    write(`${src}/domain/money.spec.ts`, `import { x } from '../../../../test/support/x.js'; import pg from 'pg';`);
     expect(checkImports(base)).toEqual([]);
   });
 
@@ -33,6 +35,10 @@ describe('the import check', () => {
     ['a folder without a floor', 'extras/a.ts', `import { b } from '../common/b.js';`, 'extras/ has no floor'],
     ['index.ts', 'bills/a.ts', `import { B } from '../index.js';`, 'index.ts is for users'],
     ['an app', 'bills/a.ts', `import { b } from '../../../../apps/shop/src/b.js';`, 'outside payment-acceptance'],
+    ['a climb from the ground', 'domain/a.ts', `import type { B } from '../common/b.js';`, 'common/ is above domain/'],
+    ['a package in domain/', 'domain/a.ts', `import type { Axios } from 'axios';`, 'domain/ is pure'],
+    ['Node in domain/', 'domain/a.ts', `import { readFileSync } from 'node:fs';`, 'domain/ is pure'],
+    ['a hash in another file of domain/', 'domain/a.ts', `import { hash } from 'node:crypto';`, 'domain/ is pure'],
     ['a package of the repository only', 'bills/a.ts', `import pg from 'pg';`, "not in the library's package.json"],
     ['the other library', 'a.spec.ts', `import { b } from 'nestjs-payment-sandbox';`, 'each library stands alone'],
     ['itself', 'common/a.ts', `import { a } from './a.js';`, 'a circle of imports'],
