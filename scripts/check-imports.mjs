@@ -8,22 +8,28 @@ import { root } from './lib/project.mjs';
 
 /**
  * The floors of each library, from the top. A folder imports from lower floors; it may skip some, never climb, and
- * leaves its neighbours alone, but for the `neighbours` named here. '.' is the files beside index.ts. Libraries stand
- * alone, but for the `guests` of a folder: optional peers of an entry of its own.
+ * leaves its neighbours alone, but for the `neighbours` named here. '.' is index.ts, and the files beside it. Libraries stand
+ * alone, but for the `guests` of a folder: optional peers of an entry of its own. A `pure` folder imports no package and
+ * nothing of Node, but for what is named here.
  */
 const libraries = {
   'libs/payment-acceptance': {
     floors: [
-      ['cli', 'console', 'testing', 'rabbitmq', 'nats', 'microservices', 'inbox'],
-      ['.', 'brokers'],
-      ['callbacks', 'settlement', 'operations'],
-      ['bills'],
-      ['events', 'client', 'config'],
+      ['.', 'cli', 'console', 'testing'],
+      ['module'],
+      ['operations'],
+      ['settlement'],
+      ['bills', 'brokers', 'inbox'],
+      ['client', 'callbacks', 'events'],
+      ['config'],
       ['storage', 'telemetry'],
       ['common'],
+      ['domain'],
     ],
-    neighbours: ['events → config', 'client → config', 'operations → settlement'],
+    neighbours: [],
     guests: { testing: ['nestjs-payment-sandbox'] },
+    // An id that follows from a name is its hash.
+    pure: { domain: ['domain/uuid.ts → node:crypto'] },
   },
   'libs/payment-sandbox': {
     floors: [
@@ -79,9 +85,11 @@ function wrongFloor(folder, file, target, { floors, neighbours }) {
 }
 
 /** A package that only this repository happens to have installed is missing where the library is used. */
-function wrongPackage(folder, file, specifier, { guests = {} }) {
+function wrongPackage(folder, file, specifier, { guests = {}, pure = {} }) {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-  const [place] = path.relative(path.join(folder, 'src'), file).split(path.sep);
+  const own = path.relative(path.join(folder, 'src'), file);
+  const [place] = own.split(path.sep);
+  if (pure[place] && !isSpec(file) && !pure[place].includes(`${own} → ${specifier}`)) return `${place}/ is pure`;
   if (name.startsWith('nestjs-payment-') && !guests[place]?.includes(name)) return 'each library stands alone';
   if (isSpec(file) || specifier.startsWith('node:')) return undefined;
   const { dependencies, peerDependencies } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));

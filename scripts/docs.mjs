@@ -13,9 +13,13 @@ const [check] = argumentsOf(
 );
 
 const generated = [
-  { document: 'docs/configuration.md', sources: ['config/options.ts', 'config/extras.ts'], column: 'option' },
+  {
+    document: 'docs/configuration.md',
+    sources: ['config/service-options.ts', 'domain/schedule-options.ts', 'config/options.ts', 'config/extras.ts'],
+    column: 'option',
+  },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
-  { document: 'docs/events.md', sources: ['events/payment-events.ts'], column: 'field' },
+  { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },
 ];
 const [begin, end] = ['<!-- written by `npm run docs` -->\n', '<!-- /written -->'];
 

@@ -1,5 +1,5 @@
 import type { Payment } from 'nestjs-payment-sandbox';
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 import { statusAt, type ServiceBill } from './truth.js';
 
 /** How far behind it is: more than the first pause before a list is asked for again, less than both. */

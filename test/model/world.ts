@@ -1,4 +1,4 @@
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance';

@@ -2,12 +2,12 @@ const source = 'libs/payment-acceptance/src';
 
 /** The code that decides without a database, a network or a clock: each file has its unit tests beside it. */
 export const PURE_FILES = [
-  'settlement/judge',
-  'settlement/decide',
-  'settlement/facts',
-  'settlement/schedule',
-  'settlement/hints',
-  'common/money',
+  'domain/judge',
+  'domain/decide',
+  'domain/facts',
+  'domain/schedule',
+  'domain/hints',
+  'domain/money',
   'common/redact',
   'callbacks/signature',
   'callbacks/parse-body',

@@ -5,26 +5,26 @@
  */
 const ACCEPTED = [
   {
-    file: 'settlement/decide.ts',
+    file: 'domain/decide.ts',
     reason:
       'A text in place of a row has no status, and one without a status changes nothing. Once for each of two calls.',
     code: 'return facts.decision([]);',
     mutants: ['return facts.decision(["Stryker was here"]);', 'return facts.decision(["Stryker was here"]);'],
   },
   {
-    file: 'settlement/decide.ts',
+    file: 'domain/decide.ts',
     reason: 'Differs for two entries of one id, status and age alone, between which there is no order to keep.',
     code: '(a.paymentId < b.paymentId ? -1 : 1),',
     mutants: ['(a.paymentId <= b.paymentId ? -1 : 1),'],
   },
   {
-    file: 'settlement/facts.ts',
+    file: 'domain/facts.ts',
     reason: 'The case does nothing, and nothing is what happens without it. The compiler asks for every case.',
     code: "case 'pending':",
     mutants: ['case "":'],
   },
   {
-    file: 'common/money.ts',
+    file: 'domain/money.ts',
     reason:
       'The pattern always captures the digits; only the compiler asks for a default. An empty exponent is 0, too.',
     code: "const [, sign, whole = '', fraction = '', exponent = '0'] = match;",
@@ -34,13 +34,13 @@ const ACCEPTED = [
     ],
   },
   {
-    file: 'common/money.ts',
+    file: 'domain/money.ts',
     reason: 'Multiplied or divided by one is the same.',
     code: 'if (shift >= 0) {',
     mutants: ['if (shift > 0) {'],
   },
   {
-    file: 'common/money.ts',
+    file: 'domain/money.ts',
     reason: 'There is no negative zero among whole numbers.',
     code: "const digits = (minor < 0n ? -minor : minor).toString().padStart(SCALE + 1, '0');",
     mutants: ["const digits = (minor <= 0n ? -minor : minor).toString().padStart(SCALE + 1, '0');"],

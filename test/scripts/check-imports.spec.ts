@@ -18,21 +18,27 @@ describe('the import check', () => {
 
   it('accepts imports that run downwards, also past a floor, and what a spec needs', () => {
     write(`${src}/index.ts`, `export * from './callbacks/controller.js';`);
-    write(`${src}/callbacks/controller.ts`, `import { money } from '../common/money.js'; import axios from 'axios';`);
-    write(`${src}/common/money.ts`, `import { randomUUID } from 'node:crypto';`);
-    write(`${src}/common/money.spec.ts`, `import { x } from '../../../../test/support/x.js'; import pg from 'pg';`);
+    write(`${src}/callbacks/controller.ts`, `import { money } from '../domain/money.js'; import axios from 'axios';`);
+    write(`${src}/common/random.ts`, `import { randomUUID } from 'node:crypto';`);
+    write(`${src}/domain/uuid.ts`, `import { createHash } from 'node:crypto';`);
+    write(`${src}/domain/money.ts`, `import { uuid } from './uuid.js';`);
+    write(`${src}/domain/money.spec.ts`, `import { x } from '../../../../test/support/x.js'; import pg from 'pg';`);
     expect(checkImports(base)).toEqual([]);
   });
 
   it.each([
     ['a climb', 'storage/a.ts', `import { b } from '../bills/b.js';`, 'bills/ is above storage/'],
-    ['a climb to the module', 'bills/a.ts', `import { M } from '../module.js';`, './ is above bills/'],
+    ['a climb to the module', 'bills/a.ts', `import { M } from '../module/m.js';`, 'module/ is above bills/'],
     ['a type', 'common/a.ts', `import type { B } from '../storage/b.js';`, 'storage/ is above common/'],
     ['a neighbour', 'client/a.ts', `export { b } from '../events/b.js';`, 'client/ and events/ are on the same floor'],
     ['a late import', 'storage/a.ts', `export const b = () => import('../events/b.js');`, 'events/ is above storage/'],
     ['a folder without a floor', 'extras/a.ts', `import { b } from '../common/b.js';`, 'extras/ has no floor'],
     ['index.ts', 'bills/a.ts', `import { B } from '../index.js';`, 'index.ts is for users'],
     ['an app', 'bills/a.ts', `import { b } from '../../../../apps/shop/src/b.js';`, 'outside payment-acceptance'],
+    ['a climb from the ground', 'domain/a.ts', `import type { B } from '../common/b.js';`, 'common/ is above domain/'],
+    ['a package in domain/', 'domain/a.ts', `import type { Axios } from 'axios';`, 'domain/ is pure'],
+    ['Node in domain/', 'domain/a.ts', `import { readFileSync } from 'node:fs';`, 'domain/ is pure'],
+    ['a hash in another file of domain/', 'domain/a.ts', `import { hash } from 'node:crypto';`, 'domain/ is pure'],
     ['a package of the repository only', 'bills/a.ts', `import pg from 'pg';`, "not in the library's package.json"],
     ['the other library', 'a.spec.ts', `import { b } from 'nestjs-payment-sandbox';`, 'each library stands alone'],
     ['itself', 'common/a.ts', `import { a } from './a.js';`, 'a circle of imports'],
@@ -46,11 +52,11 @@ describe('the import check', () => {
 
   it('lets the entry for tests use the other library, where that is a peer', () => {
     write('libs/payment-acceptance/package.json', '{ "peerDependencies": { "nestjs-payment-sandbox": "1" } }');
-    write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module.js';`);
-    write(`${src}/module.ts`, '');
+    write(`${src}/testing/a.ts`, `import { b } from 'nestjs-payment-sandbox'; import { M } from '../module/m.js';`);
+    write(`${src}/module/m.ts`, '');
     expect(checkImports(base)).toEqual([]);
-    write(`${src}/module.ts`, `import { a } from './testing/a.js';`);
-    expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above ./'));
+    write(`${src}/module/m.ts`, `import { a } from '../testing/a.js';`);
+    expect(checkImports(base)).toContainEqual(expect.stringContaining('testing/ is above module/'));
   });
 
   it('reports a circle over several files once', () => {

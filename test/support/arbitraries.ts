@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 
 const amount = fc.oneof(
   fc.constantFrom('100.05', '100.04', '100.06', '0.00', '-100.05', '99999999.99', null),

@@ -1,7 +1,6 @@
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
-import { decide, type Decision, type DecisionInput } from '../../libs/payment-acceptance/src/settlement/decide.js';
-import { defaultJudge } from '../../libs/payment-acceptance/src/settlement/judge.js';
-import type { LedgerPayment } from '../../libs/payment-acceptance/src/storage/settlement.store.js';
+import { decide, type Decision, type DecisionInput } from '../../libs/payment-acceptance/src/domain/decide.js';
+import { defaultJudge } from '../../libs/payment-acceptance/src/domain/judge.js';
+import type { LedgerPayment, ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 import { lockedBill } from './units.js';
 
 /** Decides on an open bill over 100.05 RUB that never expires, unless the test says otherwise. */

@@ -3,10 +3,10 @@ import { DiscoveryModule } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
-import type { AnyPaymentEvent } from '../../libs/payment-acceptance/src/events/consumer.js';
-import { paymentEvent } from '../../libs/payment-acceptance/src/events/payment-events.js';
 import { RESOLVED_OPTIONS } from '../../libs/payment-acceptance/src/config/resolved-options.js';
 import { ShopRegistry } from '../../libs/payment-acceptance/src/config/shop-registry.js';
+import { paymentEvent } from '../../libs/payment-acceptance/src/domain/payment-events.js';
+import type { AnyPaymentEvent } from '../../libs/payment-acceptance/src/events/consumer.js';
 import { resolved } from './units.js';
 
 interface Parts {

@@ -1,9 +1,10 @@
+import type { PaymentAcceptanceOptions } from '../../libs/payment-acceptance/src/config/options.js';
 import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
-import type { PaymentAcceptanceOptions, PaymentShopOptions } from '../../libs/payment-acceptance/src/config/options.js';
 import type { ResolvedOptions, Shop } from '../../libs/payment-acceptance/src/config/resolved-options.js';
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/common/payment.js';
-import type { ClaimedBill } from '../../libs/payment-acceptance/src/storage/check.store.js';
-import type { LockedBill } from '../../libs/payment-acceptance/src/storage/settlement.store.js';
+import type { PaymentShopOptions } from '../../libs/payment-acceptance/src/config/service-options.js';
+import type { LockedBill } from '../../libs/payment-acceptance/src/domain/bill.js';
+import type { ClaimedBill } from '../../libs/payment-acceptance/src/domain/claim.js';
+import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 
 export const TOKEN = 'unit-token-0123456789abcdef';
 

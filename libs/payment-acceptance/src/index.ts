@@ -1,8 +1,8 @@
-export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
-export { PaymentAcceptanceService } from './payment-acceptance.service.js';
-export { PaymentShop } from './payment-shop.js';
+export { PaymentAcceptanceModule } from './module/payment-acceptance.module.js';
+export { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
+export { PaymentShop } from './module/payment-shop.js';
 
-export { getPaymentShopToken, InjectPaymentShop } from './config/tokens.js';
+export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
 export {
   paymentAcceptanceConfig,
   paymentAcceptanceOptionsFromEnv,
@@ -11,23 +11,22 @@ export {
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
 export type * from './config/options.js';
-export type { PaymentAcceptanceExtras } from './config/extras.js';
+export type * from './config/service-options.js';
+export type * from './config/extras.js';
+export type * from './config/hooks.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
-export type { ForwardedPostback, ForwardPostback } from './config/forward.types.js';
-export type * from './config/http-hooks.types.js';
-export type * from './config/open-api.types.js';
-export type { PaymentResult, PaymentResultRenderer } from './config/result-page.types.js';
+export type { CheckScheduleOptions } from './domain/schedule-options.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
 export type { CreateBillOptions } from './bills/bill.service.js';
 export type { PaymentBill } from './bills/payment-bill.js';
 export * from './bills/bill.errors.js';
-export type { BillRecord, BillState } from './storage/bill.store.js';
+export type { BillRecord, BillState } from './domain/bill.js';
 
 export * from './client/service.errors.js';
 export type { RequestControl } from './client/payment-service.client.js';
 
-export * from './events/payment-events.js';
+export * from './domain/payment-events.js';
 export {
   OnBillExpired,
   OnPaymentEvent,
@@ -42,13 +41,14 @@ export { NonRetryableError } from './events/non-retryable.js';
 export { DeliveryWorker } from './events/delivery.worker.js';
 
 export { Confirmer } from './settlement/confirmer.js';
-export { defaultJudge, judgePayment } from './settlement/judge.js';
-export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './common/payment.js';
+export { defaultJudge, judgePayment } from './domain/judge.js';
+export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
 export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto, type CallbackDto } from './callbacks/callback.dto.js';
 export { PaymentCallbacks, type Transmission } from './callbacks/callback.service.js';
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
+export type { DroppedCounts } from './callbacks/overload.js';
 export type { FieldError } from './callbacks/parse-body.js';
 
 export type { KnownShop } from './operations/operations-view.js';
@@ -100,8 +100,7 @@ export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
 export type { WorkerState } from './common/leased-worker.js';
-export type { DroppedCounts } from './common/overload.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';
 export { PaymentAcceptanceError } from './common/errors.js';
-export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './common/money.js';
+export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

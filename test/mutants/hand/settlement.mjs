@@ -86,18 +86,18 @@ export const mutants = [
   {
     name: 'event-id-of-its-own',
     breaks: 'The id of an event follows from the fact, so that the same one has it again.',
-    file: `${src}/settlement/facts.ts`,
+    file: `${src}/domain/facts.ts`,
     find: 'return uuidFromName(this.eventKey(name, key));',
     replace: 'return uuidFromName(this.eventKey(name, key) + Math.random());',
-    tests: [`${src}/settlement/decide.spec.ts`],
+    tests: [`${src}/domain/decide.spec.ts`],
   },
   {
     name: 'event-key-without-shop',
     breaks: 'Two shops whose payments have the same id each get their event.',
-    file: `${src}/settlement/facts.ts`,
+    file: `${src}/domain/facts.ts`,
     find: 'return `${name}:${this.input.bill.shop}:${key}`;',
     replace: 'return `${name}:${key}`;',
-    tests: [`${src}/settlement/decide.spec.ts`],
+    tests: [`${src}/domain/decide.spec.ts`],
   },
   {
     name: 'event-written-again',
@@ -120,7 +120,7 @@ export const mutants = [
   {
     name: 'success-forgotten',
     breaks: 'A SUCCESS that turns into FAIL changes nothing, and a person is told.',
-    file: `${src}/settlement/decide.ts`,
+    file: `${src}/domain/decide.ts`,
     find: "if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));",
     replace: '',
     tests: ['test/invariants/03-one-judge.spec.ts'],
@@ -129,7 +129,7 @@ export const mutants = [
   {
     name: 'paid-bill-opened-by-a-fail',
     breaks: 'A failed payment that comes after the paid one leaves the bill paid.',
-    file: `${src}/settlement/facts.ts`,
+    file: `${src}/domain/facts.ts`,
     find: "? 'EXPIRED' : bill.state;",
     replace: "? 'EXPIRED' : 'OPEN';",
     tests: ['test/invariants/09-order.spec.ts'],
@@ -138,7 +138,7 @@ export const mutants = [
   {
     name: 'second-payment-unreviewed',
     breaks: 'A second payment of an order opens a review.',
-    file: `${src}/settlement/facts.ts`,
+    file: `${src}/domain/facts.ts`,
     find: "if (!firstForOrder) this.review('second-payment', payment);",
     replace: '',
     tests: ['test/invariants/03-one-judge.spec.ts'],
@@ -147,7 +147,7 @@ export const mutants = [
   {
     name: 'running-payment-expires',
     breaks: 'A bill with a payment that is NEW does not expire.',
-    file: `${src}/settlement/facts.ts`,
+    file: `${src}/domain/facts.ts`,
     find: "bill.state === 'OPEN' && !rows.some(isRunning) &&",
     replace: "bill.state === 'OPEN' &&",
     tests: ['test/invariants/15-time-is-injected.spec.ts'],

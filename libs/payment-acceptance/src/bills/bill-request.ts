@@ -1,6 +1,6 @@
-import { parseAmount, type DecimalAmount } from '../common/money.js';
 import type { BillFields } from '../client/payment-service.client.js';
 import type { Shop } from '../config/resolved-options.js';
+import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { InvalidBillRequestError } from './bill.errors.js';
 
 /** What a shop asks to be paid: section 2.1 of the specification. Bounds of lengths are assumed. */

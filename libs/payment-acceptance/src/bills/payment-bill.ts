@@ -1,4 +1,4 @@
-import type { BillRecord } from '../storage/bill.store.js';
+import type { BillRecord } from '../domain/bill.js';
 import { BillAddressError } from './bill.errors.js';
 
 /** A bill the payer can pay. */

@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
+import type { PaymentEventName } from '../domain/payment-events.js';
 import type { PaymentCloudEvent } from '../events/cloud-event.js';
-import type { PaymentEventName } from '../events/payment-events.js';
 
 /** What every broker's consumer can be told. Times in milliseconds. */
 export interface PaymentBrokerOptions {

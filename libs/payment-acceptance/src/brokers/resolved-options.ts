@@ -1,7 +1,7 @@
 import { PaymentConfigurationError } from '../config/configuration.error.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 import { DEFAULT_SOURCE } from '../events/cloud-event.js';
 import { isPaymentEventName } from '../events/handler.decorators.js';
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../events/payment-events.js';
 import type { PaymentBrokerOptions } from './options.js';
 
 /** What all brokers share, checked, with every default filled in. */

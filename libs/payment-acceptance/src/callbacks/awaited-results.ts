@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Overload } from '../common/overload.js';
+import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import type { PaymentResult } from '../config/result-page.types.js';
 import { ResultStore } from '../storage/result.store.js';
+import { Overload } from './overload.js';
 
 type Result = PaymentResult['result'];
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { within } from '../common/time-limit.js';
-import { CallbackStore, type CallbackKind, type DigestCheck } from '../storage/callback.store.js';
+import type { CallbackKind, DigestCheck } from '../domain/callback.js';
+import { CallbackStore } from '../storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 

@@ -1,4 +1,4 @@
-import type { PaymentResult } from '../config/result-page.types.js';
+import type { PaymentResult } from '../config/hooks.js';
 import type { FieldError } from './parse-body.js';
 
 /** What became of a callback that was not taken, with the HTTP status that says so. */

@@ -1,20 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
+import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
+import { maskCards, redactFields } from '../common/redact.js';
 import { SparseLines } from '../common/sparse-lines.js';
 import { cleanLine, databaseText } from '../common/text.js';
-import { parseAmount } from '../common/money.js';
-import { Overload } from '../common/overload.js';
-import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
-import { isUuid, PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { maskCards, redactFields } from '../common/redact.js';
 import { within } from '../common/time-limit.js';
-import type { ForwardedPostback } from '../config/forward.types.js';
+import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { BillStore, type BillRecord } from '../storage/bill.store.js';
-import type { CallbackKind, DigestCheck, NewCallback, Recorded } from '../storage/callback.store.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { CallbackKind, DigestCheck } from '../domain/callback.js';
+import { parseAmount } from '../domain/money.js';
+import { isUuid } from '../domain/uuid.js';
+import { BillStore } from '../storage/bill.store.js';
+import type { NewCallback, Recorded } from '../storage/callback.store.js';
 import { AwaitedResults } from './awaited-results.js';
+import { CallbackWatch, type Seen } from './callback-watch.js';
 import {
   INVALID,
   malformed,
@@ -28,10 +31,10 @@ import {
   type RedirectAnswer,
   type ResultAnswer,
 } from './callback.answers.js';
-import { CallbackWatch, type Seen } from './callback-watch.js';
 import { LONGEST_CURRENCY, LONGEST_CUSTOM, PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal, JournalFullError } from './journal.js';
+import { Overload } from './overload.js';
 import { parseBody } from './parse-body.js';
 import { claimedBill, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { maskCards } from '../common/redact.js';
 import { SparseLines } from '../common/sparse-lines.js';
 import { cleanLine } from '../common/text.js';
-import { Overload } from '../common/overload.js';
-import { PaymentLogger } from '../common/payment-logger.js';
 import { within } from '../common/time-limit.js';
-import type { ForwardedPostback, ForwardPostback } from '../config/forward.types.js';
+import type { ForwardedPostback, ForwardPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
-import { maskCards } from '../common/redact.js';
+import { Overload } from './overload.js';
 
 /** `own`: a bill of ours, or nobody to forward to. `failed`: nobody knows whether it was taken. */
 export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';

@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import type { OpenApiDecorators } from '../config/open-api.types.js';
+import type { OpenApiDecorators } from '../config/hooks.js';
 import { PostbackDto, REDIRECT_CURRENCIES, RedirectDto } from './callback.dto.js';
 
 /** Decorators that describe the callback routes in the host's OpenAPI document. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import type { PaymentResult } from '../config/result-page.types.js';
+import type { PaymentResult } from '../config/hooks.js';
 import { messagePage, neutralPage, PAGE_POLICY, resultPage } from './pages.js';
 
 const result = (more: Partial<PaymentResult> = {}): PaymentResult => ({

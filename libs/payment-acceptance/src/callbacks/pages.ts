@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { shownText } from '../common/text.js';
-import type { PaymentResult } from '../config/result-page.types.js';
+import type { PaymentResult } from '../config/hooks.js';
 
 const STYLE =
   ':root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;margin:0;display:grid;min-height:100vh;' +

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { uuidFromBytes } from '../common/random.js';
 import type { Secret } from '../common/secret.js';
 import type { Shop } from '../config/resolved-options.js';
+import { uuidFromBytes } from '../domain/uuid.js';
 
 const CONTENT_BYTES = 20;
 const MAC_BYTES = 18;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import type { PaymentRoutesOptions } from '../config/options.js';
+import type { PaymentRoutesOptions } from '../config/extras.js';
 import { relativePath, resolveRoutes } from './routes.js';
 
 const problems = (options: PaymentRoutesOptions): readonly string[] => {

@@ -1,5 +1,5 @@
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import type { PaymentRoutesOptions, RouteDecorators } from '../config/options.js';
+import type { PaymentRoutesOptions, RouteDecorators } from '../config/extras.js';
 
 /** The callback routes of one registration: paths without a slash at either end, decorators in the order given. */
 export interface CallbackRoutes {

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Shop } from '../config/resolved-options.js';
-import type { DigestCheck } from '../storage/callback.store.js';
+import type { DigestCheck } from '../domain/callback.js';
 
 const DIGITS = 32;
 

@@ -7,7 +7,7 @@ import { importOrRequireFile } from 'typeorm/util/ImportUtils.js';
 import { describeError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
-import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
+import { PaymentAcceptanceModule } from '../module/payment-acceptance.module.js';
 import { UsageError, type Arguments } from './arguments.js';
 import type { Output } from './output.js';
 

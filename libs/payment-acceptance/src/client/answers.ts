@@ -1,7 +1,7 @@
 import { parse } from 'lossless-json';
 import { cleanLine } from '../common/text.js';
-import { parseAmount, type DecimalAmount } from '../common/money.js';
-import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
+import { parseAmount, type DecimalAmount } from '../domain/money.js';
+import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 

@@ -1,13 +1,13 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpService } from '@nestjs/axios';
 import { PaymentClock } from '../common/clock.js';
-import type { DecimalAmount } from '../common/money.js';
-import type { ReportedPayment } from '../common/payment.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
+import type { DecimalAmount } from '../domain/money.js';
+import type { ReportedPayment } from '../domain/payment.js';
 import {
   AnswerFlaw,
   isSuccess,

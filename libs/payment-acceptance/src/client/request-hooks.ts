@@ -2,7 +2,7 @@ import type { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
-import type { ServiceHttpHooks, ServiceRequestInfo, ServiceResponseInfo } from '../config/http-hooks.types.js';
+import type { ServiceHttpHooks, ServiceRequestInfo, ServiceResponseInfo } from '../config/hooks.js';
 
 /** How a request ended, as far as its sender knows it. */
 export type RequestEnd = Pick<ServiceResponseInfo, 'status' | 'error'>;

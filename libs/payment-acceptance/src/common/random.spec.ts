@@ -1,17 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { inspect } from 'node:util';
+import { isUuid } from '../domain/uuid.js';
 import { backoff } from './backoff.js';
 import { describeError } from './errors.js';
-import { isUuid, PaymentRandom, timeOrderedUuid, uuidFromName } from './random.js';
+import { PaymentRandom, timeOrderedUuid } from './random.js';
 import { Secret } from './secret.js';
-
-test('the same name gives the same id, a valid version 8 UUID; another name another', () => {
-  expect(uuidFromName('payment.succeeded:main:p-1')).toBe(uuidFromName('payment.succeeded:main:p-1'));
-  expect(uuidFromName('payment.succeeded:main:p-1')).toMatch(
-    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-  );
-  expect(uuidFromName('payment.succeeded:main:p-1')).not.toBe(uuidFromName('payment.succeeded:eu:p-1'));
-});
 
 test('ids of callbacks are random UUIDs in the order of time', () => {
   const random = new PaymentRandom();

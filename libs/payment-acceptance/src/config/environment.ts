@@ -1,7 +1,8 @@
 import { registerAs } from '@nestjs/config';
 import { concealed } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
-import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+import type { PaymentAcceptanceOptions } from './options.js';
+import type { PaymentShopOptions } from './service-options.js';
 
 /** Options with shops in them. */
 export type EnvironmentOptions = PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>>;

@@ -1,112 +1,12 @@
-import type { Judge } from '../common/payment.js';
-import type { ForwardPostback } from './forward.types.js';
-import type { ServiceHttpHooks } from './http-hooks.types.js';
-import type { OpenApiDecorators } from './open-api.types.js';
-import type { PaymentResultRenderer } from './result-page.types.js';
-
-/** One shop (merchant) of the payment acceptance service. */
-export interface PaymentShopOptions {
-  /** `shop_id` of bill creation (section 2.1, documented). */
-  shopId: string;
-  /** The shop's API token: bearer of the API and key of the redirect's digest (section 5, documented). */
-  apiToken: string;
-  /**
-   * Further tokens of the shop, for a rotation: redirects signed with one of them are accepted, and a request whose token
-   * is refused (401) is made with each of them in turn. Default: none.
-   */
-  previousApiTokens?: string[];
-  /** `{base_url}` of the service, for example `https://api.example`; a path is kept. https in production. */
-  apiBaseUrl: string;
-  /** Currency of bills that name none, and of the shop. Default `RUB` (section 2.1, documented as occurring). */
-  currency?: string;
-  /** Whether the payer pays the commission of bills that do not say (section 2.1). Default `false`. */
-  payerPaysCommission?: boolean;
-  /**
-   * Time zone of the service's `created_at`, which carries none: an IANA name or an offset such as `+03:00`.
-   * Default `UTC` (assumed).
-   */
-  timeZone?: string;
-  /**
-   * Checks of bills a second, over all instances together, 1 to 1000; up to one second's worth is saved while idle. Default 50 (assumed: the specification shows no
-   * rate limits).
-   */
-  requestsPerSecond?: number;
-}
-
-/**
- * Finds shops that are not in the options: those of the host's own database, say. Both methods may be called at any time
- * and at once. What they throw, and no answer within `shopLookup.timeoutMs`, never counts as "no such shop": callbacks
- * are answered with 503, so that they come again, and checks are put off.
- */
-export interface PaymentShopResolver {
-  /** The settings of that shop, checked as those of the option `shops`; `undefined` or `null` where there is none. */
-  find(name: string): Promise<PaymentShopOptions | null | undefined>;
-  /** The names of all shops whose bills are to be followed. Asked once a minute by each instance with workers. */
-  list(): Promise<string[]>;
-}
-
-/** How the answers of the `shopResolver` are used. */
-export interface ShopLookupOptions {
-  /**
-   * How long a shop's settings are kept, in milliseconds: after that a changed token, or a shop that was removed, is
-   * seen. A refused token and a digest that does not match make the module look earlier. Default 30000.
-   */
-  cacheMs?: number;
-  /** Least pause between two such early looks at one shop, in milliseconds. Default 5000. */
-  refreshGapMs?: number;
-  /**
-   * How long a name that stands in the address of a callback, and is no shop's, is not asked about again, in milliseconds:
-   * only after that does a new shop of this name get its callbacks. Of such names each instance asks about 20 a second;
-   * others are answered 503. Default 5000.
-   */
-  absentMs?: number;
-  /** How long one call of the resolver may take, in milliseconds. Default 5000. */
-  timeoutMs?: number;
-}
-
-/** Limits of one HTTP request to the service (assumed; the specification is silent). */
-export interface ServiceHttpOptions {
-  /** Until a secure connection is up, in milliseconds. Default 5000. */
-  connectTimeoutMs?: number;
-  /** The whole request, slow bodies included, in milliseconds. Default 15000. */
-  totalTimeoutMs?: number;
-  /** The largest answer accepted, inflated, in bytes. Default 2 MiB. */
-  maxAnswerBytes?: number;
-  /** Tries of one read, and of a creation that provably never left. Default 3. */
-  attempts?: number;
-  /** First pause between tries, in milliseconds; doubles each time, with full jitter. Default 200. */
-  retryBaseMs?: number;
-  /** Longest pause between tries, in milliseconds; a longer `Retry-After` ends the tries. Default 3000. */
-  retryCapMs?: number;
-  /** Told of each request and of its end, for audit and metrics. Default: none. */
-  hooks?: ServiceHttpHooks;
-}
-
-/** When bills are checked without a hint (assumed). Times in milliseconds. */
-export interface CheckScheduleOptions {
-  /** Pauses between the checks of an open bill; the last one repeats. Default 1 m, 2 m, 5 m, 15 m, 1 h, 3 h, then every 6 h. */
-  openMs?: number[];
-  /** Age at which an unpaid bill without a running payment becomes `EXPIRED`. Default 3 days. */
-  lifetimeMs?: number;
-  /** Pause between checks of a paid bill (a second payment may come), and for how long. Default 6 h for 7 days. */
-  paidEveryMs?: number;
-  paidForMs?: number;
-  /** Pause between checks of an expired bill, and for how long. Default 1 day for 30 days. */
-  expiredEveryMs?: number;
-  expiredForMs?: number;
-  /** By how much, at random, a pause is longer than given, so that bills spread out. In percent, 0 to 100. Default 10. */
-  jitterPercent?: number;
-  /**
-   * When the service is asked again, after each other, while its list does not show yet what a postback claims; then the
-   * claim stays a note on the callback. Default 3 s, 10 s, 30 s.
-   */
-  lagMs?: number[];
-  /** Least pause between two checks of one bill, however many hints it gets. Default 2 s. */
-  minGapMs?: number;
-  /** First and longest pause after a check that failed; doubles each time, with jitter. Default 5 s and 10 m. */
-  retryBaseMs?: number;
-  retryCapMs?: number;
-}
+import type { Judge } from '../domain/payment.js';
+import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { ForwardPostback, PaymentResultRenderer } from './hooks.js';
+import type {
+  PaymentShopOptions,
+  PaymentShopResolver,
+  ServiceHttpOptions,
+  ShopLookupOptions,
+} from './service-options.js';
 
 /** The worker that asks the service about bills. */
 export interface ConfirmerOptions {
@@ -269,46 +169,4 @@ export interface PaymentAcceptanceOptions {
    * Default `true`.
    */
   autoStart?: boolean;
-}
-
-/** What the host puts on callback routes. Classes in it (guards, interceptors) are made with what `routeImports` exports. */
-export interface RouteDecorators {
-  /** Put on every method, for example `Public()` for a global guard that reads the handler. Default: none. */
-  decorators?: MethodDecorator[];
-  /**
-   * Put on the controllers, for example `UseGuards(…)`, `UseInterceptors(…)` or `SkipThrottle()`. An interceptor sees the
-   * request; the answer is written past it. Default: none.
-   */
-  classDecorators?: ClassDecorator[];
-}
-
-/** The routes of the payer's redirect. */
-export interface RedirectRoutesOptions extends RouteDecorators {
-  /** Of the Success URL. Default `redirect/payment/success` (section 4.3, documented as the reference shape). */
-  successPath?: string;
-  /** Of the Fail URL. Default `redirect/payment/fail` (section 4.3, documented as the reference shape). */
-  failPath?: string;
-  /** Of the page after the redirect; its ticket follows. Default `redirect/payment/result`. */
-  resultPath?: string;
-}
-
-/** The route of the service's postback. */
-export interface PostbackRoutesOptions extends RouteDecorators {
-  /** Of the Result URL. Default `postback/payment`. */
-  path?: string;
-}
-
-/** Where the callback routes are, and what the host puts on them. */
-export interface PaymentRoutesOptions extends RouteDecorators {
-  /** Put before all paths. Default: nothing. */
-  path?: string;
-  /** `false` for none: a controller of the host's calls `PaymentCallbacks.redirect()` and `.result()`. Default `true`. */
-  redirect?: boolean | RedirectRoutesOptions;
-  /** `false` for none: a controller of the host's calls `PaymentCallbacks.postback()`. Default `true`. */
-  postback?: boolean | PostbackRoutesOptions;
-  /**
-   * The module `@nestjs/swagger` (`import * as swagger from '@nestjs/swagger'`) to describe the routes in the host's
-   * document, or `false` to leave them out of it. Default: they appear in it without a description.
-   */
-  openApi?: OpenApiDecorators | false;
 }

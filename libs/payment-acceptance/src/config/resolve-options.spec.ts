@@ -2,8 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { inspect } from 'node:util';
 import { shopOptions, TOKEN } from '../../../../test/support/units.js';
 import { PaymentConfigurationError } from './configuration.error.js';
-import type { PaymentAcceptanceOptions, PaymentShopOptions } from './options.js';
+import type { PaymentAcceptanceOptions } from './options.js';
 import { resolveOptions } from './resolve-options.js';
+import type { PaymentShopOptions } from './service-options.js';
 
 /** Every problem that these options have. */
 function problems(options: unknown, environment = 'test'): readonly string[] {

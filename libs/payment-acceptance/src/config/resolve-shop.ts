@@ -1,6 +1,6 @@
 import { Secret } from '../common/secret.js';
-import type { PaymentShopOptions } from './options.js';
 import type { Shop } from './resolved-options.js';
+import type { PaymentShopOptions } from './service-options.js';
 import { addressFlaw, shopIdFlaw, tokenFlaw } from './shop-flaws.js';
 import { isTimeZone } from './time-zone.js';
 

@@ -1,17 +1,15 @@
-import type { Judge } from '../common/payment.js';
 import type { Secret } from '../common/secret.js';
+import type { Judge } from '../domain/payment.js';
+import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import type { PaymentResultRenderer } from './hooks.js';
 import type {
   CallbackOptions,
-  CheckScheduleOptions,
   ConfirmerOptions,
   CreationOptions,
   DeliveryOptions,
-  PaymentShopResolver,
   RetentionOptions,
-  ServiceHttpOptions,
-  ShopLookupOptions,
 } from './options.js';
-import type { PaymentResultRenderer } from './result-page.types.js';
+import type { PaymentShopResolver, ServiceHttpOptions, ShopLookupOptions } from './service-options.js';
 
 /** What of a shop's settings is no secret, with every default filled in. */
 export interface PaymentShopSettings {

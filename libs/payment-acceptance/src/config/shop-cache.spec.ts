@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { Logger } from '@nestjs/common';
 import { resolved, shopOptions, TOKEN } from '../../../../test/support/units.js';
 import { PaymentClock } from '../common/clock.js';
-import type { PaymentShopOptions } from './options.js';
+import type { PaymentShopOptions } from './service-options.js';
 import { ShopCache } from './shop-cache.js';
 
 const rows = new Map<string, PaymentShopOptions>();

@@ -2,9 +2,9 @@ import type { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { within } from '../common/time-limit.js';
 import { ClaimedNames } from './claimed-names.js';
-import type { PaymentShopOptions, PaymentShopResolver } from './options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
+import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
 import { InvalidShopError, ShopResolverError } from './shop.errors.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { databaseText } from '../common/text.js';
 import { ShopRegistry } from '../config/shop-registry.js';
+import { BILL_STATES } from '../domain/bill.js';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
 import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
-import { BILL_STATES } from '../storage/console/console.rows.js';
 import { filterOf } from './filter.js';
 import { AGES, delaysOf } from './overview.js';
 import { billPage } from './pages/bill.page.js';

@@ -1,5 +1,5 @@
+import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 import type { AnyPaymentEvent } from './consumer.js';
-import type { PaymentEventMap, PaymentEventName } from './payment-events.js';
 
 /** Media type of one event as JSON: CloudEvents 1.0, structured mode. */
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { PaymentEventMap, PaymentEventName } from './payment-events.js';
+import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 
 /** What a durable handler gets beside the event. */
 export interface PaymentEventContext {

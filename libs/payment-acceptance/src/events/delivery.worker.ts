@@ -6,6 +6,7 @@ import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
 import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -13,7 +14,6 @@ import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { BrokerPlaces } from './broker-places.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { FailedAttempts, fieldsOf, type Failure } from './failed-attempts.js';
-import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
 
 /** How an attempt ended. */
 type DeliveryOutcome = 'done' | Failure;

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { EventEmitter2, EventEmitterReadinessWatcher, OnEvent, type OnEventMetadata } from '@nestjs/event-emitter';
 import { describeError } from '../common/errors.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from './payment-events.js';
 
 type Listener = (...parameters: unknown[]) => unknown;
 

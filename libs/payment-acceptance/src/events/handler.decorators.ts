@@ -1,4 +1,4 @@
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from './payment-events.js';
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 
 /** A fixed key, so that handlers are found by whichever build of this package is loaded. */
 const HANDLERS = 'nestjs-payment-acceptance/handlers';

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { Controller, Inject, Injectable, Scope, type Type } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { handlerModule, succeeded } from '../../../../test/support/handlers.js';
+import type { PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer, PaymentEventContext } from './consumer.js';
 import { OnBillExpired, OnPaymentEvent, OnPaymentFailed, OnPaymentSucceeded } from './handler.decorators.js';
 import { HandlerExplorer } from './handler.explorer.js';
-import type { PaymentEventName } from './payment-events.js';
 
 async function explore(providers: Type[], controllers: Type[] = []): Promise<EventConsumer[]> {
   const module = await handlerModule({ explorers: [HandlerExplorer], providers, controllers });

@@ -1,4 +1,5 @@
-import type { LedgerPayment, LockedBill } from '../storage/settlement.store.js';
+import type { LockedBill } from '../domain/bill.js';
+import type { LedgerPayment } from '../domain/payment.js';
 import type { PaymentReview, ReviewRow } from '../storage/operator.store.js';
 import { OperatorActionError } from './operator.errors.js';
 

@@ -1,13 +1,15 @@
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
+import type { DroppedCounts, Overload } from '../callbacks/overload.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
-import type { DroppedCounts, Overload } from '../common/overload.js';
-import { isUuid, type PaymentRandom } from '../common/random.js';
+import type { PaymentRandom } from '../common/random.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError } from '../config/shop.errors.js';
+import type { BillRecord } from '../domain/bill.js';
+import { isUuid } from '../domain/uuid.js';
+import type { BillStore } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/database.js';
-import type { BillStore, BillRecord } from '../storage/bill.store.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
 import type {
   DeadLetter,

@@ -2,14 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { TooManyPaymentsError } from '../client/service.errors.js';
 import { BatchOverdueError } from '../common/batches.js';
-import type { ReportedPayment } from '../common/payment.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
+import type { BillState } from '../domain/bill.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import type { ReportedPayment } from '../domain/payment.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
-import type { BillState } from '../storage/bill.store.js';
-import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
+import { CheckStore } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
 
 /** What one check out of turn came to. */

@@ -1,18 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { InvalidBillRequestError } from '../bills/bill.errors.js';
 import { prepareBill } from '../bills/bill-request.js';
+import { InvalidBillRequestError } from '../bills/bill.errors.js';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import { PaymentClock } from '../common/clock.js';
-import type { DecimalAmount } from '../common/money.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
+import type { DecimalAmount } from '../domain/money.js';
 import { BillStore } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/database.js';
 import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
-import type { ShopScope } from '../storage/scope.js';
 import { OperatorStore } from '../storage/operator.store.js';
+import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
 
 /** An open bill that an older integration has had made. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { Overload } from '../callbacks/overload.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { Overload } from '../common/overload.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';

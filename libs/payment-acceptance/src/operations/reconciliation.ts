@@ -1,6 +1,6 @@
-import { addAmounts, type DecimalAmount } from '../common/money.js';
-import type { PaymentStatus, ReportedPayment } from '../common/payment.js';
-import type { BillState } from '../storage/bill.store.js';
+import type { BillState } from '../domain/bill.js';
+import { addAmounts, type DecimalAmount } from '../domain/money.js';
+import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import type { BillToReconcile, PaymentToReconcile } from '../storage/reconciliation.store.js';
 
 /** In what the service's list and the ledger do not agree. */

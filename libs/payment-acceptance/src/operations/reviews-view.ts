@@ -1,7 +1,8 @@
-import { parseAmount, type DecimalAmount } from '../common/money.js';
-import { isUuid, type PaymentRandom } from '../common/random.js';
+import type { PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
-import { decideAccepted } from '../settlement/decide.js';
+import { decideAccepted } from '../domain/decide.js';
+import { parseAmount, type DecimalAmount } from '../domain/money.js';
+import { isUuid } from '../domain/uuid.js';
 import type { SettlementService } from '../settlement/settlement.service.js';
 import type { LedgerReview, LedgerStore } from '../storage/ledger.store.js';
 import type { OperatorStore, ReviewRow } from '../storage/operator.store.js';

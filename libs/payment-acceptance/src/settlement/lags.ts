@@ -1,6 +1,6 @@
-import type { ReportedPayment } from '../common/payment.js';
-import type { ClaimedBill } from '../storage/check.store.js';
-import type { NewEvent } from '../storage/settlement.writer.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import type { ReportedPayment } from '../domain/payment.js';
+import type { NewEvent } from '../domain/settlement.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 
 /** How long the outcomes that a check has settled had been known elsewhere: to the service, and through a postback. */

@@ -1,11 +1,13 @@
 import type { Ended } from '../common/batches.js';
-import type { CheckScheduleOptions } from '../config/options.js';
-import type { ClaimablePayment, ClaimedBill } from '../storage/check.store.js';
-import type { KnownPayment, LedgerPayment, LockedBill, LockedClaim } from '../storage/settlement.store.js';
-import type { Settlement } from '../storage/settlement.writer.js';
-import type { Decision } from './decide.js';
-import { answerHints } from './hints.js';
-import { nextCheck } from './schedule.js';
+import type { LockedBill } from '../domain/bill.js';
+import type { ClaimablePayment, KnownPayment } from '../domain/callback.js';
+import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
+import type { Decision } from '../domain/decide.js';
+import { answerHints } from '../domain/hints.js';
+import type { LedgerPayment } from '../domain/payment.js';
+import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import { nextCheck } from '../domain/schedule.js';
+import type { Settlement } from '../domain/settlement.js';
 
 /** A check that waits for its settlement. */
 export interface Answer {

@@ -1,20 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Batches, type Ended } from '../common/batches.js';
-import type { ReportedPayment } from '../common/payment.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import type { LockedBill } from '../domain/bill.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import { decide, decideUnlistable, type Decision } from '../domain/decide.js';
+import { defaultJudge } from '../domain/judge.js';
+import type { LedgerPayment, ReportedPayment } from '../domain/payment.js';
+import { endOfLife, nextCheck } from '../domain/schedule.js';
+import type { Settlement } from '../domain/settlement.js';
 import { BillStore } from '../storage/bill.store.js';
-import { CheckStore, type ClaimedBill } from '../storage/check.store.js';
+import { CheckStore } from '../storage/check.store.js';
 import { mayConcernOneRow } from '../storage/database.js';
-import { SettlementStore, type LedgerPayment, type LockedBill } from '../storage/settlement.store.js';
-import { SettlementWriter, type Settlement } from '../storage/settlement.writer.js';
+import { SettlementStore } from '../storage/settlement.store.js';
+import { SettlementWriter } from '../storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { decide, decideUnlistable, type Decision } from './decide.js';
-import { defaultJudge } from './judge.js';
-import { endOfLife, nextCheck } from './schedule.js';
 import { SettlementBatch, type Answer } from './settlement.batch.js';
 
 /** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */

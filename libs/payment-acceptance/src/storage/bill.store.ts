@@ -1,40 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DecimalAmount } from '../common/money.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
-import { NOW, epochMs, inMs, instant } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
-
-/** States of a bill of ours; the specification shows none (assumed). */
-export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
-
-/** A bill as we keep it: one attempt to have one order paid. */
-export interface BillRecord {
-  /** Id of our intent, a random UUID made before the request was sent. */
-  readonly id: string;
-  readonly shop: string;
-  readonly orderId: string;
-  /** 1 for the first bill of the order. */
-  readonly attempt: number;
-  readonly state: BillState;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly payerPaysCommission: boolean;
-  readonly custom: string;
-  /** Whether `custom` is the shop's own; otherwise it is `id`. */
-  readonly customGiven: boolean;
-  /** The service's `bill_id`; `null` until its answer is known. */
-  readonly billId: string | null;
-  readonly linkUrl: string | null;
-  readonly linkPageUrl: string | null;
-  /** Why the creation ended in `REJECTED` or `UNKNOWN`. */
-  readonly failure: string | null;
-  readonly createdAt: Date;
-  readonly openedAt: Date | null;
-  readonly paidAt: Date | null;
-  /** A creation that is still `CREATING` after this moment never ended. */
-  readonly leaseEnded: boolean;
-}
+import { NOW, epochMs, inMs, instant } from './sql.js';
 
 export interface NewBill {
   readonly id: string;

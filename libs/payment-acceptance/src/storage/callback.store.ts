@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
-import type { DecimalAmount } from '../common/money.js';
+import type { CallbackKind, DigestCheck } from '../domain/callback.js';
+import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
 import { NOW } from './sql.js';
-
-export type CallbackKind = 'redirect-success' | 'redirect-fail' | 'postback';
-export type DigestCheck = 'match' | 'mismatch' | 'absent';
 
 /** A callback as it is kept: without its digest, without a full card number. */
 export interface NewCallback {

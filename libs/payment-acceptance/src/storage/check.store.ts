@@ -1,67 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { PaymentStatus } from '../common/payment.js';
-import { isUuid } from '../common/random.js';
-import type { BillState } from './bill.store.js';
+import type { AnsweredHints, Hint } from '../domain/callback.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import { isUuid } from '../domain/uuid.js';
 import { CLAIM } from './callback.store.js';
 import { Database } from './database.js';
 import { IN_ORDER, NOW, ROW_BY_ROW, UNSEEN_NOW, epochMs, inMs, instant, unseen, type Texts } from './sql.js';
-
-/** What a postback claims to have happened (section 2.5, documented). */
-export type Claim = 'SUCCESS' | 'FAIL';
-
-/** A callback that asks for a check. */
-export interface Hint {
-  readonly id: string;
-  /** `null` for a redirect and for an unknown status. */
-  readonly claims: Claim | null;
-  readonly receivedAt: Date;
-  /** How often the service has been asked for its sake already. */
-  readonly asks: number;
-  /** Whether it is its turn now; one that is not may still be answered along the way. */
-  readonly due: boolean;
-}
-
-/** A bill this instance may ask the service about, until another claim replaces its token. */
-export interface ClaimedBill {
-  readonly id: string;
-  readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string;
-  readonly token: string;
-  /** Due by its schedule, not only hinted at. */
-  readonly scheduled: boolean;
-  readonly failedChecks: number;
-  readonly state: BillState;
-  readonly openedAt: Date;
-  readonly paidAt: Date | null;
-  readonly endedAt: Date | null;
-  /** The database's clock at the claim. */
-  readonly now: Date;
-  /** Where the bill's trace goes on. */
-  readonly traceparent: string | null;
-  /** The service refuses the shop, and this is the probe whether it still does. */
-  readonly shopRefused: boolean;
-  /** The callbacks that the coming check answers: those committed before it was asked. */
-  readonly hints: readonly Hint[];
-}
-
-/** A payment of the bill that a claim may be about. */
-export interface ClaimablePayment {
-  readonly status: PaymentStatus;
-  /** When the ledger came to know this status. */
-  readonly knownAt: Date;
-  /** How many claims have been confirmed since, of whatever payment. */
-  readonly confirmedSince: Readonly<Record<Claim, number>>;
-}
-
-/** What a check does with the hints it was made for. */
-export interface AnsweredHints {
-  /** Had their answer; `outcome` says whether it shows what the callback claims. */
-  readonly consumed: readonly { readonly id: string; readonly outcome: 'confirmed' | 'unconfirmed' | null }[];
-  /** The answer may lag behind the claim: asked again after the pause. */
-  readonly again: readonly { readonly id: string; readonly pauseMs: number }[];
-}
 
 /** What limits the checks of one shop, over all instances together. */
 export interface ClaimLimits {

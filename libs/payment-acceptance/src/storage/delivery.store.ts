@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { BillState } from './bill.store.js';
+import type { BillState } from '../domain/bill.js';
 import { Database } from './database.js';
 import { IN_ORDER, NOW, ROW_BY_ROW, epochMs, inMs, rowsOf, unseen } from './sql.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DecimalAmount } from '../common/money.js';
-import type { BillState } from './bill.store.js';
+import type { BillState } from '../domain/bill.js';
+import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
 import { NOW } from './sql.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { BillState, BillRecord } from './bill.store.js';
+import type { BillRecord, BillState } from '../domain/bill.js';
 import { Database } from './database.js';
-import { iso } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
+import { iso } from './sql.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {

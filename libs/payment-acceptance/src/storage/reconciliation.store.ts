@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { DecimalAmount } from '../common/money.js';
-import type { PaymentStatus } from '../common/payment.js';
-import type { BillState } from './bill.store.js';
+import type { BillState } from '../domain/bill.js';
+import type { DecimalAmount } from '../domain/money.js';
+import type { PaymentStatus } from '../domain/payment.js';
 import { Database } from './database.js';
 import { epochMs, instant, type Texts } from './sql.js';
 

@@ -1,69 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DecimalAmount } from '../common/money.js';
-import type { PaymentStatus, Verdict } from '../common/payment.js';
-import type { BillState } from './bill.store.js';
-import type { Claim } from './check.store.js';
+import type { LockedBill } from '../domain/bill.js';
+import type { Claim, KnownPayment } from '../domain/callback.js';
+import type { LockedClaim } from '../domain/claim.js';
 import { Database } from './database.js';
 import { NOW, epochMs, instant, rowsOf, unseen, type Texts } from './sql.js';
 
-/** The locked bill, as settlement needs it. */
-export interface LockedBill {
-  readonly id: string;
-  readonly shop: string;
-  readonly orderId: string;
-  readonly attempt: number;
-  readonly billId: string;
-  readonly state: BillState;
-  readonly amount: DecimalAmount;
-  readonly currency: string;
-  readonly payerPaysCommission: boolean;
-  readonly custom: string;
-  readonly customGiven: boolean;
-  readonly checks: number;
-  readonly openedAt: Date;
-  readonly paidAt: Date | null;
-  readonly endedAt: Date | null;
-  readonly nextCheckAt: Date | null;
-  /** The database's clock at the start of the transaction. */
-  readonly now: Date;
-}
-
-/** A payment of the ledger. */
-export interface LedgerPayment {
-  readonly paymentId: string;
-  /** Id of our bill. */
-  readonly billId: string;
-  readonly status: PaymentStatus;
-  readonly amount: DecimalAmount | null;
-  readonly amountReceived: DecimalAmount | null;
-  readonly commission: DecimalAmount | null;
-  readonly currency: string | null;
-  readonly fromCard: string | null;
-  readonly createdAtText: string | null;
-  /** `status` as the service sent it. */
-  readonly statusText: string | null;
-  readonly verdict: Verdict['kind'];
-}
-
-/** A payment that was there before, with what the claims of callbacks are counted against. */
-export interface KnownPayment extends LedgerPayment {
-  readonly shop: string;
-  /** When the ledger came to know its status. */
-  readonly knownAt: Date;
-  /** How many claims of its bill have been confirmed since, of whatever payment. */
-  readonly confirmedSince: Readonly<Record<Claim, number>>;
-}
-
 /** A bill that a check has claimed, and the token that it claimed it with. */
 export type Claimed = Pick<LockedBill, 'id' | 'shop' | 'orderId'> & { readonly token: string };
-
-/** A locked bill, the claim that still holds of it, and the payment that paid its order before, if any. */
-export interface LockedClaim {
-  readonly token: string;
-  readonly bill: LockedBill;
-  readonly firstPaymentId: string | null;
-}
 
 export type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
 

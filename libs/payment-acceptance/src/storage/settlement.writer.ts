@@ -1,48 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { BillState } from './bill.store.js';
-import type { AnsweredHints } from './check.store.js';
+import type { LockedBill } from '../domain/bill.js';
+import type { NewReview, Settlement } from '../domain/settlement.js';
 import { Database } from './database.js';
 import { NOW, columns, inMs, rowsOf } from './sql.js';
-import type { LedgerPayment, LockedBill } from './settlement.store.js';
-
-export interface NewReview {
-  readonly id: string;
-  readonly key: string;
-  readonly paymentId: string | null;
-  readonly reason: string;
-  readonly detail: object;
-}
-
-export interface NewEvent {
-  readonly id: string;
-  readonly key: string;
-  readonly name: string;
-  readonly payload: object;
-}
-
-/** The end of a check that was answered: new state, next check, lease given back. */
-export interface BillChange {
-  readonly state: BillState;
-  readonly nextCheckAt: Date | null;
-  readonly scheduled: boolean;
-}
-
-/** All that the settlement of one bill writes. */
-export interface Settlement {
-  readonly bill: LockedBill;
-  /** The payments that are new or have advanced. */
-  readonly payments: readonly LedgerPayment[];
-  readonly events: readonly NewEvent[];
-  readonly reviews: readonly NewReview[];
-  /** The payment that pays the order for the first time, if any. */
-  readonly firstPaymentId: string | null;
-  /** Where the trace goes on that its events come from. */
-  readonly traceparent: string | null;
-  /** `undefined` where the check goes on. */
-  readonly change: BillChange | undefined;
-  readonly hints: AnsweredHints;
-}
 
 /** See `SettlementWriter.write`. */
 const WRITE = `WITH payments AS (

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PaymentSandbox } from 'nestjs-payment-sandbox';
-import type { PaymentAcceptanceOptions, PaymentShopOptions, PaymentShopResolver } from '../config/options.js';
+import type { PaymentAcceptanceOptions } from '../config/options.js';
+import type { PaymentShopOptions, PaymentShopResolver } from '../config/service-options.js';
 
 /** Where the service sends a shop's payers and postbacks. */
 export interface CallbackUrls {

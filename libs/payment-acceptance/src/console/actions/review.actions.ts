@@ -1,4 +1,4 @@
-import { parseAmount } from '../../common/money.js';
+import { parseAmount } from '../../domain/money.js';
 import type { ConsoleReview } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
 import { billLink, tag } from '../pages/parts.js';

@@ -1,5 +1,5 @@
-import type { BillState } from '../../storage/bill.store.js';
-import { BILL_STATES, type ConsoleBill, type Paged } from '../../storage/console/console.rows.js';
+import { BILL_STATES, type BillState } from '../../domain/bill.js';
+import type { ConsoleBill, Paged } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
 import type { Page, Visit } from '../visit.js';
 import { count } from '../words/text.js';

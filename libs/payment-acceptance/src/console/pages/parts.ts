@@ -1,4 +1,4 @@
-import type { BillState } from '../../storage/bill.store.js';
+import type { BillState } from '../../domain/bill.js';
 import type { ConsoleBill } from '../../storage/console/console.rows.js';
 import { html, type Html, type Part } from '../html.js';
 import type { Tone, Visit } from '../visit.js';

@@ -1,4 +1,4 @@
-import { isUuid } from '../../common/random.js';
+import { isUuid } from '../../domain/uuid.js';
 import { html } from '../html.js';
 import type { Message, Visit } from '../visit.js';
 import { count } from './text.js';

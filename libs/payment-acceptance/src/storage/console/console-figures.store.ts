@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { BillState } from '../bill.store.js';
+import { BILL_STATES, type BillState } from '../../domain/bill.js';
 import { Database } from '../database.js';
-import { NOW, epochMs, instant, iso, type Texts } from '../sql.js';
 import { inScope, type ShopScope } from '../scope.js';
-import { BILL_STATES } from './console.rows.js';
+import { NOW, epochMs, instant, iso, type Texts } from '../sql.js';
 
 /** Payments of one hour, by what became of them. */
 export interface HourOfPayments {

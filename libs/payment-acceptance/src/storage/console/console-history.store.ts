@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { isUuid } from '../../common/random.js';
-import type { CallbackKind, DigestCheck } from '../callback.store.js';
+import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
+import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../database.js';
-import { iso } from '../sql.js';
 import { inScope, type ShopScope } from '../scope.js';
+import { iso } from '../sql.js';
 import {
   ACTION,
   BILL,

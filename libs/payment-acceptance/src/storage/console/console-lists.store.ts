@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isUuid } from '../../common/random.js';
-import type { BillState } from '../bill.store.js';
+import type { BillState } from '../../domain/bill.js';
+import { isUuid } from '../../domain/uuid.js';
 import { ACCEPTED_ELSEWHERE } from '../callback.store.js';
 import { Database } from '../database.js';
-import { iso } from '../sql.js';
 import { MATCHING, matchingParameters, type DeadLetter, type DeadLetterFilter } from '../operator.store.js';
 import { inScope, type ShopScope } from '../scope.js';
+import { iso } from '../sql.js';
 import {
   ACTION,
   BILL,

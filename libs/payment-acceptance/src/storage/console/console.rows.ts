@@ -1,17 +1,6 @@
-import type { PaymentStatus } from '../../common/payment.js';
-import type { BillState } from '../bill.store.js';
+import type { BillState } from '../../domain/bill.js';
+import type { PaymentStatus } from '../../domain/payment.js';
 import { iso } from '../sql.js';
-
-/** In the order of a bill's life. */
-export const BILL_STATES: readonly BillState[] = [
-  'CREATING',
-  'OPEN',
-  'PAID',
-  'EXPIRED',
-  'REJECTED',
-  'UNKNOWN',
-  'VOIDED',
-];
 
 /** A bill in a list. */
 export interface ConsoleBill {

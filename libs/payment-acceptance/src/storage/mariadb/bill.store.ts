@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { BillStore, type BillRecord } from '../bill.store.js';
+import type { BillRecord } from '../../domain/bill.js';
+import { BillStore } from '../bill.store.js';
 import { NOW, inMs } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 

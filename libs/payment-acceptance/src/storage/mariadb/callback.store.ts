@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DecimalAmount } from '../../common/money.js';
+import type { DecimalAmount } from '../../domain/money.js';
 import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from '../callback.store.js';
 import { NOW } from '../sql.js';
 import type { MariaDatabase, Raw } from './maria.database.js';

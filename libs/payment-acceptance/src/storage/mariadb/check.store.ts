@@ -1,17 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isUuid } from '../../common/random.js';
+import type { AnsweredHints, Hint } from '../../domain/callback.js';
+import type { ClaimedBill } from '../../domain/claim.js';
+import { isUuid } from '../../domain/uuid.js';
 import { CLAIM } from '../callback.store.js';
-import {
-  CheckStore,
-  freeAt,
-  HINTS_PER_BILL,
-  type AnsweredHints,
-  type Claimed,
-  type ClaimedBill,
-  type ClaimLimits,
-  type Hint,
-} from '../check.store.js';
+import { CheckStore, freeAt, HINTS_PER_BILL, type Claimed, type ClaimLimits } from '../check.store.js';
 import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 

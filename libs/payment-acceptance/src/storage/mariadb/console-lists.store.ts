@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isUuid } from '../../common/random.js';
+import { isUuid } from '../../domain/uuid.js';
 import { ConsoleListsStore, type BillQuery } from '../console/console-lists.store.js';
 import { BILL, PAGE, pageOf, type ConsoleBill, type Paged } from '../console/console.rows.js';
 import { inScope, type ShopScope } from '../scope.js';

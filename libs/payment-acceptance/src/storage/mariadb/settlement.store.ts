@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { instant } from '../sql.js';
+import type { KnownPayment } from '../../domain/callback.js';
+import type { LockedClaim } from '../../domain/claim.js';
 import {
   BILL,
   CONFIRMED,
@@ -8,10 +9,9 @@ import {
   SettlementStore,
   lockedBill,
   type Claimed,
-  type KnownPayment,
   type Locked,
-  type LockedClaim,
 } from '../settlement.store.js';
+import { instant } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 
 type Known = Omit<KnownPayment, 'knownAt' | 'confirmedSince'> & { knownAt: string; SUCCESS: number; FAIL: number };

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { NewEvent, Settlement } from '../../domain/settlement.js';
 import { isUniqueViolation } from '../database.js';
+import { SettlementWriter } from '../settlement.writer.js';
 import { NOW, inMs } from '../sql.js';
-import { SettlementWriter, type NewEvent, type Settlement } from '../settlement.writer.js';
 import { MariaCheckStore } from './check.store.js';
 import type { MariaDatabase } from './maria.database.js';
 

@@ -1,0 +1,64 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { lastValueFrom } from 'rxjs';
+import { describeError } from '../../common/errors.js';
+import type { PaymentCloudEvent } from '../../events/cloud-event.js';
+import type { Broker } from '../broker-consumer.js';
+import type { BrokerConnection } from '../broker-link.js';
+import { refused, unavailable } from '../broker.errors.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
+import type { PaymentMicroservicesOptions } from '../options.js';
+import { resolveBrokerOptions } from '../resolved-options.js';
+
+/**
+ * Sends events out through a client of `@nestjs/microservices`, beside `PaymentAcceptanceModule`. An event counts as
+ * delivered when the client's `emit()` has ended well. What that proves depends on the transport: for some it says only
+ * that the event has left the process.
+ */
+@Module({})
+export class PaymentMicroservicesModule {
+  static register(options: PaymentMicroservicesOptions): DynamicModule {
+    return PaymentMicroservicesModule.registerAsync({ useFactory: () => options });
+  }
+
+  static registerAsync(options: PaymentBrokerAsyncOptions<PaymentMicroservicesOptions>): DynamicModule {
+    return brokerModule(PaymentMicroservicesModule, options, microservice);
+  }
+}
+
+function microservice(given: PaymentMicroservicesOptions): Broker {
+  const origin = PaymentMicroservicesModule.name;
+  const { client } = given as Partial<PaymentMicroservicesOptions>;
+  const usable = typeof client?.emit === 'function' && typeof client.connect === 'function';
+  const options = resolveBrokerOptions(given, origin, 'microservices', [
+    !usable && 'client: must be a ClientProxy, as ClientsModule provides it.',
+  ]);
+  return { origin, options, connect: () => connect(given) };
+}
+
+/** The client connects, and connects again, in its own way; asked to connect, it says whether it is connected. */
+async function connect({ client, pattern = nameOf, message = itself }: PaymentMicroservicesOptions) {
+  await client.connect();
+  let lose: (reason: string) => void = () => undefined;
+  const lost = new Promise<string>((resolve) => (lose = resolve));
+  const connection: BrokerConnection = {
+    ready: true,
+    lost,
+    async publish(event) {
+      try {
+        await lastValueFrom(client.emit(pattern(event), message(event)), { defaultValue: undefined });
+      } catch (error) {
+        const what = `The client has not sent the event: ${describeError(error)}`;
+        await client.connect().catch((cause: unknown) => {
+          lose(describeError(cause));
+          throw unavailable(what);
+        });
+        throw refused(what);
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+  return connection;
+}
+
+const nameOf = ({ type }: PaymentCloudEvent): string => type;
+const itself = (event: PaymentCloudEvent): PaymentCloudEvent => event;

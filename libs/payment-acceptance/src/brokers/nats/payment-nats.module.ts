@@ -1,0 +1,41 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { Broker } from '../broker-consumer.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
+import type { PaymentNatsOptions } from '../options.js';
+import { areAddresses, resolveBrokerOptions, topicOf } from '../resolved-options.js';
+import { connectNats } from './nats.connection.js';
+
+/**
+ * Sends events out to NATS JetStream, beside `PaymentAcceptanceModule`. An event counts as delivered when the stream has
+ * acknowledged that it holds it.
+ */
+@Module({})
+export class PaymentNatsModule {
+  static register(options: PaymentNatsOptions): DynamicModule {
+    return PaymentNatsModule.registerAsync({ useFactory: () => options });
+  }
+
+  static registerAsync(options: PaymentBrokerAsyncOptions<PaymentNatsOptions>): DynamicModule {
+    return brokerModule(PaymentNatsModule, options, nats);
+  }
+}
+
+function nats(given: PaymentNatsOptions): Broker {
+  const origin = PaymentNatsModule.name;
+  const { servers, stream, subject = topicOf, connection = {} } = given;
+  const options = resolveBrokerOptions(given, origin, 'nats', [
+    !areAddresses(servers, ['nats:', 'tls:']) && 'servers: must be nats://… or tls://…, or several.',
+    (typeof stream !== 'string' || !/^[^\s.*>/\\]+$/.test(stream)) && 'stream: must be the name of a stream.',
+  ]);
+  const { consumer: name, connectTimeoutMs, acknowledgeTimeoutMs } = options;
+  const target = {
+    servers: [servers].flat(),
+    stream,
+    subject,
+    connection,
+    name,
+    connectTimeoutMs,
+    acknowledgeTimeoutMs,
+  };
+  return { origin, options, connect: () => connectNats(target) };
+}

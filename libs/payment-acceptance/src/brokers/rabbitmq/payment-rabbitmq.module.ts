@@ -1,0 +1,41 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { Broker } from '../broker-consumer.js';
+import { brokerModule, type PaymentBrokerAsyncOptions } from '../broker.module.js';
+import type { PaymentRabbitMqOptions } from '../options.js';
+import { areAddresses, resolveBrokerOptions, topicOf } from '../resolved-options.js';
+import { connectRabbitMq } from './rabbitmq.connection.js';
+
+/**
+ * Sends events out to RabbitMQ, beside `PaymentAcceptanceModule`: persistent messages on an exchange of yours. An event
+ * counts as delivered when the broker has confirmed it and a queue has taken it.
+ */
+@Module({})
+export class PaymentRabbitMqModule {
+  static register(options: PaymentRabbitMqOptions): DynamicModule {
+    return PaymentRabbitMqModule.registerAsync({ useFactory: () => options });
+  }
+
+  static registerAsync(options: PaymentBrokerAsyncOptions<PaymentRabbitMqOptions>): DynamicModule {
+    return brokerModule(PaymentRabbitMqModule, options, rabbitMq);
+  }
+}
+
+function rabbitMq(given: PaymentRabbitMqOptions): Broker {
+  const origin = PaymentRabbitMqModule.name;
+  const { url, exchange, routingKey = topicOf, connection = {} } = given;
+  const options = resolveBrokerOptions(given, origin, 'rabbitmq', [
+    !areAddresses(url, ['amqp:', 'amqps:']) && 'url: must be amqp://… or amqps://…, or several.',
+    (typeof exchange !== 'string' || exchange === '') && 'exchange: must be the name of an exchange.',
+  ]);
+  const { consumer: name, connectTimeoutMs } = options;
+  const urls = [url].flat();
+  let attempts = 0;
+  return {
+    origin,
+    options,
+    connect: (resumed) => {
+      const next = urls[attempts++ % urls.length] as string;
+      return connectRabbitMq({ url: next, exchange, routingKey, connection, name, connectTimeoutMs }, resumed);
+    },
+  };
+}

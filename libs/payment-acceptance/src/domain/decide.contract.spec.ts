@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { anyReported } from '../../../../test/support/arbitraries.js';
+import { names, run } from '../../../../test/support/decisions.js';
+import { SEED } from '../../../../test/support/seed.js';
+import { lockedBill, reported } from '../../../../test/support/units.js';
+import type { LockedBill } from './bill.js';
+import { JudgeContractError } from './decide.js';
+import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
+
+const [success, fail] = [reported(), reported({ status: 'FAIL' })];
+
+describe('a judge that breaks its contract settles nothing', () => {
+  const judges: [string, Judge, ReportedPayment][] = [
+    ['too few verdicts', () => [], success],
+    ['too many', () => [{ kind: 'succeeded' }, { kind: 'succeeded' }], success],
+    ['a success that was not', () => [{ kind: 'succeeded' }], fail],
+    ['a success of a running payment', () => [{ kind: 'succeeded' }], reported({ status: 'PROCESS' })],
+    ['a failure that was none', () => [{ kind: 'failed' }], success],
+    ['a failure of a running payment', () => [{ kind: 'failed' }], reported({ status: 'NEW' })],
+    ['waiting for ever', () => [{ kind: 'pending' }], success],
+    ['a failure left open', () => [{ kind: 'pending' }], fail],
+    ['a success without an amount', () => [{ kind: 'succeeded' }], reported({ amount: null })],
+  ];
+  test.each(judges)('%s', (_name, judge, payment) => {
+    expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);
+    expect(() => run({ judge, listed: [payment] })).toThrow(payment.paymentId);
+  });
+});
+
+test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED})`, () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(anyReported, { maxLength: 5 }), { maxLength: 6 }), (lists) => {
+      const rank = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
+      let bill: LockedBill = lockedBill();
+      let firstPaymentId: string | null = null;
+      const ledger = new Map<string, LedgerPayment>();
+      const told = new Set<string>();
+      for (const listed of lists) {
+        const decision = run({ bill, firstPaymentId, known: [...ledger.values()], listed });
+        const own = listed.filter(({ billId }) => billId !== 'b-other');
+        for (const row of decision.payments) {
+          const before = ledger.get(row.paymentId);
+          if (before) expect(rank[row.status]).toBeGreaterThan(rank[before.status]);
+          expect(own.map(({ paymentId }) => paymentId)).toContain(row.paymentId);
+          ledger.set(row.paymentId, row);
+        }
+        for (const { name, key } of decision.events.filter(({ name }) => name !== 'payment.review')) {
+          expect(told).not.toContain(key);
+          told.add(key);
+          const status = name === 'payment.succeeded' ? 'SUCCESS' : 'FAIL';
+          expect(own.some((payment) => key.endsWith(`:${payment.paymentId}`) && payment.status === status)).toBe(true);
+        }
+        if (bill.state === 'PAID') expect(decision.state).toBe('PAID');
+        if (firstPaymentId !== null) expect(decision.firstPaymentId).toBeNull();
+        firstPaymentId ??= decision.firstPaymentId;
+        expect(decision.state === 'PAID').toBe(firstPaymentId !== null);
+        bill = { ...bill, state: decision.state };
+        const again = run({ bill, firstPaymentId, known: [...ledger.values()], listed });
+        expect(again.payments).toEqual([]);
+        expect(names(again).filter((name) => name !== 'payment.review')).toEqual([]);
+      }
+    }),
+  );
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from '@jest/globals';
+import { kept, names, reasons, run } from '../../../../test/support/decisions.js';
+import { lockedBill, reported } from '../../../../test/support/units.js';
+import { decideAccepted } from './decide.js';
+import type { LedgerPayment, PaymentStatus, ReportedPayment } from './payment.js';
+
+describe('a payment that an operator had accepted before the service said SUCCESS', () => {
+  const later = (before: PaymentStatus, listed: Partial<ReportedPayment>) =>
+    run({
+      bill: lockedBill({ state: 'PAID' }),
+      firstPaymentId: 'p-1',
+      known: [{ ...kept(reported({ status: before })), verdict: 'succeeded' }],
+      listed: [reported(listed)],
+    });
+
+  test.each<[PaymentStatus, PaymentStatus]>([
+    ['PROCESS', 'PROCESS'],
+    ['PROCESS', 'NEW'],
+    ['FAIL', 'PROCESS'],
+  ])('as %s, and is %s now, stays as it is', (before, status) => {
+    expect(later(before, { status })).toMatchObject({ state: 'PAID', payments: [], events: [], reviews: [] });
+  });
+
+  test.each<[PaymentStatus, PaymentStatus]>([
+    ['NEW', 'PROCESS'],
+    ['PROCESS', 'SUCCESS'],
+    ['FAIL', 'SUCCESS'],
+  ])('as %s, and is %s now, advances, and nobody is told again', (before, status) => {
+    const decision = later(before, { status });
+    expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', billId: lockedBill().id }]);
+    expect(decision).toMatchObject({ events: [], reviews: [], firstPaymentId: null });
+  });
+
+  test.each<[string, Partial<ReportedPayment>]>([
+    ['fails', { status: 'FAIL' }],
+    ['is of another amount', { amount: '1.00' }],
+  ])('is a review where it %s after all, and counts as before', (_name, change) => {
+    const decision = later('PROCESS', change);
+    expect(decision.payments).toMatchObject([{ ...change, verdict: 'succeeded' }]);
+    expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
+  });
+
+  test('is a review where it had failed, and the service still says so', () => {
+    const decision = later('FAIL', { status: 'FAIL' });
+    expect(decision.payments).toEqual([]);
+    expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
+  });
+
+  test('keeps none of the others from being looked at', () => {
+    const known: LedgerPayment[] = [{ ...kept(reported({ status: 'FAIL' })), verdict: 'succeeded' }];
+    const listed = [reported({ status: 'NEW' }), reported({ paymentId: 'p-2' })];
+    expect(run({ known, listed, firstPaymentId: 'p-1' }).payments).toMatchObject([{ paymentId: 'p-2' }]);
+  });
+});
+
+describe('accepting a payment', () => {
+  const accept = (known: LedgerPayment[], firstPaymentId: string | null = null, bill = lockedBill()) =>
+    decideAccepted(bill, firstPaymentId, known, { paymentId: 'p-1', amount: '99.00', operator: 'anna' });
+
+  test('pays the bill and the order with the amount that counts, and names the operator', () => {
+    const row = kept(reported({ status: 'PROCESS', amount: '1.00', commission: '2.00' }));
+    const decision = accept([kept(reported({ paymentId: 'p-0', status: 'NEW' })), row]);
+    expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: 'p-1', reviews: [] });
+    expect(decision.payments).toEqual([{ ...row, verdict: 'succeeded' }]);
+    expect(decision.events).toMatchObject([
+      {
+        key: 'payment.succeeded:main:p-1',
+        payload: {
+          bill: 'PAID',
+          amount: '99.00',
+          amountReceived: '98.05',
+          commission: '2.00',
+          firstForOrder: true,
+          acceptedBy: 'anna',
+        },
+      },
+    ]);
+  });
+
+  test('that the ledger does not know enters it with nothing but its id', () => {
+    expect(accept([]).payments).toEqual([
+      {
+        paymentId: 'p-1',
+        billId: lockedBill().id,
+        status: 'UNKNOWN',
+        statusText: null,
+        amount: null,
+        amountReceived: null,
+        commission: null,
+        currency: null,
+        fromCard: null,
+        createdAtText: null,
+        verdict: 'succeeded',
+      },
+    ]);
+  });
+
+  test('of an order that is paid already is the second one, and a review', () => {
+    const decision = accept([], 'p-0', lockedBill({ state: 'PAID' }));
+    expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: null });
+    expect(decision.events[0]!.payload).toMatchObject({ firstForOrder: false, acceptedBy: 'anna' });
+    expect(reasons(decision)).toEqual(['second-payment']);
+  });
+
+  test('does not wait for other payments, nor ask about them, however old the bill is', () => {
+    const running = kept(reported({ paymentId: 'p-2', status: 'UNKNOWN' }));
+    expect(accept([running])).toMatchObject({ state: 'PAID', reviews: [] });
+  });
+});

@@ -1,0 +1,125 @@
+import type { LockedBill } from './bill.js';
+import { Facts, JudgeContractError, type Decision, type DecisionInput } from './facts.js';
+import type { DecimalAmount } from './money.js';
+import type { LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
+
+export { JudgeContractError, type Decision, type DecisionInput } from './facts.js';
+
+const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
+
+/**
+ * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict;
+ * what contradicts a SUCCESS payment opens a review and changes nothing; absence from the list proves nothing.
+ */
+export function decide(input: DecisionInput): Decision {
+  const { bill, known } = input;
+  const rows = new Map(known.map((row) => [row.paymentId, row]));
+  const facts = new Facts(input);
+  const keep = (payment: LedgerPayment): void => {
+    rows.set(payment.paymentId, payment);
+    facts.written.set(payment.paymentId, payment);
+  };
+  for (const [payment, verdict] of judged(input)) {
+    const row = rows.get(payment.paymentId);
+    if (payment.billId !== null && payment.billId !== bill.billId) {
+      // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
+      if (payment.status === 'SUCCESS') facts.review('foreign-bill', payment);
+    } else if (row && row.billId !== bill.id) {
+      if (payment.status === 'SUCCESS') facts.review('payment-moved', payment, changeOf(payment));
+    } else if (row?.status === 'SUCCESS') {
+      if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
+    } else if (row?.verdict === 'succeeded') {
+      // An operator has accepted it before the service did. Where the service then agrees, nobody is told again.
+      if (RANK[payment.status] <= RANK[row.status]) {
+        // It had failed before, and the operator knew better; the service does not say so.
+        if (payment.status === 'FAIL') facts.review('payment-changed', payment, changeOf(payment));
+        continue;
+      }
+      keep({ ...payment, billId: bill.id, verdict: 'succeeded' });
+      if (verdict.kind === 'failed' || verdict.kind === 'review') {
+        facts.review('payment-changed', payment, changeOf(payment));
+      }
+    } else if (!row || RANK[payment.status] > RANK[row.status]) {
+      keep({ ...payment, billId: bill.id, verdict: verdict.kind });
+      facts.take(payment, verdict);
+    }
+  }
+  return facts.decision([...rows.values()].filter((row) => row.billId === bill.id));
+}
+
+/** The bill's list of payments cannot be had, for the reason given: a person has to look. */
+export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
+  const facts = new Facts({ bill, firstPaymentId: null, endOfLife: Infinity, horizon: Infinity });
+  facts.review(reason, null);
+  return facts.decision([]);
+}
+
+/** A payment that an operator has accepted: it gets the event that the judge did not give it. */
+export function decideAccepted(
+  bill: LockedBill,
+  firstPaymentId: string | null,
+  known: readonly LedgerPayment[],
+  accepted: AcceptedPayment,
+): Decision {
+  const facts = new Facts({ bill, firstPaymentId, endOfLife: Infinity, horizon: Infinity });
+  const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
+    ...NOTHING_LISTED,
+    paymentId: accepted.paymentId,
+    billId: bill.id,
+  };
+  facts.written.set(row.paymentId, { ...row, verdict: 'succeeded' });
+  facts.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
+  // Its other payments do not matter: it is paid.
+  return facts.decision([]);
+}
+
+/** What an operator accepts: the amount counts in the bill's currency. */
+export interface AcceptedPayment {
+  readonly paymentId: string;
+  readonly amount: DecimalAmount;
+  readonly operator: string;
+}
+
+const NOTHING_LISTED = {
+  status: 'UNKNOWN',
+  statusText: null,
+  amount: null,
+  amountReceived: null,
+  commission: null,
+  currency: null,
+  fromCard: null,
+  createdAtText: null,
+} as const;
+
+/** Listed payments with their verdicts: failures first, then by age, so that events come in a stable order. */
+function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
+  const payments = [...listed].sort(
+    (a, b) =>
+      RANK[a.status] - RANK[b.status] ||
+      (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
+      (a.paymentId < b.paymentId ? -1 : 1),
+  );
+  const verdicts = judge(bill, payments);
+  return payments.map((payment, index) => {
+    const verdict = verdicts[index];
+    const allowed = payment.status === 'SUCCESS' ? ['succeeded', 'review'] : ['pending', 'failed'];
+    const final = verdict?.kind === 'failed';
+    if (!verdict || verdicts.length !== payments.length || !allowed.includes(verdict.kind)) {
+      throw new JudgeContractError(
+        `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
+      );
+    }
+    if (final !== (payment.status === 'FAIL')) {
+      throw new JudgeContractError(`The judge called ${payment.status} payment ${payment.paymentId} ${verdict.kind}.`);
+    }
+    return [payment, verdict];
+  });
+}
+
+function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
+  return payment.status !== 'SUCCESS' || row.amount !== payment.amount || row.currency !== payment.currency;
+}
+
+function changeOf({ status, amount, currency }: ReportedPayment): string {
+  return `${status}:${amount ?? ''}:${currency ?? ''}`;
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from '@jest/globals';
+import { kept, names, reasons, run } from '../../../../test/support/decisions.js';
+import { lockedBill, reported } from '../../../../test/support/units.js';
+import type { PaymentStatus, ReportedPayment } from './payment.js';
+import { decideUnlistable } from './decide.js';
+
+const NOW = lockedBill().now.getTime();
+const BILL = lockedBill().id;
+
+describe('what is neither paid nor failed when the time of a bill is over', () => {
+  test.each<[PaymentStatus, string, number, number, string[]]>([
+    ['UNKNOWN', 'before its end', NOW + 1, NOW + 1, []],
+    ['UNKNOWN', 'from its end on', NOW, NOW + 1, ['unknown-status']],
+    ['UNKNOWN', 'when nobody waits any more', NOW, NOW, ['unknown-status']],
+    ['NEW', 'from its end on', NOW, NOW + 1, []],
+    ['NEW', 'when nobody waits any more', NOW, NOW, ['unfinished']],
+    ['PROCESS', 'from its end on', NOW, NOW + 1, []],
+    ['PROCESS', 'when nobody waits any more', NOW, NOW, ['unfinished']],
+  ])('a payment that is %s %s', (status, _when, endOfLife, horizon, expected) => {
+    const decision = run({ known: [kept(reported({ status }))], endOfLife, horizon });
+    expect([decision.state, reasons(decision)]).toEqual(['OPEN', expected]);
+  });
+
+  test('only that is a review: what has failed beside it is not', () => {
+    const known = [kept(reported({ paymentId: 'p-2', status: 'PROCESS' })), kept(reported({ status: 'FAIL' }))];
+    const { reviews } = run({ known, endOfLife: NOW, horizon: NOW });
+    expect(reviews).toMatchObject([
+      { reason: 'unfinished', paymentId: 'p-2', detail: { listed: { billId: 'b-1', status: 'SUCCESS' } } },
+    ]);
+  });
+
+  test('what belongs to another bill neither keeps this one open nor is looked at', () => {
+    const known = [kept(reported({ status: 'UNKNOWN' }), '00000000-0000-4000-8000-00000000000f')];
+    expect(run({ known, endOfLife: NOW, horizon: NOW })).toMatchObject({ state: 'EXPIRED', reviews: [] });
+  });
+
+  test('a bill that is paid stays so, with nothing listed any more', () => {
+    expect(run({ bill: lockedBill({ state: 'PAID' }), endOfLife: NOW })).toMatchObject({ state: 'PAID', events: [] });
+  });
+
+  test.each(['PAID', 'EXPIRED'] as const)('is no review of a bill that is %s', (state) => {
+    const known = [kept(reported({ status: 'UNKNOWN' }))];
+    expect(run({ bill: lockedBill({ state }), known, endOfLife: NOW, horizon: NOW })).toMatchObject({
+      state,
+      reviews: [],
+    });
+  });
+});
+
+describe('a review', () => {
+  const changed = (change: Partial<ReportedPayment>) => run({ known: [kept(reported())], listed: [reported(change)] });
+
+  // What was reviewed before an update must not be reviewed again after it.
+  test.each([
+    ['underpaid:main:p-1', () => run({ listed: [reported({ amount: '1.00' })] })],
+    ['payment-changed:main:p-1:FAIL:100.05:RUB', () => changed({ status: 'FAIL' })],
+    ['payment-changed:main:p-1:SUCCESS::', () => changed({ amount: null, currency: null })],
+    [`uncheckable:main:${BILL}`, () => decideUnlistable(lockedBill(), 'uncheckable')],
+  ])('has the key %s in every release', (key, decision) => {
+    expect(decision().reviews.map((review) => review.key)).toEqual([key]);
+  });
+
+  test('of the bill as a whole names no payment, and no money that would have come', () => {
+    const { reviews, events, firstPaymentId } = decideUnlistable(lockedBill(), 'uncheckable');
+    expect(firstPaymentId).toBeNull();
+    expect(reviews[0]!.detail).toEqual({ billed: { amount: '100.05', currency: 'RUB' } });
+    expect(events).toMatchObject([
+      {
+        key: `payment.review:main:uncheckable:main:${BILL}`,
+        payload: {
+          name: 'payment.review',
+          reason: 'uncheckable',
+          reviewId: reviews[0]!.id,
+          paymentId: null,
+          amount: null,
+          amountReceived: null,
+          fromCard: null,
+        },
+      },
+    ]);
+  });
+
+  test('of a payment tells of it what a person needs, the status as the service wrote it', () => {
+    const { reviews, events } = run({ listed: [reported({ amount: '1.00', statusText: 'Success' })] });
+    expect(reviews[0]!.detail).toMatchObject({ listed: { status: 'Success' } });
+    expect(events[0]!.payload).toMatchObject({
+      bill: 'OPEN',
+      paymentId: 'p-1',
+      amount: '1.00',
+      amountReceived: '98.05',
+      fromCard: '411111******1111',
+    });
+    const unwritten = run({ listed: [reported({ amount: '1.00', statusText: null })] }).reviews[0]!;
+    expect(unwritten.detail).toMatchObject({ listed: { status: 'SUCCESS' } });
+  });
+});
+
+describe('an event', () => {
+  test('is known by an id of its own, which it states, as a review is by another', () => {
+    const listed = [
+      reported({ status: 'FAIL' }),
+      reported({ paymentId: 'p-2' }),
+      reported({ paymentId: 'p-3', amount: '1.00' }),
+    ];
+    const { events, reviews } = run({ listed });
+    const all = [...events, ...run({ endOfLife: NOW }).events];
+    expect(all.map(({ name }) => name)).toEqual([
+      'payment.failed',
+      'payment.succeeded',
+      'payment.review',
+      'bill.expired',
+    ]);
+    expect(all.map(({ payload }) => payload)).toMatchObject(all.map(({ id }) => ({ id })));
+    expect(
+      new Set([...all, ...reviews, ...decideUnlistable(lockedBill(), 'uncheckable').reviews].map(({ id }) => id)).size,
+    ).toBe(6);
+  });
+
+  test('states a commission only where the service does', () => {
+    const payload = (commission: string | null) => run({ listed: [reported({ commission })] }).events[0]!.payload;
+    expect(payload('2.00')).toMatchObject({ commission: '2.00' });
+    expect(payload(null)).not.toHaveProperty('commission');
+  });
+
+  test('of a failure says that the order is paid where the same list shows it', () => {
+    const listed = [reported({ status: 'FAIL' }), reported({ paymentId: 'p-2' })];
+    expect(run({ listed }).events[0]!.payload).toMatchObject({ name: 'payment.failed', orderPaid: true });
+  });
+
+  test('of a bill that expires has the key of the bill, and says only what every event does', () => {
+    const { events } = run({ endOfLife: NOW });
+    expect(events).toMatchObject([{ key: `bill.expired:main:${BILL}` }]);
+    expect(events[0]!.payload).toEqual({
+      name: 'bill.expired',
+      id: events[0]!.id,
+      version: 1,
+      shop: 'main',
+      orderId: 'A-1',
+      attempt: 1,
+      billId: 'b-1',
+      bill: 'EXPIRED',
+      billedAmount: '100.05',
+      currency: 'RUB',
+      custom: 'cart 7',
+      occurredAt: '2026-11-21T12:00:30.000Z',
+    });
+  });
+});
+
+describe('payments of one list', () => {
+  const order = (a: Partial<ReportedPayment>, b: Partial<ReportedPayment>) =>
+    [
+      [reported({ paymentId: 'p-1', ...a }), reported({ paymentId: 'p-2', ...b })],
+      [reported({ paymentId: 'p-2', ...b }), reported({ paymentId: 'p-1', ...a })],
+    ].map((listed) => run({ listed }).firstPaymentId);
+  const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 12, minute));
+
+  test.each([
+    ['the older one first', { createdAt: at(2) }, { createdAt: at(1) }, 'p-2'],
+    ['of one age by their ids', { createdAt: at(1) }, { createdAt: at(1) }, 'p-1'],
+    ['one whose age is not known first', { createdAt: at(1) }, { createdAt: null }, 'p-2'],
+    ['those whose age is not known by their ids', { createdAt: null }, { createdAt: null }, 'p-1'],
+  ])('pay an order in a stable order: %s', (_name, a, b, first) => {
+    expect(order(a, b)).toEqual([first, first]);
+  });
+
+  test('each get their own verdict, whatever their order', () => {
+    const listed = [reported({ paymentId: 'p-2', amount: '1.00' }), reported({ status: 'NEW' })];
+    expect(names(run({ listed }))).toEqual(['payment.review']);
+  });
+});

@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Claim, ClaimablePayment, Hint } from './callback.js';
+import { answerHints } from './hints.js';
+
+const LAG_MS = [3_000, 10_000, 30_000];
+
+/** Seconds of a day, so that the order of things is easy to read. */
+const at = (second: number) => new Date(Date.UTC(2026, 10, 21) + second * 1_000);
+
+const hint = (claims: Hint['claims'], second: number, more: Partial<Hint> = {}): Hint => ({
+  id: `${claims ?? 'redirect'} ${second}`,
+  claims,
+  receivedAt: at(second),
+  asks: 0,
+  due: true,
+  ...more,
+});
+
+const payment = (
+  status: ClaimablePayment['status'],
+  second: number,
+  confirmedSince: Partial<Record<Claim, number>> = {},
+): ClaimablePayment => ({ status, knownAt: at(second), confirmedSince: { SUCCESS: 0, FAIL: 0, ...confirmedSince } });
+
+/** What becomes of each hint, in their order: its outcome, `again` with the pause, or `waits`. */
+function answers(hints: readonly Hint[], payments: readonly ClaimablePayment[]): string[] {
+  const { consumed, again } = answerHints(hints, payments, LAG_MS);
+  return hints.map(({ id }) => {
+    const end = consumed.find((answer) => answer.id === id);
+    if (end) return String(end.outcome);
+    const later = again.find((answer) => answer.id === id);
+    return later ? `again ${later.pauseMs}` : 'waits';
+  });
+}
+
+describe('a claim', () => {
+  test.each<[string, Hint[], ClaimablePayment[], string[]]>([
+    ['of nothing is answered by any list', [hint(null, 10)], [], ['null']],
+    ['is confirmed by what becomes known after it', [hint('SUCCESS', 10)], [payment('SUCCESS', 11)], ['confirmed']],
+    ['is confirmed by what was known just before', [hint('SUCCESS', 50)], [payment('SUCCESS', 7)], ['confirmed']],
+    ['is not confirmed by what was known long before', [hint('SUCCESS', 51)], [payment('SUCCESS', 7)], ['again 3000']],
+    ['is not confirmed by what runs', [hint('SUCCESS', 10)], [payment('PROCESS', 11)], ['again 3000']],
+    ['is not confirmed by what failed', [hint('SUCCESS', 10)], [payment('FAIL', 11)], ['again 3000']],
+    ['of a failure is not that of a success', [hint('FAIL', 10)], [payment('SUCCESS', 11)], ['again 3000']],
+    [
+      'is not confirmed by a payment whose claim came before',
+      [hint('SUCCESS', 10)],
+      [payment('SUCCESS', 8, { SUCCESS: 1 })],
+      ['again 3000'],
+    ],
+    [
+      'of success takes nothing from one of failure',
+      [hint('SUCCESS', 10)],
+      [payment('SUCCESS', 8, { FAIL: 1 })],
+      ['confirmed'],
+    ],
+    [
+      'is confirmed by a second payment beside the first with its claim',
+      [hint('SUCCESS', 10)],
+      [payment('SUCCESS', 5, { SUCCESS: 1 }), payment('SUCCESS', 9)],
+      ['confirmed'],
+    ],
+    [
+      'is one of two, where one payment is shown',
+      [hint('SUCCESS', 10), hint('SUCCESS', 11)],
+      [payment('SUCCESS', 12)],
+      ['confirmed', 'again 3000'],
+    ],
+    [
+      'leaves to a later one what only that can be about',
+      [hint('SUCCESS', 10), hint('SUCCESS', 100)],
+      [payment('SUCCESS', 11), payment('SUCCESS', 99)],
+      ['confirmed', 'confirmed'],
+    ],
+    [
+      'is answered before a later one, whatever the order they come in',
+      [hint('SUCCESS', 11), hint('SUCCESS', 10)],
+      [payment('SUCCESS', 12)],
+      ['again 3000', 'confirmed'],
+    ],
+    [
+      'is answered by the oldest payment, whatever the order they are listed in',
+      [hint('SUCCESS', 10), hint('SUCCESS', 100)],
+      [payment('SUCCESS', 99), payment('SUCCESS', 11)],
+      ['confirmed', 'confirmed'],
+    ],
+  ])('%s', (_name, hints, payments, expected) => {
+    expect(answers(hints, payments)).toEqual(expected);
+  });
+
+  test('is asked about again after each pause, then is a repetition, or a note', () => {
+    const asked = (asks: number, payments: ClaimablePayment[]) =>
+      answers([hint('SUCCESS', 1_000, { asks })], payments)[0];
+    expect([0, 1, 2, 3].map((asks) => asked(asks, []))).toEqual([
+      'again 3000',
+      'again 10000',
+      'again 30000',
+      'unconfirmed',
+    ]);
+    expect([2, 3].map((asks) => asked(asks, [payment('SUCCESS', 5)]))).toEqual(['again 30000', 'confirmed']);
+    expect(asked(3, [payment('FAIL', 5)])).toBe('unconfirmed');
+    for (const status of ['SUCCESS', 'FAIL'] as const) {
+      expect(answers([hint('FAIL', 1_000, { asks: 3 })], [payment(status, 5)])).toEqual(['confirmed']);
+    }
+  });
+
+  test('that comes while an earlier one is asked about for the last time does not take its payment', () => {
+    const first = hint('SUCCESS', 10, { asks: 3 });
+    expect(answers([first, hint('SUCCESS', 50)], [payment('SUCCESS', 53)])).toEqual(['confirmed', 'again 3000']);
+  });
+
+  test('whose turn it is not is answered by what is shown along the way, and else waits', () => {
+    const early = hint('SUCCESS', 10, { asks: 1, due: false });
+    expect(answers([early], [payment('SUCCESS', 11)])).toEqual(['confirmed']);
+    expect(answers([early], [])).toEqual(['waits']);
+    expect(answerHints([early], [], LAG_MS)).toEqual({ consumed: [], again: [] });
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from '@jest/globals';
+import { claimedBill, lockedBill, resolved } from '../../../../test/support/units.js';
+import type { BillState, LockedBill } from './bill.js';
+import type { ClaimedBill } from './claim.js';
+import { afterFailure, endOfLife, nextCheck } from './schedule.js';
+
+const { schedule } = resolved({}, { schedule: { openMs: [60_000, 120_000, 300_000, 900_000] } });
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+const opened = lockedBill().openedAt.getTime();
+const at = (ms: number) => new Date(opened + ms);
+/** Milliseconds from opening to the next look. */
+const next = (bill: LockedBill, state: BillState, scheduled: boolean, options: typeof schedule, fraction = 0) => {
+  const date = nextCheck(bill, state, scheduled, options, fraction);
+  return date && date.getTime() - opened;
+};
+
+describe('an open bill', () => {
+  test.each([
+    [0, MINUTE, 3 * MINUTE],
+    [1, 3 * MINUTE, 8 * MINUTE],
+    [2, 8 * MINUTE, 23 * MINUTE],
+    [3, 23 * MINUTE, 38 * MINUTE],
+    [300, 2 * DAY, 2 * DAY + 15 * MINUTE],
+  ])('after %d checks, at %d ms, is looked at next at %d ms', (checks, now, then) => {
+    expect(next(lockedBill({ checks, now: at(now) }), 'OPEN', true, schedule)).toBe(then);
+  });
+
+  test('is looked at exactly at the end of its life, and goes on while a payment runs', () => {
+    expect(endOfLife(lockedBill(), schedule)).toBe(opened + 3 * DAY);
+    const soon = lockedBill({ checks: 300, now: at(3 * DAY - MINUTE) });
+    expect(next(soon, 'OPEN', true, schedule)).toBe(3 * DAY);
+    const over = (time: number) => next(lockedBill({ checks: 301, now: at(time) }), 'OPEN', true, schedule);
+    expect([3 * DAY, 32 * DAY, 32 * DAY + 1].map(over)).toEqual([4 * DAY, 33 * DAY, null]);
+  });
+
+  test.each([
+    [0, 2 * MINUTE],
+    [0.5, 2 * MINUTE + 6 * SECOND],
+    [1, 2 * MINUTE + 12 * SECOND],
+  ])('waits longer than it should by 10 %% at most: at the fraction %d, %d ms', (fraction, pause) => {
+    expect(next(lockedBill({ now: at(0) }), 'OPEN', true, schedule, fraction)).toBe(pause);
+  });
+
+  test('a hint neither pushes its schedule back nor uses it up', () => {
+    const bill = lockedBill({ checks: 2, nextCheckAt: at(HOUR), now: at(MINUTE) });
+    expect(next(bill, 'OPEN', false, schedule)).toBe(HOUR);
+  });
+});
+
+describe('a paid bill', () => {
+  test('is looked at every 6 hours, for 7 days from its payment on', () => {
+    const now = at(DAY);
+    expect(next(lockedBill({ now }), 'PAID', false, schedule)).toBe(DAY + 6 * HOUR);
+    const paid = (time: number) => lockedBill({ state: 'PAID', paidAt: at(0), now: at(time) });
+    expect(next(paid(7 * DAY - 6 * HOUR), 'PAID', true, schedule)).toBe(7 * DAY);
+    expect(next(paid(7 * DAY - 6 * HOUR + 1), 'PAID', true, schedule)).toBeNull();
+    expect(next(paid(7 * DAY), 'PAID', true, schedule)).toBeNull();
+  });
+});
+
+describe('an expired bill', () => {
+  test('is looked at daily for 30 days from its end on', () => {
+    expect(next(lockedBill({ now: at(3 * DAY) }), 'EXPIRED', true, schedule)).toBe(4 * DAY);
+    const expired = (time: number) => lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(time) });
+    expect(next(expired(32 * DAY), 'EXPIRED', true, schedule)).toBe(33 * DAY);
+    expect(next(expired(33 * DAY), 'EXPIRED', true, schedule)).toBeNull();
+  });
+
+  test('that a running payment has kept open beyond its time is looked at from its real end on', () => {
+    expect(next(lockedBill({ now: at(40 * DAY) }), 'EXPIRED', true, schedule)).toBe(41 * DAY);
+    const bill = lockedBill({ state: 'EXPIRED', endedAt: at(40 * DAY), now: at(69 * DAY) });
+    expect(next(bill, 'EXPIRED', true, schedule)).toBe(70 * DAY);
+  });
+
+  test('that is paid late is followed as a paid one', () => {
+    const bill = lockedBill({ state: 'EXPIRED', endedAt: at(3 * DAY), now: at(20 * DAY) });
+    expect(next(bill, 'PAID', true, schedule)).toBe(20 * DAY + 6 * HOUR);
+  });
+});
+
+describe('a check that got no answer', () => {
+  const PAUSE = 5 * SECOND;
+  const young = claimedBill({ openedAt: at(0), now: at(MINUTE) });
+  const paid = claimedBill({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
+  const expired = claimedBill({ state: 'EXPIRED', openedAt: at(-3 * DAY), endedAt: at(0) });
+  const after = (claim: ClaimedBill, now: number, billRefused = false, pauseMs = PAUSE) => {
+    const { nextCheckAt, ...rest } = afterFailure({ ...claim, now: at(now) }, pauseMs, billRefused, schedule);
+    return { next: nextCheckAt && nextCheckAt.getTime() - opened, ...rest };
+  };
+  const goesOn = { review: false, giveUp: false };
+
+  test.each([
+    ['young', young, MINUTE, MINUTE + PAUSE],
+    ['just over', young, 4 * DAY - 1, 4 * DAY - 1 + PAUSE],
+    ['paid', paid, HOUR, 7 * HOUR],
+    ['expired', expired, HOUR, DAY + HOUR],
+    ['paid, with nothing that says when', { ...paid, paidAt: null }, HOUR, 7 * HOUR],
+  ])('of a bill that is %s is repeated, no more often than one that succeeds', (_name, claim, now, next) => {
+    expect(after(claim, now)).toEqual({ next, ...goesOn });
+  });
+
+  test('is repeated after its own pause where that is the longer one', () => {
+    expect(after(paid, 0, false, 7 * HOUR).next).toBe(7 * HOUR);
+  });
+
+  test('of a bill that is over for as long as an expired one is left alone is a review', () => {
+    expect(after(young, 4 * DAY)).toEqual({ next: 5 * DAY, review: true, giveUp: false });
+    expect(after(paid, 30 * DAY).review).toBe(false);
+  });
+
+  test('which only a hint had asked for leaves the schedule as it is', () => {
+    expect(after({ ...young, scheduled: false }, MINUTE)).toEqual({ next: undefined, ...goesOn });
+  });
+
+  test.each([
+    ['open', young, 33 * DAY, DAY],
+    ['paid', paid, 7 * DAY, 6 * HOUR],
+    ['expired', expired, 30 * DAY, DAY],
+    ['paid, with nothing that says when', { ...paid, paidAt: null }, 6 * DAY, 6 * HOUR],
+    ['expired, with nothing that says when', { ...expired, endedAt: null }, 27 * DAY, DAY],
+  ])(
+    'ends with the time of a bill that is %s only where the service refuses the bill',
+    (_name, claim, until, every) => {
+      const refused = (now: number, failedChecks = 7) => after({ ...claim, failedChecks }, now, true);
+      expect(refused(until - every).next).toBe(until);
+      expect(refused(until - every + 1)).toMatchObject({ next: null, giveUp: false });
+      expect(refused(until).giveUp).toBe(false);
+      expect(refused(until + 1)).toMatchObject({ next: null, giveUp: true });
+      expect(refused(until + 1, 6).giveUp).toBe(false);
+      expect(after({ ...claim, failedChecks: 7 }, until + 1)).toMatchObject({ next: until + 1 + every, giveUp: false });
+    },
+  );
+});

@@ -1,0 +1,87 @@
+import type { BillState, LockedBill } from './bill.js';
+import type { ClaimedBill } from './claim.js';
+import type { CheckScheduleOptions } from './schedule-options.js';
+
+type Schedule = Readonly<Required<CheckScheduleOptions>>;
+
+/**
+ * When a bill is looked at next without a hint, spread by a random `fraction` from 0 to 1; `null` for never again. A check
+ * that only answered a hint leaves the schedule as it was, so that hints neither push it back nor use it up. A bill that
+ * a running payment keeps open beyond its lifetime is looked at as seldom as an expired one.
+ */
+export function nextCheck(
+  bill: LockedBill,
+  state: BillState,
+  scheduled: boolean,
+  options: Schedule,
+  fraction: number,
+): Date | null {
+  const spread = (pauseMs: number): number => Math.round(pauseMs * (1 + (fraction * options.jitterPercent) / 100));
+  const now = bill.now.getTime();
+  if (state === bill.state && !scheduled) return bill.nextCheckAt;
+  if (state === 'PAID') {
+    const paidAt = bill.paidAt ?? bill.now;
+    return within(now + spread(options.paidEveryMs), paidAt.getTime() + options.paidForMs);
+  }
+  if (state === 'EXPIRED') {
+    const endedAt = bill.endedAt ?? bill.now;
+    return within(now + spread(options.expiredEveryMs), endedAt.getTime() + options.expiredForMs);
+  }
+  const end = endOfLife(bill, options);
+  if (now >= end) return within(now + spread(options.expiredEveryMs), end + options.expiredForMs);
+  const step = Math.min(bill.checks + 1, options.openMs.length - 1);
+  return new Date(Math.min(now + spread(options.openMs[step] ?? options.expiredEveryMs), end));
+}
+
+/** As many refusals as it takes for the default pauses to reach their cap. */
+const FAILURES_BEFORE_GIVING_UP = 7;
+
+/** What follows from a check that got no answer. */
+export interface AfterFailure {
+  /** The bill's new place in the schedule; `null` for none, `undefined` where it stays. */
+  readonly nextCheckAt: Date | null | undefined;
+  /** Its time is over without an answer: a person has to look. */
+  readonly review: boolean;
+  /** The bill is followed no longer, so its hints are not waited for either. */
+  readonly giveUp: boolean;
+}
+
+/**
+ * A failing check is repeated after the pause while the bill is young; later no more often than one that succeeds. Beyond
+ * the time for which the bill is followed it ends only where the service refuses this very bill (`billRefused`): whatever
+ * else its trouble is, a payment may be behind it.
+ */
+export function afterFailure(
+  claim: ClaimedBill,
+  pauseMs: number,
+  billRefused: boolean,
+  options: Schedule,
+): AfterFailure {
+  const now = claim.now.getTime();
+  const end = endOfLife(claim, options);
+  // A service that is away just when a bill ends is no reason to call a person.
+  const overdue = now >= end + options.expiredEveryMs;
+  const { every, until } = {
+    OPEN: { every: overdue ? options.expiredEveryMs : 0, until: end + options.expiredForMs },
+    PAID: { every: options.paidEveryMs, until: (claim.paidAt ?? claim.openedAt).getTime() + options.paidForMs },
+    EXPIRED: {
+      every: options.expiredEveryMs,
+      until: (claim.endedAt ?? claim.openedAt).getTime() + options.expiredForMs,
+    },
+  }[claim.state as 'OPEN' | 'PAID' | 'EXPIRED'];
+  const next = now + Math.max(pauseMs, every);
+  return {
+    nextCheckAt: claim.scheduled ? within(next, billRefused ? until : next) : undefined,
+    review: claim.state === 'OPEN' && overdue,
+    giveUp: billRefused && now > until && claim.failedChecks >= FAILURES_BEFORE_GIVING_UP,
+  };
+}
+
+/** From this moment on an unpaid bill without a running payment is expired. */
+export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: Schedule): number {
+  return bill.openedAt.getTime() + options.lifetimeMs;
+}
+
+function within(at: number, end: number): Date | null {
+  return at <= end ? new Date(at) : null;
+}

@@ -1,0 +1,41 @@
+import type { BillState, LockedBill } from './bill.js';
+import type { AnsweredHints } from './callback.js';
+import type { LedgerPayment } from './payment.js';
+
+export interface NewReview {
+  readonly id: string;
+  readonly key: string;
+  readonly paymentId: string | null;
+  readonly reason: string;
+  readonly detail: object;
+}
+
+export interface NewEvent {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+  readonly payload: object;
+}
+
+/** The end of a check that was answered: new state, next check, lease given back. */
+export interface BillChange {
+  readonly state: BillState;
+  readonly nextCheckAt: Date | null;
+  readonly scheduled: boolean;
+}
+
+/** All that the settlement of one bill writes, in one transaction: payments, events and reviews come from nowhere else. */
+export interface Settlement {
+  readonly bill: LockedBill;
+  /** The payments that are new or have advanced. */
+  readonly payments: readonly LedgerPayment[];
+  readonly events: readonly NewEvent[];
+  readonly reviews: readonly NewReview[];
+  /** The payment that pays the order for the first time, if any. */
+  readonly firstPaymentId: string | null;
+  /** Where the trace goes on that its events come from. */
+  readonly traceparent: string | null;
+  /** `undefined` where the check goes on. */
+  readonly change: BillChange | undefined;
+  readonly hints: AnsweredHints;
+}

@@ -1,0 +1,23 @@
+import type { FactoryProvider } from '@nestjs/common';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { Database } from '../storage/database.js';
+import { migratePaymentAcceptance, verifySchema } from '../storage/migrate.js';
+import { openDatabase } from '../storage/open-database.js';
+
+/** The database, ready: whoever has it injected finds the module's tables in place. */
+export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
+  return {
+    provide: Database,
+    inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
+    useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
+      const database = await openDatabase(dataSource, clock, probe);
+      if (options.migrations === 'run') await migratePaymentAcceptance(dataSource);
+      else await verifySchema(database);
+      return database;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
+import { createCallbackControllers } from '../callbacks/callback.controllers.js';
+import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import type { PaymentAcceptanceOptions } from '../config/options.js';
+import { resolveOptions } from '../config/resolve-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { Database } from '../storage/database.js';
+import { databaseProvider } from './database.provider.js';
+import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
+
+/** Every extra has a default: only those listed here are kept out of the options. */
+const EXTRAS: Required<PaymentAcceptanceExtras> = {
+  routes: {},
+  role: 'all',
+  dataSource: 'default',
+  routeImports: [],
+};
+
+const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
+
+/** Checks the options that it is given on asking, so that a test may ask for others. */
+export type OptionsResolver = (
+  give: () => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>,
+) => Promise<ResolvedOptions>;
+
+/** Token of the {@link OptionsResolver}. */
+export const OPTIONS_RESOLVER = Symbol.for('nestjs-payment-acceptance/options-resolver');
+
+const resolveGiven: OptionsResolver = async (give) => resolveOptions(await give(), process.env.NODE_ENV);
+
+/** `forRoot`, and `forRootAsync` with useFactory, useClass or useExisting (`createPaymentAcceptanceOptions()`). */
+export const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
+  new ConfigurableModuleBuilder<PaymentAcceptanceOptions>({ optionsInjectionToken: GIVEN_OPTIONS })
+    .setClassMethodName('forRoot')
+    .setFactoryMethodName('createPaymentAcceptanceOptions')
+    .setExtras(EXTRAS, shapeModule)
+    .build();
+
+function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
+  const { role = EXTRAS.role, dataSource = EXTRAS.dataSource, routeImports } = extras;
+  const routes = resolveRoutes(extras.routes ?? EXTRAS.routes);
+  return {
+    ...definition,
+    // As TypeOrmModule.forRoot: what forFeature provides must find the shops from anywhere.
+    global: true,
+    imports: [...(definition.imports ?? []), ...(routeImports ?? [])],
+    controllers: role === 'workers' ? [] : createCallbackControllers(routes),
+    providers: [
+      ...(definition.providers ?? []).map(onlyResolved),
+      { provide: OPTIONS_RESOLVER, useValue: resolveGiven },
+      { provide: PAYMENT_ROLE, useValue: role },
+      { provide: CALLBACK_ROUTES, useValue: routes },
+      databaseProvider(dataSource),
+    ],
+    // For the module's own entries above it.
+    exports: [Database, ShopRegistry, AddedConsumers],
+  };
+}
+
+/**
+ * Nest keeps what every provider gives, and shows it to whoever prints the application. So the options as the host gave
+ * them, tokens and all, are no provider's value: they pass through a factory, and only what is resolved is kept.
+ */
+function onlyResolved(provider: Provider): Provider {
+  if (!('provide' in provider) || provider.provide !== GIVEN_OPTIONS) return provider;
+  const { useValue, useFactory = () => useValue, inject = [] } = provider as GivenOptions;
+  return {
+    provide: RESOLVED_OPTIONS,
+    inject: [OPTIONS_RESOLVER, ...inject],
+    useFactory: (resolve: OptionsResolver, ...injected: unknown[]) => resolve(() => useFactory(...injected)),
+  };
+}
+
+/** The provider that the builder makes: with a value for `forRoot`, with a factory for `forRootAsync`. */
+interface GivenOptions {
+  readonly useValue: PaymentAcceptanceOptions;
+  readonly useFactory?: (...injected: unknown[]) => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>;
+  readonly inject?: FactoryProvider['inject'];
+}

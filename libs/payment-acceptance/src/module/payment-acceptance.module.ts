@@ -1,0 +1,119 @@
+import { HttpModule } from '@nestjs/axios';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { BillService } from '../bills/bill.service.js';
+import { AwaitedResults } from '../callbacks/awaited-results.js';
+import { CallbackWatch } from '../callbacks/callback-watch.js';
+import { CallbackResponder } from '../callbacks/callback.responder.js';
+import { PaymentCallbacks } from '../callbacks/callback.service.js';
+import { Forwarder } from '../callbacks/forwarder.js';
+import { CallbackJournal } from '../callbacks/journal.js';
+import { Overload } from '../callbacks/overload.js';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentProbe } from '../common/probe.js';
+import { PaymentRandom } from '../common/random.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
+import { HandlerExplorer } from '../events/handler.explorer.js';
+import { PaymentChecks } from '../operations/payment-checks.service.js';
+import { PaymentDoctor } from '../operations/payment-doctor.service.js';
+import { PaymentGauges } from '../operations/payment-gauges.js';
+import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
+import { PaymentImport } from '../operations/payment-import.service.js';
+import { PaymentOperations } from '../operations/payment-operations.service.js';
+import { PaymentReconciliation } from '../operations/payment-reconciliation.service.js';
+import { PaymentReviews } from '../operations/payment-reviews.service.js';
+import { RetentionWorker } from '../operations/retention.worker.js';
+import { Snapshots } from '../operations/snapshot.js';
+import { Confirmer } from '../settlement/confirmer.js';
+import { FollowedShops } from '../settlement/followed-shops.js';
+import { SettlementService } from '../settlement/settlement.service.js';
+import { Signals } from '../storage/signals.js';
+import { STORES } from '../storage/stores.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
+import { ConfigurableModuleClass } from './payment-acceptance.module-definition.js';
+import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
+import { PaymentAcceptanceService } from './payment-acceptance.service.js';
+import { PaymentShops } from './payment-shops.js';
+import { getPaymentShopToken } from './tokens.js';
+
+/** What other packages and another loaded build of this one can inject: a class, and its token that survives both. */
+const PUBLIC = [
+  PaymentAcceptanceService,
+  PaymentOperations,
+  PaymentReviews,
+  PaymentHealthIndicator,
+  PaymentChecks,
+  PaymentReconciliation,
+  PaymentDoctor,
+  PaymentImport,
+  PaymentCallbacks,
+  Confirmer,
+  DeliveryWorker,
+  RetentionWorker,
+  PaymentClock,
+  PaymentProbe,
+  PaymentRandom,
+];
+
+const aliases: Provider[] = PUBLIC.map((service) => ({
+  provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),
+  useExisting: service,
+}));
+
+/**
+ * Takes card payments through the payment acceptance service. Import `forRoot` or `forRootAsync` once, and
+ * `forFeature(shop, …)` in the modules that inject a shop by its name.
+ */
+@Module({
+  imports: [HttpModule.register({}), DiscoveryModule],
+  providers: [
+    ...PUBLIC,
+    ...aliases,
+    { provide: Telemetry, useFactory: () => Telemetry.load() },
+    PaymentMetrics,
+    Overload,
+    ShopRegistry,
+    PaymentServiceClient,
+    ...STORES,
+    Signals,
+    BillService,
+    Forwarder,
+    CallbackJournal,
+    AwaitedResults,
+    CallbackWatch,
+    PaymentShops,
+    CallbackResponder,
+    FollowedShops,
+    SettlementService,
+    HandlerExplorer,
+    EventEmitterConsumers,
+    AddedConsumers,
+    Snapshots,
+    PaymentGauges,
+    PaymentAcceptanceRuntime,
+  ],
+  exports: [...PUBLIC, PaymentShops, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],
+})
+export class PaymentAcceptanceModule extends ConfigurableModuleClass {
+  /**
+   * Makes the named shops injectable with `@InjectPaymentShop(name)` in the importing module. A name that the options do
+   * not have fails the start, unless there is a `shopResolver`: its shops are looked up when they are used.
+   */
+  static forFeature(...shops: string[]): DynamicModule {
+    const providers = shops.map((shop) => ({
+      provide: getPaymentShopToken(shop),
+      inject: [PaymentShops],
+      useFactory: (made: PaymentShops) => made.shop(shop),
+    }));
+    return { module: PaymentShopsModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+}
+
+/** Holds the shops of a feature module. */
+@Module({})
+class PaymentShopsModule {}

@@ -1,0 +1,112 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { turnsFormsAway } from '../callbacks/body-parser.js';
+import { PaymentCallbacks } from '../callbacks/callback.service.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { AddedConsumers } from '../events/added-consumers.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
+import { HandlerExplorer } from '../events/handler.explorer.js';
+import { RetentionWorker } from '../operations/retention.worker.js';
+import { Confirmer } from '../settlement/confirmer.js';
+import { Database } from '../storage/database.js';
+import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { Signals, type Signal } from '../storage/signals.js';
+
+/** Token of the `role` given beside the factory. */
+export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+
+/** What `pg` and `mysql2` open when the host's data source says nothing. */
+const DEFAULT_POOL_SIZE = 10;
+
+/** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
+@Injectable()
+export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('PaymentAcceptance');
+
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
+    private readonly database: Database,
+    private readonly explorer: HandlerExplorer,
+    private readonly emitters: EventEmitterConsumers,
+    private readonly added: AddedConsumers,
+    private readonly callbacks: PaymentCallbacks,
+    private readonly confirmer: Confirmer,
+    private readonly deliveries: DeliveryWorker,
+    private readonly retention: RetentionWorker,
+    private readonly transactions: DestroyableTransaction,
+    private readonly signals: Signals,
+    private readonly http: HttpAdapterHost,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    for (const warning of this.options.warnings) this.logger.warn(warning);
+    if (this.role !== 'callbacks') {
+      this.checkPool();
+      await this.transactions.verify();
+    }
+    this.emitters.prepareListeners();
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.role !== 'workers' && turnsFormsAway(this.http.httpAdapter)) {
+      this.logger.error(
+        "The application's body parser is off, so Fastify answers the payer's redirects with 415. Leave the body parser on: " +
+          'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
+      );
+    }
+    if (this.role === 'callbacks') return this.connectSignals();
+    await this.confirmer.prepare();
+    await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
+    if (!this.options.autoStart) return;
+    this.connectSignals();
+    this.confirmer.start();
+    this.deliveries.start();
+    this.retention.start();
+  }
+
+  /** While listeners and the database are still there. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all([this.confirmer.stop(), this.deliveries.stop(), this.retention.stop(), this.signals.stop()]);
+  }
+
+  /** Work is told of within the instance, and to the others; without that, each finds it when it looks. */
+  private connectSignals(): void {
+    if (!this.options.autoStart) return;
+    const works = this.role !== 'callbacks';
+    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
+    const tell = (signal: Signal) => {
+      if (works) wake[signal]();
+      this.signals.tell(signal);
+    };
+    this.callbacks.onHint = () => tell('hint');
+    this.confirmer.onEvents = () => tell('event');
+    if (this.options.wakeUps === 'listen') this.signals.start((signal) => works && wake[signal]());
+  }
+
+  /** Handlers hold a connection each while they run, and what ends one of them needs another. */
+  private checkPool(): void {
+    const { poolSize, extra } = this.database.dataSource.options as {
+      poolSize?: number;
+      extra?: { max?: number; connectionLimit?: number };
+    };
+    const size = extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
+    const { concurrency } = this.options.deliveries;
+    if (concurrency >= size) {
+      throw new PaymentConfigurationError([
+        `deliveries.concurrency: ${concurrency} handlers at once need more than the ${size} connections of the data ` +
+          "source's pool. Lower it, or raise the pool's size.",
+      ]);
+    }
+  }
+}

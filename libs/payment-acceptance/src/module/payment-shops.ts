@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import { BillService } from '../bills/bill.service.js';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { PaymentShop } from './payment-shop.js';
+
+/** Makes `PaymentShop`s; what `forFeature` asks, so that a test may replace `PaymentAcceptanceService` alone. */
+@Injectable()
+export class PaymentShops {
+  constructor(
+    private readonly registry: ShopRegistry,
+    private readonly bills: BillService,
+    private readonly client: PaymentServiceClient,
+  ) {}
+
+  /** @throws UnknownShopError where there can be no such shop; a shop of the resolver's is looked up when it is used. */
+  shop(name: string = this.registry.defaultName): PaymentShop {
+    return new PaymentShop(this.registry.named(name), this.registry, this.bills, this.client);
+  }
+}
