@@ -32,7 +32,8 @@ export default tseslint.config(
         'error',
         {
           selector: 'Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)(All|Each)$/]',
-          message: 'Many files of tests are loaded as one: outside of a describe this would run for those of all of them.',
+          message:
+            'Many files of tests are loaded as one: outside of a describe this would run for those of all of them.',
         },
       ],
     },
