@@ -198,6 +198,18 @@ const ACCEPTED = [
   },
   {
     file: 'common/redact.ts',
+    reason: 'What ends here in time would only take longer: redact-speed.spec.ts notices.',
+    code: 'for (let end = start; end < groups.length && digits.length <= 19; end += 2) {',
+    mutants: ['for (let end = start; end < groups.length && true; end += 2) {'],
+  },
+  {
+    file: 'common/redact.ts',
+    reason: 'Between separators that are taken one by one are empty groups, which add nothing to a number.',
+    code: 'const SEPARATOR = /((?:%20|[^\\p{L}\\p{N}]){1,3})/u;',
+    mutants: ['const SEPARATOR = /((?:%20|[^\\p{L}\\p{N}]))/u;'],
+  },
+  {
+    file: 'common/redact.ts',
     reason: 'Ten divides a sum where it divides the same below zero.',
     code: 'return total + (value > 9 ? value - 9 : value);',
     mutants: ['return total - (value > 9 ? value - 9 : value);'],
