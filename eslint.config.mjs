@@ -43,18 +43,8 @@ export default tseslint.config(
     extends: [tseslint.configs.strict],
     languageOptions: {
       globals: Object.fromEntries(
-        [
-          'process',
-          'console',
-          'fetch',
-          'URL',
-          'URLSearchParams',
-          'AbortController',
-          'AbortSignal',
-          'performance',
-          'Buffer',
-        ]
-          .concat(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'])
+        ['process', 'console', 'fetch', 'URL', 'URLSearchParams', 'AbortSignal', 'performance', 'Buffer']
+          .concat(['AbortController', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'])
           .map((name) => [name, 'readonly']),
       ),
     },

@@ -36,7 +36,8 @@ export default class CountingReporter {
 /** The ten files of tests that took the longest, as jest-environment.mjs has noted them. */
 function printSlowest(timesFile) {
   if (!fs.existsSync(timesFile)) return;
-  const times = fs.readFileSync(timesFile, 'utf8').trim().split('\n').map((line) => JSON.parse(line)); // prettier-ignore
+  const noted = fs.readFileSync(timesFile, 'utf8').trim().split('\n');
+  const times = noted.map((line) => JSON.parse(line));
   const slowest = times.sort((one, other) => other.ms - one.ms).slice(0, 10);
   const lines = slowest.map(({ file, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`);
   console.log(`\nThe slowest files, without loading:\n${lines.join('\n')}`);

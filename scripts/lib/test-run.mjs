@@ -34,8 +34,8 @@ export async function runTests(args) {
   if (args.some((argument) => CHOOSES.test(argument))) return runJest(args);
   const { patterns, options } = readArguments(args);
   const all = testFiles();
-  if (patterns.length === 0) return runFiles(all.filter((file) => !isOfTheRest(file)), options); // prettier-ignore
-  const chosen = all.filter((file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(file)));
+  const matches = (file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(file));
+  const chosen = all.filter(patterns.length > 0 ? matches : (file) => !isOfTheRest(file));
   if (chosen.length === 0) {
     console.error(`No file of tests matches ${patterns.join(' or ')}.`);
     return 1;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Controller, Injectable, type INestMicroservice, type Provider } from '@nestjs/common';
 import { ClientsModule, EventPattern, Payload, Transport, type ClientProxy } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
@@ -18,6 +18,7 @@ import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'ne
 import { createServer, type AddressInfo } from 'node:net';
 import { EMPTY } from 'rxjs';
 import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { Starting } from '../support/starting.js';
 import { until } from '../support/until.js';
 
@@ -32,12 +33,8 @@ class Accounting {
   }
 }
 
-const ends: (() => Promise<unknown>)[] = [];
-
 describe('microservices', () => {
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
+  const closeLater = closing();
 
   async function startAccounting(
     port = 0,
@@ -47,7 +44,7 @@ describe('microservices', () => {
     const service = module.createNestMicroservice({ transport: Transport.TCP, options, logger: false });
     await service.listen();
     const server = service.unwrap<ReturnType<typeof createServer>>();
-    ends.push(() => service.close());
+    closeLater(() => service.close());
     return { service, accounting: module.get(Accounting), port: (server.address() as AddressInfo).port };
   }
 
@@ -62,7 +59,7 @@ describe('microservices', () => {
       useFactory: (client: ClientProxy) => ({ client, ...options }),
     });
     const bed = await startBed({ imports: [bus] });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     return bed;
   }
 
@@ -183,7 +180,7 @@ describe('microservices', () => {
       providers: Provider[] = [],
     ): Promise<unknown> => {
       const starting = new Starting();
-      ends.push(() => starting.close('drop'));
+      closeLater(() => starting.close('drop'));
       const client = { connect: () => Promise.resolve(), emit: () => EMPTY };
       const bus = PaymentMicroservicesModule.register({ client, ...options });
       const payments = PaymentAcceptanceModule.forRoot(moduleOptions('http://127.0.0.1:1'));

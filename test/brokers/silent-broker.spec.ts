@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, PaymentRandom, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
@@ -6,6 +6,7 @@ import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY, NEVER } from 'rxjs';
 import { startBed, type Bed } from '../support/bed.js';
+import { closing } from '../support/closing.js';
 import { until } from '../support/until.js';
 import { startTroubledRabbitMq, type Trouble } from './support/troubled-rabbitmq.js';
 
@@ -24,12 +25,8 @@ class ShortPauses extends PaymentRandom {
   override fraction = (): number => 0;
 }
 
-const ends: (() => Promise<unknown>)[] = [];
-
 describe('silent broker', () => {
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
-  });
+  const closeLater = closing();
 
   /** A client as those of `@nestjs/microservices`, whose broker answers or not. */
   function makeBroker() {
@@ -72,7 +69,7 @@ describe('silent broker', () => {
       imports: [PaymentMicroservicesModule.register({ client, consumer: 'bus', ...limits })],
       options: { deliveries: { pollMs: 50, retryBaseMs: 1, retryCapMs: 1, shutdownMs: 100, ...deliveries } },
     });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     return { bed, orders };
   }
 
@@ -115,7 +112,7 @@ describe('silent broker', () => {
   describe('a broker that does not acknowledge', () => {
     async function startBeside(trouble: Trouble) {
       const broker = await startTroubledRabbitMq(trouble);
-      ends.push(() => broker.close());
+      closeLater(() => broker.close());
       const rabbit = PaymentRabbitMqModule.register({
         url: broker.url,
         exchange: 'payments',
@@ -126,7 +123,7 @@ describe('silent broker', () => {
         imports: [rabbit],
         options: { deliveries: { maxAttempts: 2 } },
       });
-      ends.push(() => bed.close());
+      closeLater(() => bed.close());
       return { broker, bed };
     }
 
@@ -241,7 +238,7 @@ describe('silent broker', () => {
       broker = makeBroker();
       broker.answers = true;
       broker.connecting = new Promise((resolve) => (connected = resolve));
-      ends.push(() => Promise.resolve(connected()));
+      closeLater(() => Promise.resolve(connected()));
     });
 
     test('keeps no handler waiting', async () => {

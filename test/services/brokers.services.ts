@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { closing } from '../support/closing.js';
 import { startBed, type Bed } from '../support/bed.js';
 import type { BrokerKind, Bus } from './support/bus.js';
 import { nats } from './support/nats.js';
@@ -19,10 +20,7 @@ const RUNNING = {
   deliveries: { pollMs: 50, retryBaseMs: 50, retryCapMs: 500 },
 };
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const closeLater = closing();
 
 for (const [kind, broker] of kinds) {
   describeOn(broker, (url) => {
@@ -30,11 +28,11 @@ for (const [kind, broker] of kinds) {
 
     async function start(options = {}, instances = 1): Promise<{ bed: Bed; bus: Bus; proxy: Proxy }> {
       const bus = await kind.makeBus(url);
-      ends.push(() => bus.remove());
+      closeLater(() => bus.remove());
       const proxy = await startProxy(target);
-      ends.push(() => proxy.close());
+      closeLater(() => proxy.close());
       const bed = await startBed({ imports: [bus.module(proxy.port)], options, instances });
-      ends.push(() => bed.close());
+      closeLater(() => bed.close());
       return { bed, bus, proxy };
     }
 

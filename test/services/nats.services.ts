@@ -1,22 +1,20 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
 import { randomBytes } from 'node:crypto';
+import { closing } from '../support/closing.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { onServer } from './support/nats.js';
 import { pay } from './support/pay.js';
 import { eventually } from './support/outage.js';
 import { describeOn, service } from './support/service.js';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const closeLater = closing();
 
 describeOn(await service('TEST_NATS_URL'), (url) => {
   const newStream = async (more: { no_ack?: boolean } = {}, subjects?: string[]): Promise<string> => {
     const name = `payments-test-${randomBytes(6).toString('hex')}`;
     await onServer(url, (manager) => manager.streams.add({ name, subjects: subjects ?? [`${name}.>`], ...more }));
-    ends.push(() => onServer(url, (manager) => manager.streams.delete(name)));
+    closeLater(() => onServer(url, (manager) => manager.streams.delete(name)));
     return name;
   };
 
@@ -24,7 +22,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     const subject: PaymentNatsOptions['subject'] = ({ type }) => `${prefix}.${type}`;
     const imports = [PaymentNatsModule.register({ servers: url, stream, subject, ...more })];
     const bed = await startBed({ imports });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     return bed;
   }
 
@@ -79,7 +77,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
       PaymentNatsModule.register({ servers, stream, consumer, subject: subject(consumer) }),
     );
     const bed = await startBed({ imports });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     await pay(bed);
     expect(await deliveriesOf(bed)).toMatchObject([{ state: 'DONE' }, { state: 'DONE' }]);
     expect(await countIn(stream)).toBe(2);

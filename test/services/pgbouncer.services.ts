@@ -1,7 +1,8 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { closing } from '../support/closing.js';
 import { onPostgres } from '../support/database.js';
 import { startBed } from '../support/bed.js';
 import { EffectWriter } from '../support/orders.js';
@@ -11,10 +12,7 @@ import { programOf, startOwnServer } from './support/own-server.js';
 const program = programOf('/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/usr/local/bin/pgbouncer');
 const onPgBouncer = program === undefined ? test.skip : onPostgres(test);
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const closeLater = closing();
 
 /** A pooler that gives each transaction whichever of three connections is free. */
 async function startPgBouncer(server: URL) {
@@ -63,14 +61,14 @@ onPgBouncer(
   `behind a PgBouncer that pools transactions all is settled, by polling${program ? '' : ' (there is no pgbouncer to start)'}`,
   async () => {
     const pooler = await startPgBouncer(new URL(process.env.TEST_DATABASE_URL ?? ''));
-    ends.push(() => pooler.close());
+    closeLater(() => pooler.close());
     const bed = await startBed({
       through: (databaseUrl) => sameDatabase(new URL(databaseUrl), pooler.url),
       instances: 2,
       providers: [EffectWriter],
       options: { autoStart: true, confirmer: { pollMs: 50 }, deliveries: { pollMs: 50 } },
     });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     const orders = Array.from({ length: 60 }, (_, index) => `order-${index}`);
     await Promise.all(
       orders.map(async (orderId, index) => {

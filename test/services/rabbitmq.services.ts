@@ -1,24 +1,22 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestContainer } from '@nestjs/core';
 import { PaymentRabbitMqModule, type PaymentRabbitMqOptions } from 'nestjs-payment-acceptance/rabbitmq';
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
+import { closing } from '../support/closing.js';
 import { startBed, type Bed } from '../support/bed.js';
 import { eventually } from './support/outage.js';
 import { pay } from './support/pay.js';
 import { onChannel, readingOf } from './support/rabbitmq.js';
 import { describeOn, service } from './support/service.js';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const closeLater = closing();
 
 describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
   const newName = (): string => {
     const name = `payments-test-${randomBytes(6).toString('hex')}`;
-    ends.push(() =>
+    closeLater(() =>
       onChannel(url, async (channel) => {
         await channel.deleteQueue(name);
         await channel.deleteExchange(name);
@@ -30,7 +28,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
   async function startHost(options: Partial<PaymentRabbitMqOptions> & { exchange: string }): Promise<Bed> {
     const imports: DynamicModule[] = [PaymentRabbitMqModule.register({ url, ...options })];
     const bed = await startBed({ imports });
-    ends.push(() => bed.close());
+    closeLater(() => bed.close());
     return bed;
   }
 

@@ -1,4 +1,5 @@
-import { afterEach, describe, test } from '@jest/globals';
+import { describe, test } from '@jest/globals';
+import { closing } from '../support/closing.js';
 import { startBed } from '../support/bed.js';
 import type { BrokerKind } from './support/bus.js';
 import { nats, onServer } from './support/nats.js';
@@ -6,10 +7,7 @@ import { payThrough } from './support/outage.js';
 import { natsServer, programOf, rabbitMqServer, startOwnServer } from './support/own-server.js';
 import { onChannel, rabbitMq } from './support/rabbitmq.js';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
+const closeLater = closing();
 
 const OPTIONS = {
   autoStart: true,
@@ -20,10 +18,10 @@ const OPTIONS = {
 type Server = Awaited<ReturnType<typeof startOwnServer>>;
 
 async function survives(kind: BrokerKind, server: Server): Promise<void> {
-  ends.push(() => server.close());
+  closeLater(() => server.close());
   const bus = await kind.makeBus(server.url);
   const bed = await startBed({ imports: [bus.module(server.port)], options: OPTIONS, instances: 2 });
-  ends.push(() => bed.close());
+  closeLater(() => bed.close());
   await payThrough(bed, bus, 30, async () => {
     await server.kill();
     await server.start();

@@ -1,3 +1,5 @@
+import { table } from '../chaos/tables.mjs';
+
 const STANDING = ['Survived', 'NoCoverage', 'Timeout'];
 const SOURCE = 'libs/payment-acceptance/src/';
 
@@ -36,14 +38,11 @@ export function rowOf(file, mutants) {
   return { ...row, score: (100 * (row.killed + row.timedOut)) / row.mutants };
 }
 
-export function printTable(rows) {
-  const cells = [
+export function tableOf(rows) {
+  return table([
     ['file', 'mutants', 'killed', 'timed out', 'survived', 'no coverage', 'score'],
-    ...rows.map(({ score, ...row }) => [...Object.values(row).map(String), `${score.toFixed(1)} %`]),
-  ];
-  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-  const pad = (cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]));
-  console.log(`\n${cells.map((row) => row.map(pad).join('  ')).join('\n')}`);
+    ...rows.map(({ score, ...row }) => [...Object.values(row), `${score.toFixed(1)} %`]),
+  ]);
 }
 
 /**

@@ -3,8 +3,7 @@ import path from 'node:path';
 import { SURVIVORS } from '../../../test/mutants/survivors.mjs';
 import { run } from '../children.mjs';
 import { CommandError } from '../lifecycle.mjs';
-import { copyOfProject } from './copy.mjs';
-import { compareSurvivors, printTable, readReport, rowOf } from './pure-report.mjs';
+import { compareSurvivors, readReport, rowOf, tableOf } from './pure-report.mjs';
 
 const LEAST_SCORE = 90;
 const PROGRAM = 'node_modules/@stryker-mutator/core/bin/stryker.js';
@@ -20,10 +19,8 @@ const SEED = process.env.TEST_SEED ?? '1';
 /**
  * Lets StrykerJS break the pure code of the library in every way it knows, and tells which breaks its unit tests do not
  * notice. Fails below the least score, and where the survivors are not exactly those of test/mutants/survivors.mjs.
- * `copy`: of the project, where there is one already.
  */
-export async function runPure(copy) {
-  const { folder } = copy ?? (await copyOfProject());
+export async function runPure({ folder }) {
   console.log(`Mutants of pure code, by StrykerJS (TEST_SEED=${SEED}):`);
   // In a zone of its own: in UTC nobody sees a time that is read as a local one.
   const env = { NODE_ENV: 'test', TEST_SEED: SEED, TZ: 'America/Caracas' };
@@ -39,7 +36,7 @@ export async function runPure(copy) {
     ),
   );
   const total = rowOf('all', mutants);
-  printTable([...rows, total]);
+  console.log(`\n${tableOf([...rows, total])}`);
 
   const { accepted, unknown, gone } = compareSurvivors(mutants, SURVIVORS);
   tell('Survivors, with the reason:', accepted);
