@@ -17,6 +17,7 @@ export const modes = {
   lasting: { initdb: [], server: [], stop: 'INT' },
   measured: { initdb: [], server: [], stop: 'QUIT' },
   temporary: {
+    inMemory: true,
     initdb: ['--no-sync'],
     server: ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'],
     stop: 'QUIT',

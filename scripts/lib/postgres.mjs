@@ -22,7 +22,7 @@ export async function startTemporaryPostgres(mode = modes.temporary) {
   const user = databaseUser();
   const binaries = await findPostgres(user);
   await sweepTemporaryHomes(user, temporary);
-  const home = makeTemporaryHome(user, temporary);
+  const home = makeTemporaryHome(user, temporary, mode);
   beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
   return stoppable(home, await startServer({ home, user, binaries, mode, remove: true }));
 }
