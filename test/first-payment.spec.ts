@@ -6,7 +6,7 @@ import {
   type PaymentEventContext,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Effect, startBed, type Bed } from './support/bed.js';
+import { Effect, startHarness, type Harness } from './support/harness.js';
 
 @Injectable()
 class Orders {
@@ -18,22 +18,24 @@ class Orders {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 
 describe('first payment', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [Orders] });
+    harness = await startHarness({ providers: [Orders] });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('a payment goes all the way: bill, postback, check, event, effect', async () => {
-    const bill = await bed.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
-    expect(bill.linkPageUrl).toBe(`${bed.sandboxUrl}/transfer/${bill.billId}`);
-    const { payment } = await bed.sandbox.pay(bill.billId);
-    expect((await bed.effects()).length).toBe(0);
-    await bed.settle();
-    expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', paymentId: payment.id, orderId: 'A-1' }]);
-    const ledger = await bed.host.ledger();
+    const bill = await harness.host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
+    expect(bill.linkPageUrl).toBe(`${harness.sandboxUrl}/transfer/${bill.billId}`);
+    const { payment } = await harness.sandbox.pay(bill.billId);
+    expect((await harness.effects()).length).toBe(0);
+    await harness.settle();
+    expect(await harness.effects()).toMatchObject([
+      { event: 'payment.succeeded', paymentId: payment.id, orderId: 'A-1' },
+    ]);
+    const ledger = await harness.host.ledger();
     expect(ledger).toMatchObject({
       bills: [{ state: 'PAID' }],
       payments: [{ amount: '100.05', verdict: 'succeeded' }],
@@ -44,8 +46,8 @@ describe('first payment', () => {
   });
 
   test('the payer comes back by a 303 to a page that says paid and names the order', async () => {
-    const bill = await bed.host.payments.createBill({ orderId: 'A-2', amount: '7' });
-    const { redirect } = await bed.sandbox.pay(bill.billId);
+    const bill = await harness.host.payments.createBill({ orderId: 'A-2', amount: '7' });
+    const { redirect } = await harness.sandbox.pay(bill.billId);
     const answer = await fetch(redirect!.url, {
       method: 'POST',
       body: new URLSearchParams(redirect!.fields),
@@ -54,7 +56,7 @@ describe('first payment', () => {
     expect(answer.status).toBe(303);
     const page = new URL(answer.headers.get('location')!, redirect!.url);
     expect(await (await fetch(page)).text()).toContain('being checked');
-    await bed.settle();
+    await harness.settle();
     const shown = await (await fetch(page)).text();
     expect(shown).toContain('Payment received');
     expect(shown).toContain('A-2');

@@ -9,7 +9,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { inspect } from 'node:util';
 import type { Logger } from 'typeorm';
-import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startBed } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness } from '../support/harness.js';
 import { postbackFields, postJson, redirectFields } from '../support/http.js';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { closing } from '../support/closing.js';
@@ -243,10 +243,10 @@ describe('options', () => {
 
   test('options given to forRoot are let go; the object that holds them is left to its owner as it is', async () => {
     const { shops } = moduleOptions('http://127.0.0.1:9', {});
-    const bed = await startBed({ options: { shops } });
-    closeLater(() => bed.close());
-    expect(findReachable(held(bed.host.app), [shops.main!.shopId])).not.toEqual([]);
-    expect(findReachable(held(bed.host.app), [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
+    const harness = await startHarness({ options: { shops } });
+    closeLater(() => harness.close());
+    expect(findReachable(held(harness.host.app), [shops.main!.shopId])).not.toEqual([]);
+    expect(findReachable(held(harness.host.app), [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
     expect(Object.getOwnPropertyDescriptor(shops.main, 'apiToken')).toMatchObject({
       value: MAIN_TOKEN,
       writable: true,

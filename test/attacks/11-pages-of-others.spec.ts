@@ -3,7 +3,7 @@ import fastifyHelmet from '@fastify/helmet';
 import type { INestApplication } from '@nestjs/common';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import helmet from 'helmet';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
@@ -215,29 +215,29 @@ describe("11: the sandbox's pay pages", () => {
 });
 
 describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
-  let bed: Bed | undefined;
-  afterEach(() => bed?.close());
+  let harness: Harness | undefined;
+  afterEach(() => harness?.close());
 
   const withHelmet = (app: INestApplication): void => {
     if (adapter === 'express') app.use(helmet());
     else void (app.getHttpAdapter() as unknown as FastifyAdapter).register(fastifyHelmet as never);
   };
   async function payerReturns(orderId: string): Promise<{ redirect: Response; page: Response }> {
-    const { billId } = await bed!.host.payments.createBill({ orderId, amount: '10' });
-    await bed!.sandbox.pay(billId);
-    await bed!.settle();
+    const { billId } = await harness!.host.payments.createBill({ orderId, amount: '10' });
+    await harness!.sandbox.pay(billId);
+    await harness!.settle();
     const fields = redirectFields({ InvId: orderId, OutSum: '10.00' }, MAIN_TOKEN);
-    const redirect = await postForm(`${bed!.host.url}/redirect/payment/success`, fields);
+    const redirect = await postForm(`${harness!.host.url}/redirect/payment/success`, fields);
     const page = await fetch(new URL(redirect.headers.get('location') ?? '', redirect.url), { redirect: 'manual' });
     return { redirect, page };
   }
 
   test("takes payments as any other; our own page keeps its stricter policy beside the rest of Helmet's headers", async () => {
-    bed = await startBed({ adapter, prepare: withHelmet });
+    harness = await startHarness({ adapter, prepare: withHelmet });
     const { redirect, page } = await payerReturns('A-1');
     expect([redirect.status, page.status]).toEqual([303, 200]);
     expect(await page.text()).toContain('Payment received');
-    expect((await bed.host.ledger()).callbacks).toMatchObject([{ kind: 'redirect-success' }, { kind: 'postback' }]);
+    expect((await harness.host.ledger()).callbacks).toMatchObject([{ kind: 'redirect-success' }, { kind: 'postback' }]);
     const headers = Object.fromEntries(page.headers);
     expect(headers['content-security-policy']).toMatch(
       /^default-src 'none'; style-src 'sha256-[^;]*'; base-uri 'none'; /,
@@ -254,7 +254,11 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
   });
 
   test("a page that the host draws has the host's policy, and is framed by nobody", async () => {
-    bed = await startBed({ adapter, prepare: withHelmet, options: { resultPage: ({ result }) => `<p>${result}</p>` } });
+    harness = await startHarness({
+      adapter,
+      prepare: withHelmet,
+      options: { resultPage: ({ result }) => `<p>${result}</p>` },
+    });
     const { page } = await payerReturns('A-2');
     expect([page.status, await page.text()]).toEqual([200, '<p>paid</p>']);
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
@@ -262,7 +266,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
   });
 
   test('a host that sends the payer on decides alone where to', async () => {
-    bed = await startBed({
+    harness = await startHarness({
       adapter,
       prepare: withHelmet,
       options: { resultPage: ({ orderId }) => ({ redirectTo: `/orders/${encodeURIComponent(orderId)}` }) },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { issueTicket } from '../../libs/payment-acceptance/src/callbacks/result-ticket.js';
 import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
-import { EU_TOKEN, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';
 import { ADAPTERS } from '../support/adapters.js';
 import { addressesOf, MARKUP, skeletonOf, textOf } from './support/markup.js';
@@ -12,13 +12,13 @@ const HOUR = 3_600_000;
 const TICKET = /^(\.\.\/)*result\/([\w-]{51})$/;
 
 describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let url: string;
   beforeAll(async () => {
-    bed = await startBed({ adapter });
-    url = bed.host.url;
+    harness = await startHarness({ adapter });
+    url = harness.host.url;
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   const success = (fields: Record<string, string>, shop = ''): Promise<Response> =>
     postForm(`${url}/redirect/payment/success${shop}`, fields);
@@ -26,15 +26,15 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
 
   /** The redirect of a paid, failed or unpaid bill, and its ticket. */
   async function ticketOf(orderId: string, outcome?: 'success' | 'fail'): Promise<string> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
-    if (outcome) await bed.sandbox.pay(billId, { outcome });
-    await bed.settle();
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '100.05' });
+    if (outcome) await harness.sandbox.pay(billId, { outcome });
+    await harness.settle();
     const answer = await success(redirectFields({ InvId: orderId, OutSum: '100.05' }));
     expect(answer.status).toBe(303);
     const ticket = TICKET.exec(answer.headers.get('location') ?? '')?.[2] ?? '';
     // The redirect asked for a check: only then is a failure more than a claim.
-    bed.clock.advance(10_000);
-    await bed.settle();
+    harness.clock.advance(10_000);
+    await harness.settle();
     return ticket;
   }
 
@@ -163,7 +163,7 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
       await ticketOf('K-1', 'success');
       await ticketOf('K-2', 'fail');
       await ticketOf('K-3');
-      const stored = async () => (await bed.host.ledger()).callbacks.length;
+      const stored = async () => (await harness.host.ledger()).callbacks.length;
       const before = await stored();
       const seen = new Set<string>();
       for (const signature of ['', '0'.repeat(32)]) {
@@ -212,7 +212,7 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
     test('guessed, they are refused, all alike', async () => {
       const bytes = (seed: number) => createHash('sha512').update(`guess ${seed}`).digest().subarray(0, 38);
       for (let seed = 0; seed < 20; seed += 1) await isRefused(bytes(seed).toString('base64url'));
-      const { billId, intentId } = await bed.host.payments.createBill({ orderId: 'T-2', amount: '1' });
+      const { billId, intentId } = await harness.host.payments.createBill({ orderId: 'T-2', amount: '1' });
       for (const known of ['T-1', billId, intentId, '1', '0', 'undefined', 'null', '..%2fsuccess', '%00', '*']) {
         await isRefused(known);
       }
@@ -240,9 +240,9 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
     });
 
     test("made with another shop's token, or by hand with a guessed one, they are refused", async () => {
-      const [bill] = await bed.host.payments.findBills('T-1');
-      const expiry = new Date(bed.clock.now().getTime() + HOUR);
-      const options = moduleOptions(bed.sandboxUrl);
+      const [bill] = await harness.host.payments.findBills('T-1');
+      const expiry = new Date(harness.clock.now().getTime() + HOUR);
+      const options = moduleOptions(harness.sandboxUrl);
       const shops = resolveOptions(options, 'test').shops;
       expect((await page(issueTicket(shops.get('main')!, bill!.id, expiry))).status).toBe(200);
       await isRefused(issueTicket(shops.get('eu')!, bill!.id, expiry));
@@ -253,16 +253,16 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
     });
 
     test('of a bill that is not there, they are refused', async () => {
-      const shop = resolveOptions(moduleOptions(bed.sandboxUrl), 'test').shops.get('main')!;
-      const expiry = new Date(bed.clock.now().getTime() + HOUR);
+      const shop = resolveOptions(moduleOptions(harness.sandboxUrl), 'test').shops.get('main')!;
+      const expiry = new Date(harness.clock.now().getTime() + HOUR);
       await isRefused(issueTicket(shop, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d', expiry));
     });
 
     test('expired after an hour, they are refused', async () => {
       const fresh = await ticketOf('T-4', 'success');
-      bed.clock.advance(HOUR - 60_000);
+      harness.clock.advance(HOUR - 60_000);
       expect((await page(fresh)).status).toBe(200);
-      bed.clock.advance(120_000);
+      harness.clock.advance(120_000);
       await isRefused(fresh);
     });
 

@@ -9,8 +9,8 @@ import {
   UnknownOutcomeError,
   type PaymentServiceError,
 } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN } from '../support/bed.js';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { MAIN_TOKEN } from '../support/harness.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { Recorder } from '../support/recorder.js';
 
 /** What an answer may weigh, and how long a request may take, in this file. */
@@ -18,13 +18,13 @@ const LIMITS = { maxAnswerBytes: 100_000, totalTimeoutMs: 1_000 };
 /** A request whose time ran out ends soon after, also on a busy machine. */
 const SOON_MS = 10_000;
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 let elsewhere: Recorder;
 let count = 0;
 
 describe('outgoing', () => {
   beforeAll(async () => {
-    recorded = await startRecordedBed({}, LIMITS);
+    recorded = await startRecordedHarness({}, LIMITS);
     elsewhere = await new Recorder().open();
   });
   afterAll(async () => {
@@ -47,7 +47,7 @@ describe('outgoing', () => {
   /** What the attack comes to: for a creation, for a read, and for the check of an open bill, which settles afterwards. */
   async function outcomes(answer: Answer): Promise<{ reading: PaymentServiceError; creating: UnknownOutcomeError }> {
     count += 1;
-    const { payments, confirmer, ledger } = recorded.bed.host;
+    const { payments, confirmer, ledger } = recorded.harness.host;
     const settled = async (): Promise<unknown[]> => {
       const { payments: paid, events, reviews } = await ledger();
       return [...paid, ...events, ...reviews].filter((row) => row.orderId === known);
@@ -55,7 +55,7 @@ describe('outgoing', () => {
     const [known, orderId] = [`known-${count}`, `attacked-${count}`];
     recorded.recorder.answer(createdBill(known));
     await payments.createBill({ orderId: known, amount: '10' });
-    recorded.bed.clock.advance(60_000);
+    recorded.harness.clock.advance(60_000);
     recorded.recorder.answer(answer);
     const began = Date.now();
     const [reading, creating] = await Promise.all([
@@ -74,7 +74,7 @@ describe('outgoing', () => {
 
     const paid = { id: known, bill_id: known, status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [paid] }) });
-    recorded.bed.clock.advance(60_000);
+    recorded.harness.clock.advance(60_000);
     await confirmer.runOnce();
     expect(await settled()).toMatchObject([{ status: 'SUCCESS' }, { name: 'payment.succeeded' }]);
     return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
@@ -174,9 +174,11 @@ describe('outgoing', () => {
     test('a content type that says otherwise does not make JSON unreadable: it is the same service', async () => {
       const headers = { 'content-type': 'application/octet-stream; charset=utf-16' };
       recorded.recorder.answer({ ...createdBill('typed'), headers });
-      await expect(recorded.bed.host.payments.createBill({ orderId: 'typed', amount: '1' })).resolves.toMatchObject({
-        billId: 'typed',
-      });
+      await expect(recorded.harness.host.payments.createBill({ orderId: 'typed', amount: '1' })).resolves.toMatchObject(
+        {
+          billId: 'typed',
+        },
+      );
     });
 
     test('a message that repeats the token does not carry it into an error or a column', async () => {
@@ -191,7 +193,7 @@ describe('outgoing', () => {
         creating,
         creating.cause,
         String(creating),
-        await recorded.bed.host.ledger(),
+        await recorded.harness.host.ledger(),
       ]);
       expect(told).not.toContain(MAIN_TOKEN);
       expect(reading.message.length).toBeLessThan(1_000);
@@ -203,7 +205,7 @@ describe('outgoing', () => {
       count += 1;
       const orderId = `page-${count}`;
       recorded.recorder.answer(createdBill(orderId, { link_page_url: address, link_url: address }));
-      const bill = recorded.bed.host.payments.createBill({ orderId, amount: '10' });
+      const bill = recorded.harness.host.payments.createBill({ orderId, amount: '10' });
       return { orderId, bill };
     };
 
@@ -221,7 +223,7 @@ describe('outgoing', () => {
     ])('%j: the payer is not sent there; the bill is kept, and followed', async (address) => {
       const { orderId, bill } = create(address);
       expect(await thrown(bill)).toBeInstanceOf(BillAddressError);
-      expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([
+      expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
         { state: 'OPEN', billId: orderId, linkUrl: null, linkPageUrl: null },
       ]);
     });
@@ -239,7 +241,7 @@ describe('outgoing', () => {
       ]) {
         expect((await create(address).bill).linkPageUrl).toBe(address);
       }
-      await recorded.bed.settle();
+      await recorded.harness.settle();
       expect(elsewhere.requests).toEqual([]);
     });
   });

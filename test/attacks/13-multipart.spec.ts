@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { InvalidBillRequestError } from 'nestjs-payment-acceptance';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { formOf } from '../support/recorder.js';
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 let count = 0;
 
 describe('multipart', () => {
   beforeAll(async () => {
-    recorded = await startRecordedBed({ shopId: '17"\r\n\r\n--x' });
+    recorded = await startRecordedHarness({ shopId: '17"\r\n\r\n--x' });
   });
   afterEach(() => {
     jest.restoreAllMocks();
@@ -19,7 +19,7 @@ describe('multipart', () => {
   async function sent(request: object = {}): Promise<{ boundary: string; body: string }> {
     count += 1;
     recorded.recorder.answer(createdBill(`b-${count}`));
-    await recorded.bed.host.payments.createBill({ orderId: `m-${count}`, amount: '100.05', ...request });
+    await recorded.harness.host.payments.createBill({ orderId: `m-${count}`, amount: '100.05', ...request });
     const { headers, body } = recorded.recorder.request;
     const boundary = /^multipart\/form-data; boundary=([\w.-]+)$/.exec(headers['content-type'] ?? '')?.[1];
     if (boundary === undefined) throw new Error(`There is no boundary in ${String(headers['content-type'])}`);
@@ -64,7 +64,7 @@ describe('multipart', () => {
     test('an order id is one line and well-formed, so it has no part to add', async () => {
       for (const orderId of [`m\r\n--x${PART}`, 'm\nn', 'm\rn', 'm\0n', 'm\ud800n', '', { toString: () => 'm' }]) {
         recorded.recorder.answer(createdBill('never'));
-        const creating = recorded.bed.host.payments.createBill({ orderId: orderId as string, amount: '1' });
+        const creating = recorded.harness.host.payments.createBill({ orderId: orderId as string, amount: '1' });
         await expect(creating).rejects.toThrow(InvalidBillRequestError);
         expect(recorded.recorder.requests).toEqual([]);
       }
@@ -98,7 +98,7 @@ describe('multipart', () => {
   test('what goes into the address of a read stays in its place', async () => {
     for (const billId of ['1&id=2', '1#', '../create?x=', '1\r\nHost: evil', '%00', 'b 1']) {
       recorded.recorder.answer({ body: '{"success":true,"data":[]}' });
-      await recorded.bed.host.payments.listPayments(billId);
+      await recorded.harness.host.payments.listPayments(billId);
       const { path, query } = recorded.recorder.request;
       expect([path, [...query]]).toEqual(['/api/v1/bill/payments', [['id', billId]]]);
     }

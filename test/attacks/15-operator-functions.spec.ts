@@ -15,7 +15,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
 import { freePort } from '../../scripts/lib/free-port.mjs';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 import { firstWords } from '../support/first-words.js';
 import { watchRoutes } from '../support/routes.js';
@@ -41,8 +41,8 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     'a host that imports the module with the role "%s" has the callback routes, and no other',
     async (role) => {
       let routes = (): string[] => [];
-      const bed = await startBed({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
-      closeLater(() => bed.close());
+      const harness = await startHarness({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
+      closeLater(() => harness.close());
       expect(routes()).toEqual(role === 'workers' ? [] : CALLBACK_ROUTES);
     },
   );
@@ -61,23 +61,23 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
   });
 
   describe('behind a guard that gives an operator one shop', () => {
-    let bed: Bed;
+    let harness: Harness;
     let theirs: Seeded;
     let own: Seeded;
     beforeAll(async () => {
-      bed = await startBed({
+      harness = await startHarness({
         adapter,
         imports: [{ module: OperatorDeskModule }],
         providers: [Refusing],
         options: { http: { attempts: 1 } },
       });
-      theirs = await seed(bed, 'main');
-      own = await seed(bed, 'eu');
+      theirs = await seed(harness, 'main');
+      own = await seed(harness, 'eu');
     });
-    afterAll(() => bed.close());
+    afterAll(() => harness.close());
 
     const ask = async (path: string, body?: object, operator = 'eu') => {
-      const answer = await fetch(`${bed.host.url}/desk/${path}`, {
+      const answer = await fetch(`${harness.host.url}/desk/${path}`, {
         method: body ? 'POST' : 'GET',
         headers: { authorization: `Bearer operator-of-${operator}`, 'content-type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
@@ -85,9 +85,9 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       return { status: answer.status, body: await answer.json() };
     };
     const everything = async () => {
-      const { dataSource } = bed.host;
+      const { dataSource } = harness.host;
       const actions = await dataSource.query<object[]>('SELECT * FROM payment_acceptance.operator_action ORDER BY id');
-      return { ledger: await bed.host.ledger(), actions, requests: bed.sandbox.requests.length };
+      return { ledger: await harness.host.ledger(), actions, requests: harness.sandbox.requests.length };
     };
 
     test.each(['ledger', 'stats', 'shops', 'unknown', 'dead-letters', 'reviews'])(
@@ -103,12 +103,12 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
         expect([...new Set(rows.map(({ shop }) => shop))]).toEqual(['eu']);
       }
       expect(JSON.stringify(shown)).not.toContain('main-');
-      const all = await bed.host.ledger();
+      const all = await harness.host.ledger();
       expect(new Set(all.bills.map(({ shop }) => shop)).size).toBe(2);
     });
 
     test('counts are of the own shop, and those of all shops their sum', async () => {
-      const operations = bed.host.app.get(PaymentOperations);
+      const operations = harness.host.app.get(PaymentOperations);
       const [eu, main, all] = await Promise.all([
         operations.forShop('eu').stats(),
         operations.forShop('main').stats(),
@@ -128,9 +128,9 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     });
 
     test('the age of what waits is that of the own shop', async () => {
-      const operations = bed.host.app.get(PaymentOperations);
+      const operations = harness.host.app.get(PaymentOperations);
       expect(await operations.forShop('main').stats()).toMatchObject({ oldestDeliveryMs: expect.any(Number) });
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET next_check_at = CASE WHEN shop = 'eu' THEN now() + interval '1 day' ELSE now() - interval '1 day' END
          WHERE next_check_at IS NOT NULL`,
       );
@@ -146,10 +146,10 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     test("asking for another shop's dead letters by its name or their number gives none", async () => {
       const { deadLetterId } = theirs;
       for (const filter of [{ shop: 'main' }, { deliveryId: deadLetterId }, { orderId: 'main-dead' }]) {
-        expect(await bed.host.app.get(PaymentOperations).forShop('eu').deadLetters(filter)).toEqual([]);
+        expect(await harness.host.app.get(PaymentOperations).forShop('eu').deadLetters(filter)).toEqual([]);
         expect((await ask('replay', filter)).body).toEqual({ replayed: 0 });
       }
-      expect(await bed.host.app.get(PaymentOperations).deadLetters({ deliveryId: deadLetterId })).toHaveLength(1);
+      expect(await harness.host.app.get(PaymentOperations).deadLetters({ deliveryId: deadLetterId })).toHaveLength(1);
     });
 
     test.each<[string, (of: Seeded) => [path: string, body: object], string]>([
@@ -178,7 +178,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     );
 
     test('a view of one shop cannot be widened, and there is none of a shop that is not configured', () => {
-      const { app } = bed.host;
+      const { app } = harness.host;
       expect('forShop' in app.get(PaymentOperations).forShop('eu')).toBe(false);
       expect('forShop' in app.get(PaymentReviews).forShop('eu')).toBe(false);
       for (const name of ['us', '', '__proto__', 'EU']) {
@@ -192,7 +192,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect((await ask('accept', { reviewId: own.reviewId })).status).toBe(200);
       expect((await ask('replay', {})).body).toEqual({ replayed: 1 });
       expect((await ask('stats')).body).toMatchObject({ unknownBills: 0, openReviews: 0, deadLetters: 0 });
-      expect(await bed.host.app.get(PaymentOperations).stats()).toMatchObject({
+      expect(await harness.host.app.get(PaymentOperations).stats()).toMatchObject({
         unknownBills: 1,
         openReviews: 1,
         deadLetters: 1,
@@ -259,27 +259,27 @@ interface Seeded {
 }
 
 /** One of everything that an operator acts on, in that shop: orders are named after it. */
-async function seed(bed: Bed, shop: 'main' | 'eu'): Promise<Seeded> {
-  const payments = bed.host.payments.shop(shop);
-  const pay = async (orderId: string, input: Parameters<Bed['sandbox']['pay']>[1]) => {
+async function seed(harness: Harness, shop: 'main' | 'eu'): Promise<Seeded> {
+  const payments = harness.host.payments.shop(shop);
+  const pay = async (orderId: string, input: Parameters<Harness['sandbox']['pay']>[1]) => {
     const { billId } = await payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId, input);
+    await harness.sandbox.pay(billId, input);
   };
   await pay(`${shop}-short`, { amount: '9.00' });
   await pay(`${shop}-dead`, { outcome: 'fail' });
-  await bed.settle();
-  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  await harness.settle();
+  await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
   const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '10' }).catch((e: unknown) => e);
-  await bed.sandbox.clearFaults();
+  await harness.sandbox.clearFaults();
   if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
-  const billId = bed.sandbox.bills().find(({ orderId }) => orderId === `${shop}-lost`)!.id;
-  await bed.sandbox.pay(billId); // its postback waits for the bill
-  await bed.sandbox.settled();
+  const billId = harness.sandbox.bills().find(({ orderId }) => orderId === `${shop}-lost`)!.id;
+  await harness.sandbox.pay(billId); // its postback waits for the bill
+  await harness.sandbox.settled();
   await pay(`${shop}-pending`, {});
-  await bed.sandbox.settled();
-  await bed.host.confirmer.runOnce(); // its event is not handed over yet
-  const review = (await bed.host.ledger()).reviews.find(({ orderId }) => orderId === `${shop}-short`)!;
-  const [letter] = await bed.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
+  await harness.sandbox.settled();
+  await harness.host.confirmer.runOnce(); // its event is not handed over yet
+  const review = (await harness.host.ledger()).reviews.find(({ orderId }) => orderId === `${shop}-short`)!;
+  const [letter] = await harness.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
   return { intentId: lost.intentId, billId, reviewId: review.id, deadLetterId: letter!.deliveryId };
 }
 

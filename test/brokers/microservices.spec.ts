@@ -17,7 +17,7 @@ import {
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
 import { createServer, type AddressInfo } from 'node:net';
 import { EMPTY } from 'rxjs';
-import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { Starting } from '../support/starting.js';
 import { until } from '../support/until.js';
@@ -49,7 +49,7 @@ describe('microservices', () => {
   }
 
   /** A host that sends its events to the port. */
-  async function startHost(port: number, options: Partial<PaymentMicroservicesOptions> = {}): Promise<Bed> {
+  async function startHost(port: number, options: Partial<PaymentMicroservicesOptions> = {}): Promise<Harness> {
     const clients = ClientsModule.register([
       { name: 'BUS', transport: Transport.TCP, options: { host: '127.0.0.1', port } },
     ]);
@@ -58,32 +58,32 @@ describe('microservices', () => {
       inject: ['BUS'],
       useFactory: (client: ClientProxy) => ({ client, ...options }),
     });
-    const bed = await startBed({ imports: [bus] });
-    closeLater(() => bed.close());
-    return bed;
+    const harness = await startHarness({ imports: [bus] });
+    closeLater(() => harness.close());
+    return harness;
   }
 
-  async function payAfterAFailure(bed: Bed, orderId: string): Promise<void> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
+  async function payAfterAFailure(harness: Harness, orderId: string): Promise<void> {
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '100.05' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
   }
 
   /** In settlement order. */
-  const deliveriesOf = async (bed: Bed) =>
-    (await bed.host.ledger()).events.toReversed().flatMap(({ deliveries }) => deliveries);
+  const deliveriesOf = async (harness: Harness) =>
+    (await harness.host.ledger()).events.toReversed().flatMap(({ deliveries }) => deliveries);
 
   describe('events through a client of @nestjs/microservices', () => {
     test('reach another service in order, in their envelope, and are taken once', async () => {
       const { accounting, port } = await startAccounting();
-      const bed = await startHost(port, { source: 'https://shop.example/payments/' });
-      await payAfterAFailure(bed, 'A-1');
-      await bed.settle();
+      const harness = await startHost(port, { source: 'https://shop.example/payments/' });
+      await payAfterAFailure(harness, 'A-1');
+      await harness.settle();
       await until(
         () => Promise.resolve(accounting.taken.length),
         (count) => count === 2,
       );
-      const { events } = await bed.host.ledger();
+      const { events } = await harness.host.ledger();
       expect(accounting.taken).toEqual(
         events.toReversed().map(({ id, name, billId, occurredAt }) =>
           expect.objectContaining({
@@ -100,30 +100,30 @@ describe('microservices', () => {
         ),
       );
       expect(accounting.taken.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
-      expect(await deliveriesOf(bed)).toMatchObject(
+      expect(await deliveriesOf(harness)).toMatchObject(
         Array.from({ length: 2 }, () => ({ consumer: 'microservices', state: 'DONE', attempts: 1 })),
       );
 
-      await createPaymentInbox(bed.host.dataSource.manager);
+      await createPaymentInbox(harness.host.dataSource.manager);
       const ran: boolean[] = [];
       for (const event of [...accounting.taken, ...accounting.taken]) {
-        ran.push(await processOnce(bed.host.dataSource.manager, event, () => Promise.resolve()));
+        ran.push(await processOnce(harness.host.dataSource.manager, event, () => Promise.resolve()));
       }
       expect(ran).toEqual([true, true, false, false]);
     });
 
     test('wait while the service is away, without an attempt, and go out when it is back', async () => {
       const first = await startAccounting();
-      const bed = await startHost(first.port);
+      const harness = await startHost(first.port);
       await first.service.close();
-      await payAfterAFailure(bed, 'A-1');
-      await bed.settle();
-      expect(await deliveriesOf(bed)).toMatchObject(
+      await payAfterAFailure(harness, 'A-1');
+      await harness.settle();
+      expect(await deliveriesOf(harness)).toMatchObject(
         Array.from({ length: 2 }, () => ({ state: 'PENDING', attempts: 0 })),
       );
       const { accounting } = await startAccounting(first.port);
       const work = async (): Promise<number> => {
-        await bed.settle();
+        await harness.settle();
         return accounting.taken.length;
       };
       await until(work, (count) => count === 2);
@@ -133,7 +133,7 @@ describe('microservices', () => {
     test('of the chosen events and shops only, with the pattern and the message that the transport wants', async () => {
       const sent: unknown[] = [];
       const { port } = await startAccounting();
-      const bed = await startHost(port, {
+      const harness = await startHost(port, {
         consumer: 'bus',
         events: ['payment.succeeded'],
         shops: ['main'],
@@ -143,11 +143,11 @@ describe('microservices', () => {
           return { key: event.partitionkey, value: event };
         },
       });
-      await payAfterAFailure(bed, 'A-1');
-      await bed.settle();
-      const { events } = await bed.host.ledger();
+      await payAfterAFailure(harness, 'A-1');
+      await harness.settle();
+      const { events } = await harness.host.ledger();
       expect(sent).toEqual([['payment.succeeded', events[0]!.billId]]);
-      expect(await deliveriesOf(bed)).toMatchObject([{ consumer: 'bus', state: 'DONE' }]);
+      expect(await deliveriesOf(harness)).toMatchObject([{ consumer: 'bus', state: 'DONE' }]);
     });
 
     test('are tried again where the client refuses one', async () => {
@@ -158,15 +158,15 @@ describe('microservices', () => {
         if (refusals >= 0) throw new Error('too large');
         return event;
       };
-      const bed = await startHost(port, { message });
-      await payAfterAFailure(bed, 'A-1');
-      await bed.settle();
-      const [failed, succeeded] = await deliveriesOf(bed);
+      const harness = await startHost(port, { message });
+      await payAfterAFailure(harness, 'A-1');
+      await harness.settle();
+      const [failed, succeeded] = await deliveriesOf(harness);
       expect(failed).toMatchObject({ state: 'PENDING', attempts: 1 });
       expect(failed!.lastError).toBe('PaymentBrokerError: The client has not sent the event: Error: too large');
       expect(succeeded).toMatchObject({ state: 'PENDING', attempts: 0 });
-      bed.clock.advance(60_000);
-      await bed.settle();
+      harness.clock.advance(60_000);
+      await harness.settle();
       await until(
         () => Promise.resolve(accounting.taken.length),
         (count) => count === 2,

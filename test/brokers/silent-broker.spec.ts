@@ -5,7 +5,7 @@ import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'ne
 import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY, NEVER } from 'rxjs';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { until } from '../support/until.js';
 import { startTroubledRabbitMq, type Trouble } from './support/troubled-rabbitmq.js';
@@ -61,32 +61,32 @@ describe('silent broker', () => {
       handlers?: boolean;
       deliveries?: PaymentAcceptanceOptions['deliveries'];
     },
-  ): Promise<{ bed: Bed; orders: Orders }> {
+  ): Promise<{ harness: Harness; orders: Orders }> {
     const orders = new Orders();
-    const bed = await startBed({
+    const harness = await startHarness({
       random: new ShortPauses(),
       providers: handlers ? [{ provide: Orders, useValue: orders }] : [],
       imports: [PaymentMicroservicesModule.register({ client, consumer: 'bus', ...limits })],
       options: { deliveries: { pollMs: 50, retryBaseMs: 1, retryCapMs: 1, shutdownMs: 100, ...deliveries } },
     });
-    closeLater(() => bed.close());
-    return { bed, orders };
+    closeLater(() => harness.close());
+    return { harness, orders };
   }
 
   /** Pays so many orders; their events are there, and nobody has been handed one. */
-  async function pay(bed: Bed, count: number): Promise<string[]> {
+  async function pay(harness: Harness, count: number): Promise<string[]> {
     const orderIds = Array.from({ length: count }, (_, index) => `A-${index}`);
     for (const orderId of orderIds) {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId);
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
     }
-    await bed.sandbox.settled();
-    while ((await bed.host.confirmer.runOnce()) > 0);
+    await harness.sandbox.settled();
+    while ((await harness.host.confirmer.runOnce()) > 0);
     return orderIds;
   }
 
-  async function deliveriesTo(bed: Bed, consumer: string) {
-    const { events } = await bed.host.ledger();
+  async function deliveriesTo(harness: Harness, consumer: string) {
+    const { events } = await harness.host.ledger();
     return events.flatMap(({ deliveries }) => deliveries.filter((each) => each.consumer === consumer));
   }
 
@@ -102,10 +102,10 @@ describe('silent broker', () => {
 
   /** Its time passes, as its worker looks again and again. */
   const passing =
-    <T>(bed: Bed, ask: () => T | Promise<T>) =>
+    <T>(harness: Harness, ask: () => T | Promise<T>) =>
     async (): Promise<T> => {
-      bed.clock.advance(60_000);
-      await bed.host.deliveries.runOnce();
+      harness.clock.advance(60_000);
+      await harness.host.deliveries.runOnce();
       return ask();
     };
 
@@ -118,13 +118,13 @@ describe('silent broker', () => {
         exchange: 'payments',
         acknowledgeTimeoutMs: 20,
       });
-      const bed = await startBed({
+      const harness = await startHarness({
         random: new ShortPauses(),
         imports: [rabbit],
         options: { deliveries: { maxAttempts: 2 } },
       });
-      closeLater(() => bed.close());
-      return { broker, bed };
+      closeLater(() => harness.close());
+      return { broker, harness };
     }
 
     test.each<[Trouble, number, string]>([
@@ -132,71 +132,71 @@ describe('silent broker', () => {
       ['silent', 3, 'The broker has not acknowledged an event in time.'],
       ['lost', 3, 'channel closed'],
     ])('costs no attempt, whatever it lasts: %s', async (trouble, tries, reason) => {
-      const { broker, bed } = await startBeside(trouble);
-      await pay(bed, 1);
+      const { broker, harness } = await startBeside(trouble);
+      await pay(harness, 1);
       await until(
-        passing(bed, () => broker.count.published),
+        passing(harness, () => broker.count.published),
         (published) => published >= tries,
       );
-      for (let more = 0; more < 5; more += 1) await passing(bed, () => undefined)();
+      for (let more = 0; more < 5; more += 1) await passing(harness, () => undefined)();
       const lastError: unknown = expect.stringContaining(reason);
-      expect(await deliveriesTo(bed, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
+      expect(await deliveriesTo(harness, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
       // One that says when it goes on is left alone until then.
       if (trouble === 'blocked') expect(broker.count).toEqual({ connections: 1, published: 1 });
 
       broker.end();
-      const only = async () => (await deliveriesTo(bed, 'rabbitmq'))[0]!;
-      await until(passing(bed, only), ({ state }) => state === 'DONE');
+      const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
+      await until(passing(harness, only), ({ state }) => state === 'DONE');
       expect(await only()).toMatchObject({ attempts: 1, lastError: null });
     });
 
     test('while what it closes its channel for is a refusal, which counts', async () => {
-      const { broker, bed } = await startBeside('rejected');
-      await pay(bed, 1);
-      const only = async () => (await deliveriesTo(bed, 'rabbitmq'))[0]!;
-      await until(passing(bed, only), ({ state }) => state === 'DEAD');
+      const { broker, harness } = await startBeside('rejected');
+      await pay(harness, 1);
+      const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
+      await until(passing(harness, only), ({ state }) => state === 'DEAD');
       expect(await only()).toMatchObject({ attempts: 2 });
       expect(broker.count.published).toBe(2);
     });
 
     test('is tried with one event at a time until it answers; then all go out', async () => {
       const broker = makeBroker();
-      const { bed } = await startHost(broker.client, { handlers: false, acknowledgeTimeoutMs: 20 });
-      const orderIds = await pay(bed, 4);
-      await bed.host.deliveries.runOnce();
+      const { harness } = await startHost(broker.client, { handlers: false, acknowledgeTimeoutMs: 20 });
+      const orderIds = await pay(harness, 4);
+      await harness.host.deliveries.runOnce();
       await until(
-        passing(bed, () => broker.sent.length),
+        passing(harness, () => broker.sent.length),
         (sent) => sent >= 4 + 2,
       );
       expect(broker.sentThrough[0]).toBe(4);
       expect(Math.max(...broker.sentThrough.slice(1))).toBe(1);
       broker.answers = true;
-      const states = async () => (await deliveriesTo(bed, 'bus')).map(({ state }) => state);
-      await until(passing(bed, states), (each) => each.every((state) => state === 'DONE'));
-      expect(await deliveriesTo(bed, 'bus')).toMatchObject(all(4, { attempts: 1 }));
+      const states = async () => (await deliveriesTo(harness, 'bus')).map(({ state }) => state);
+      await until(passing(harness, states), (each) => each.every((state) => state === 'DONE'));
+      expect(await deliveriesTo(harness, 'bus')).toMatchObject(all(4, { attempts: 1 }));
       expect(new Set(broker.sent)).toEqual(new Set(orderIds));
     });
 
     test('costs no attempt when the application shuts down meanwhile', async () => {
       const broker = makeBroker();
-      const { bed } = await startHost(broker.client, { deliveries: { shutdownMs: 1 } });
-      await pay(bed, 1);
-      const other = await bed.start({ providers: [Orders] });
-      bed.host.deliveries.start();
+      const { harness } = await startHost(broker.client, { deliveries: { shutdownMs: 1 } });
+      await pay(harness, 1);
+      const other = await harness.start({ providers: [Orders] });
+      harness.host.deliveries.start();
       await until(
         turning(() => broker.sent.length),
         (sent) => sent === 1,
       );
-      await bed.host.app.close();
+      await harness.host.app.close();
       const deliveries = (await other.ledger()).events.flatMap((event) => event.deliveries);
       expect(deliveries.find(({ consumer }) => consumer === 'bus')).toMatchObject({ state: 'PENDING', attempts: 0 });
     });
 
     test('keeps no handler waiting, and holds no more than half of the places', async () => {
       const broker = makeBroker();
-      const { bed, orders } = await startHost(broker.client, {});
-      const orderIds = await pay(bed, 10);
-      bed.host.deliveries.start();
+      const { harness, orders } = await startHost(broker.client, {});
+      const orderIds = await pay(harness, 10);
+      harness.host.deliveries.start();
       await until(
         turning(() => orders.handled.length),
         (handled) => handled === 10,
@@ -207,9 +207,9 @@ describe('silent broker', () => {
 
     test('has all places where nobody else needs one', async () => {
       const broker = makeBroker();
-      const { bed } = await startHost(broker.client, { handlers: false });
-      await pay(bed, 5);
-      bed.host.deliveries.start();
+      const { harness } = await startHost(broker.client, { handlers: false });
+      await pay(harness, 5);
+      harness.host.deliveries.start();
       await until(
         turning(() => broker.sent.length),
         (sent) => sent === 4,
@@ -221,9 +221,9 @@ describe('silent broker', () => {
     for (const concurrency of [1, 2, 4]) {
       const broker = makeBroker();
       broker.answers = true;
-      const { bed, orders } = await startHost(broker.client, { deliveries: { concurrency } });
-      await pay(bed, 6);
-      bed.host.deliveries.start();
+      const { harness, orders } = await startHost(broker.client, { deliveries: { concurrency } });
+      await pay(harness, 6);
+      harness.host.deliveries.start();
       await until(
         turning(() => [orders.handled.length, broker.sent.length]),
         ([handled, sent]) => handled === 6 && sent === 6,
@@ -242,9 +242,9 @@ describe('silent broker', () => {
     });
 
     test('keeps no handler waiting', async () => {
-      const { bed, orders } = await startHost(broker.client, {});
-      await pay(bed, 1);
-      bed.host.deliveries.start();
+      const { harness, orders } = await startHost(broker.client, {});
+      await pay(harness, 1);
+      harness.host.deliveries.start();
       await until(
         turning(() => orders.handled.length),
         (handled) => handled === 1,
@@ -253,9 +253,9 @@ describe('silent broker', () => {
     });
 
     test('gets its events as soon as it is', async () => {
-      const { bed } = await startHost(broker.client, { handlers: false, deliveries: { pollMs: 60_000 } });
-      await pay(bed, 1);
-      bed.host.deliveries.start();
+      const { harness } = await startHost(broker.client, { handlers: false, deliveries: { pollMs: 60_000 } });
+      await pay(harness, 1);
+      harness.host.deliveries.start();
       await until(
         turning(() => broker.sentThrough.length),
         (connections) => connections === 1,

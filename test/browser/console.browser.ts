@@ -25,10 +25,10 @@ const row = (text: string) => page.getByRole('row', { name: text });
 const entries = (text: string | RegExp) => page.locator('#timeline > li', { hasText: text });
 
 async function paidOrder(amount: string) {
-  const bought = await world.bed.buy({ amount });
+  const bought = await world.harness.buy({ amount });
   await world.sandbox.pay(bought.billId);
   await until(
-    () => world.bed.order(bought.id),
+    () => world.harness.order(bought.id),
     ({ status }) => status === 'paid',
   );
   return bought;
@@ -38,7 +38,7 @@ describe('bills', () => {
   test('the list follows what happens, without a reload', async () => {
     await openConsole();
     await page.evaluate(`window.notReloaded = true`);
-    const { id, billId } = await world.bed.buy({ amount: '9.00' });
+    const { id, billId } = await world.harness.buy({ amount: '9.00' });
     await row(id).getByText('not paid yet').waitFor();
     await world.sandbox.pay(billId);
     await row(id).getByText('1 postback').waitFor();
@@ -50,7 +50,7 @@ describe('bills', () => {
   });
 
   test('a bill tells what happened: page, statuses, redirect, the postback with its answer, the shop’s question', async () => {
-    const { id, payUrl, billId } = await world.bed.buy({ amount: '9.50' });
+    const { id, payUrl, billId } = await world.harness.buy({ amount: '9.50' });
     await page.goto(payUrl);
     await page.getByRole('link', { name: '4111 1111 1111 1111' }).click();
     await page.getByRole('button', { name: /^Pay/ }).click();
@@ -92,7 +92,7 @@ describe('postbacks', () => {
     await page.getByRole('button', { name: 'Replay' }).click();
     await entries(/Postback, replayed SUCCESS delivered/).waitFor();
     expect(new URL(page.url()).hash).toMatch(/^#callback-/);
-    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{}] });
+    expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{}] });
   });
 
   test('changed and replayed: the shop takes it, and believes none of it', async () => {
@@ -107,30 +107,30 @@ describe('postbacks', () => {
     const { callbacks } = world.sandbox.bill(billId);
     expect(callbacks.at(-1)!.fields).toMatchObject({ Status: 'FAIL', OutSum: '1.00', InvId: id });
     expect(callbacks.at(-1)!.fields['SignatureValue']).not.toBe(callbacks[0]!.fields['SignatureValue']);
-    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{}] });
+    expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{}] });
   });
 
   test('paid, completed and forged from the console', async () => {
-    const { id, billId } = await world.bed.buy({ amount: '12.00' });
+    const { id, billId } = await world.harness.buy({ amount: '12.00' });
     await openConsole(`/console/bills/${billId}`);
     await page.getByRole('button', { name: 'Forge a postback' }).click();
     await entries(/Postback, forged SUCCESS delivered/).waitFor();
     await page.getByLabel('Pay with').selectOption('4000000000003220');
     await page.getByRole('button', { name: 'Pay', exact: true }).click();
     await entries(/NEW → PROCESS/).waitFor();
-    expect((await world.bed.order(id)).status).toBe('pending');
+    expect((await world.harness.order(id)).status).toBe('pending');
     await page.getByRole('button', { name: 'Let it fail' }).click();
     await entries(/PROCESS → FAIL/).waitFor();
     await page.getByRole('button', { name: 'Let it succeed after all' }).click();
     await entries(/FAIL → SUCCESS/).waitFor();
     await until(
-      () => world.bed.order(id),
+      () => world.harness.order(id),
       ({ status }) => status === 'paid',
     );
   });
 
   test('what cannot be done is said, with the way back', async () => {
-    const { billId } = await world.bed.buy({ amount: '12.00' });
+    const { billId } = await world.harness.buy({ amount: '12.00' });
     await openConsole(`/console/bills/${billId}`);
     visitor.expected = [400];
     await page.getByLabel('Amount').fill('0');
@@ -175,12 +175,12 @@ describe('invariants', () => {
     await page.getByText('all agree').waitFor();
 
     await world.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { billId: unseen } = await world.bed.buy({ amount: '22.00' });
+    const { billId: unseen } = await world.harness.buy({ amount: '22.00' });
     await world.sandbox.pay(unseen);
     await page.getByText('1 still to come').waitFor();
     await page.getByText('the shop has no event of it yet').waitFor();
 
-    await world.bed.database(`UPDATE payment_acceptance.payment SET amount = 1.00
+    await world.harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
       WHERE bill_id = (SELECT id FROM payment_acceptance.bill WHERE service_bill_id = '${billId}')`);
     await page.locator('li.bad', { hasText: '1.00 in the shop, 21.00 at the service' }).waitFor();
     await page.getByText('1 difference').first().waitFor();
@@ -199,7 +199,7 @@ describe('invariants', () => {
 });
 
 test('the clock moves on, and what is due comes', async () => {
-  const { billId } = await world.bed.buy({ amount: '30.00' });
+  const { billId } = await world.harness.buy({ amount: '30.00' });
   await world.sandbox.pay(billId, { card: '4000 0000 0000 0077' });
   await openConsole('/console/clock');
   await page.getByText(/becomes SUCCESS/).waitFor();
@@ -225,7 +225,7 @@ test('a shop is made, set and saved', async () => {
 });
 
 test('a page of another site can change nothing, and read nothing', async () => {
-  const { billId } = await world.bed.buy({ amount: '40.00' });
+  const { billId } = await world.harness.buy({ amount: '40.00' });
   await page.goto(`${world.shopUrl}/orders`); // another port: another origin
   visitor.expected = [403];
   await page.evaluate(`(() => {

@@ -50,7 +50,7 @@ test.each(NAMES)('%s', async (name) => {
 });
 
 async function preparePlaces(): Promise<Place[]> {
-  const { bed, sandbox, shopUrl } = world;
+  const { harness, sandbox, shopUrl } = world;
   const at = (path = ''): string => `${shopUrl}/payment-console${path}`;
   await aDay(world);
   const accepted = await underpaid(world, '79.00', '75.00');
@@ -61,19 +61,19 @@ async function preparePlaces(): Promise<Place[]> {
   await sandbox.pay(lost.bill);
   const dead = await refusedByHandler(world);
   await refusedByHandler(world, 'tried');
-  const paid = await bed.buy({ amount: '7450.50', description: 'Hand grinder' });
+  const paid = await harness.buy({ amount: '7450.50', description: 'Hand grinder' });
   await sandbox.pay(paid.billId, { card: '4000 0000 0000 0002' });
   await until(
-    () => bed.order(paid.id),
+    () => harness.order(paid.id),
     ({ status }) => status === 'not_paid',
   );
   await sandbox.forge(paid.billId);
   await sandbox.pay(paid.billId);
   await until(
-    () => bed.order(paid.id),
+    () => harness.order(paid.id),
     ({ status }) => status === 'paid',
   );
-  const { bills } = await bed.ledger();
+  const { bills } = await harness.ledger();
   const intent = bills.find(({ orderId }) => orderId === paid.id)!.intentId;
   return [
     { name: 'operator-overview', url: at() },

@@ -27,7 +27,7 @@ const status = (text: string | RegExp) => page.getByRole('status').filter({ hasT
 const entry = (text: string | RegExp) => page.locator('.timeline > li', { hasText: text });
 const becomes = (order: string, wanted: 'paid' | 'pending') =>
   until(
-    () => world.bed.order(order),
+    () => world.harness.order(order),
     (found) => found.status === wanted,
   );
 
@@ -41,7 +41,7 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
   await page.getByText('SUCCESS, 1800.00 RUB').waitFor();
   await page.getByRole('link', { name: `Accept… the review of order ${order}` }).click();
   await heading(`Accept the review of order ${order}?`).waitFor();
-  expect((await world.bed.order(order)).status).toBe('pending');
+  expect((await world.harness.order(order)).status).toBe('pending');
   await page.getByLabel('Note').fill('the voucher made up for the rest');
   await page.getByRole('button', { name: 'Accept' }).click();
   await status('The review was accepted.').waitFor();
@@ -49,7 +49,7 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
 
   // Accepted money is the shop's own to judge: the order notes that it was paid less than it costs.
   await until(
-    () => world.bed.order(order),
+    () => world.harness.order(order),
     ({ note }) => note !== null,
   );
   await page.getByRole('link', { name: 'See the bill' }).click();
@@ -66,7 +66,7 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
   await page.goBack(); // to the question, which is answered
   await page.reload();
   await heading('Nothing to do').waitFor();
-  expect((await world.bed.order(order)).events).toHaveLength(1);
+  expect((await world.harness.order(order)).events).toHaveLength(1);
 });
 
 test('a review is dismissed, and nothing else happens', async () => {
@@ -75,7 +75,7 @@ test('a review is dismissed, and nothing else happens', async () => {
   await page.getByRole('link', { name: /^Dismiss…/ }).click();
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await status('The review was dismissed.').waitFor();
-  expect(await world.bed.order(order)).toMatchObject({ status: 'pending', events: [] });
+  expect(await world.harness.order(order)).toMatchObject({ status: 'pending', events: [] });
 });
 
 test('a dead letter is replayed once its cause is gone, and the order is paid', async () => {
@@ -137,7 +137,7 @@ describe('an unknown outcome', () => {
 });
 
 test('a bill tells its story, and why each callback was taken as it was', async () => {
-  const { id, billId } = await world.bed.buy({ amount: '7450.50', description: 'Hand grinder' });
+  const { id, billId } = await world.harness.buy({ amount: '7450.50', description: 'Hand grinder' });
   await world.sandbox.forge(billId);
   await world.sandbox.pay(billId);
   await becomes(id, 'paid');
@@ -155,7 +155,7 @@ test('a bill tells its story, and why each callback was taken as it was', async 
 });
 
 test('the charts are drawn, and each is there as a table', async () => {
-  const { id, billId } = await world.bed.buy({ amount: '9.00' });
+  const { id, billId } = await world.harness.buy({ amount: '9.00' });
   await world.sandbox.pay(billId);
   await becomes(id, 'paid');
   await openConsole();
@@ -180,7 +180,7 @@ test('a page of another site can do nothing, and a request without the form’s 
   await page.getByText('The request came from another site. Nothing was changed.').waitFor();
   const sent = await page.request.post(address, { form: {} });
   expect(sent.status()).toBe(403);
-  const { bills } = await world.bed.ledger();
+  const { bills } = await world.harness.ledger();
   expect(bills.find(({ intentId }) => intentId === intent)!.state).toBe('UNKNOWN');
 });
 

@@ -57,14 +57,14 @@ test.each(NAMES)('%s', async (name) => {
 });
 
 async function preparePlaces(): Promise<Place[]> {
-  const { sandbox, shopUrl, sandboxUrl, bed } = world;
+  const { sandbox, shopUrl, sandboxUrl, harness } = world;
   const buy = (amount: string, shop: 'main' | 'eu' = 'main') => {
     const description = PRODUCTS.find(({ prices }) => prices[shop] === amount)!.name;
-    return bed.buy({ amount, shop, description });
+    return harness.buy({ amount, shop, description });
   };
   const settled = (id: string) =>
     until(
-      () => bed.order(id),
+      () => harness.order(id),
       ({ status }) => status !== 'pending',
     );
 
@@ -91,7 +91,7 @@ async function preparePlaces(): Promise<Place[]> {
   await sandbox.pay(lost.billId);
   const [success] = sandbox.bill(paid.billId).payments;
   await until(
-    () => bed.ledger(),
+    () => harness.ledger(),
     ({ callbacks }) => callbacks.length > 2,
   );
 
@@ -145,7 +145,7 @@ async function preparePlaces(): Promise<Place[]> {
       name: 'console-differences',
       url: console('ledger'),
       async then(page) {
-        await bed.database(`UPDATE payment_acceptance.payment SET amount = 1.00
+        await harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
           WHERE payment_id = '${success!.id}'`);
         await page.getByText('1 difference').first().waitFor();
       },

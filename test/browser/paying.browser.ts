@@ -42,7 +42,7 @@ describe('buying and paying', () => {
     const id = await toOrder(page);
     await tag(page, 'Paid').waitFor();
     await page.getByText(price).first().waitFor();
-    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{ name: 'payment.succeeded' }] });
+    expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{ name: 'payment.succeeded' }] });
     await page.getByRole('link', { name: 'Orders', exact: true }).click();
     await page
       .locator('li', { has: page.locator(`[href="/orders/${id}"]`) })
@@ -63,13 +63,13 @@ describe('buying and paying', () => {
     expect(await toOrder(page)).toBe(id);
     await page.getByText('Payment failed').waitFor();
     await page.getByText('Payment received').waitFor();
-    expect(await world.bed.order(id)).toMatchObject({ status: 'paid', events: [{}, {}] });
+    expect(await world.harness.order(id)).toMatchObject({ status: 'paid', events: [{}, {}] });
   });
 
   test('an open order page shows the payment by itself, also when another instance took it', async () => {
     const { page } = await world.visit();
-    const { id, billId } = await world.bed.buy({ amount: '12.00' });
-    await page.goto(`${world.bed.urls[1]!}/orders/${id}`);
+    const { id, billId } = await world.harness.buy({ amount: '12.00' });
+    await page.goto(`${world.harness.urls[1]!}/orders/${id}`);
     await tag(page, 'Waiting for payment').waitFor();
     await page.evaluate(`window.notReloaded = true`);
     await world.sandbox.pay(billId);
@@ -227,7 +227,7 @@ describe('with the keyboard alone', () => {
 test('the address of another bill, a paid one, a blocked shop: a page that says so', async () => {
   const visitor = await world.visit();
   const { page } = visitor;
-  const { billId, id } = await world.bed.buy({ amount: '3.00' });
+  const { billId, id } = await world.harness.buy({ amount: '3.00' });
   visitor.expected = [404, 403];
   await page.goto(`${world.sandboxUrl}/transfer/unknown`);
   await heading(page, 'No such bill').waitFor();
@@ -239,7 +239,7 @@ test('the address of another bill, a paid one, a blocked shop: a page that says 
   await page.goto(`${world.sandboxUrl}/link/${billId}`);
   await heading(page, 'This bill is paid').waitFor();
   await until(
-    () => world.bed.order(id),
+    () => world.harness.order(id),
     ({ status }) => status === 'paid',
   );
 });

@@ -4,7 +4,7 @@ import { Reflector } from '@nestjs/core';
 import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule, type PaymentConsoleOptions } from 'nestjs-payment-acceptance/console';
 import { ADAPTERS } from '../support/adapters.js';
-import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { watchRoutes } from '../support/routes.js';
 import { Starting } from '../support/starting.js';
 import { Operator } from './support/operator.js';
@@ -52,14 +52,14 @@ const GUARDED: PaymentConsoleOptions = {
 };
 
 describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let routes: string[];
   let main: Records;
   let eu: Records;
-  const as = (name: string): Operator => new Operator(`${bed.host.url}/payment-console`, { 'x-user': name });
+  const as = (name: string): Operator => new Operator(`${harness.host.url}/payment-console`, { 'x-user': name });
   beforeAll(async () => {
     let watched = (): string[] => [];
-    bed = await startBed({
+    harness = await startHarness({
       adapter,
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register(GUARDED)],
@@ -67,13 +67,13 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       prepare: (app) => (watched = watchRoutes(app)),
     });
     routes = watched().filter((route) => route.includes('/payment-console'));
-    main = await record(bed, 'main');
-    eu = await record(bed, 'eu');
+    main = await record(harness, 'main');
+    eu = await record(harness, 'eu');
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('a page that is to go on behind what belongs to another shop goes on behind nothing', async () => {
-    const { intentId } = await bed.host.payments.createBill({ orderId: 'later', amount: '1' });
+    const { intentId } = await harness.host.payments.createBill({ orderId: 'later', amount: '1' });
     const shown = async (path: string, last: string) => (await as('eve').open(path + last)).text.includes('eu-');
     for (const [path, first, foreign, nobodys] of [
       ['bills?before=', eu.lost, intentId, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
@@ -83,7 +83,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       const found = [await shown(path, first), await shown(path, foreign), await shown(path, nobodys)];
       expect([path, ...found]).toEqual([path, true, false, false]);
     }
-    await bed.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
+    await harness.host.dataSource.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
   });
 
   test('no page and no action is there for strangers', async () => {
@@ -91,7 +91,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     for (const route of routes) {
       const [method, path] = route.split(' ') as [string, string];
       const address = path.replace(':action', 'replay').replace(/:\w+/, main.deadLetter);
-      const answer = await fetch(bed.host.url + address, { method, headers: { 'x-user': 'mallory' } });
+      const answer = await fetch(harness.host.url + address, { method, headers: { 'x-user': 'mallory' } });
       expect([route, answer.status]).toEqual([route, 403]);
       expect(await answer.text()).not.toContain('<html');
     }
@@ -155,7 +155,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       const found = [...tiles.map(([, tile, value]) => [tile, value]), ...states, ...charts, ...errors];
       return Object.fromEntries(found.map(([what, value]) => [what!.trim(), Number(value)]));
     };
-    const { dataSource } = bed.host;
+    const { dataSource } = harness.host;
     await dataSource.query(
       `UPDATE payment_acceptance.bill SET next_check_at = now() - interval '1 hour' WHERE state = 'OPEN'`,
     );
@@ -186,8 +186,8 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
 });
 
 describe('the name of who acts', () => {
-  let bed: Bed | undefined;
-  afterEach(() => bed?.close());
+  let harness: Harness | undefined;
+  afterEach(() => harness?.close());
 
   const consoleFor = async (options: PaymentConsoleOptions, user?: unknown) => {
     const guard: CanActivate = {
@@ -196,12 +196,12 @@ describe('the name of who acts', () => {
         return true;
       },
     };
-    bed = await startBed({
+    harness = await startHarness({
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register({ ...options, guards: [guard] })],
       options: { http: { attempts: 1 } },
     });
-    return new Operator(`${bed.host.url}/payment-console`);
+    return new Operator(`${harness.host.url}/payment-console`);
   };
 
   test.each([
@@ -224,13 +224,13 @@ describe('the name of who acts', () => {
     'is missing in %j: one can look, and do nothing',
     async (user) => {
       const operator = await consoleFor({}, user);
-      const { lost } = await record(bed!, 'main');
+      const { lost } = await record(harness!, 'main');
       expect((await operator.open(`bills/${lost}`)).text).toContain('looking only');
       const asked = await operator.open(`actions/void-bill/${lost}`);
       expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('The console does not know your name')]);
       const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ seal: 'x' }) });
       expect(done.status).toBe(403);
-      expect((await bed!.host.ledger()).bills.find(({ intentId }) => intentId === lost)).toMatchObject({
+      expect((await harness!.host.ledger()).bills.find(({ intentId }) => intentId === lost)).toMatchObject({
         state: 'UNKNOWN',
       });
     },

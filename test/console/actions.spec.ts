@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { ONE_ADAPTER } from '../support/adapters.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { formOf, Operator, type Answer } from './support/operator.js';
 import { Bookkeeper, forget, record, type Records } from './support/records.js';
 
 describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let main: Records;
   let operator: Operator;
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       adapter,
       providers: [Bookkeeper],
       imports: [
@@ -22,19 +22,19 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       options: { http: { attempts: 1 } },
     });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
   beforeEach(async () => {
-    await forget(bed);
-    main = await record(bed, 'main');
-    operator = new Operator(`${bed.host.url}/payment-console`, { 'x-user': 'ann' });
+    await forget(harness);
+    main = await record(harness, 'main');
+    operator = new Operator(`${harness.host.url}/payment-console`, { 'x-user': 'ann' });
   });
 
   const actions = (): Promise<object[]> =>
-    bed.host.dataSource.query(
+    harness.host.dataSource.query(
       'SELECT operator, action, target, detail FROM payment_acceptance.operator_action ORDER BY at',
     );
   const stateOf = async (intentId: string) =>
-    (await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state;
+    (await harness.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state;
 
   test('a review is accepted: asked first, done, recorded, and shown on the bill', async () => {
     const asked = await operator.open(`actions/accept-review/${main.review}`);
@@ -52,8 +52,8 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       },
     ]);
     expect(await stateOf(main.short)).toBe('PAID');
-    await bed.settle();
-    expect(await bed.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
+    await harness.settle();
+    expect(await harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
     const { text } = await operator.open(`bills/${main.short}`);
     expect(text).toMatch(/ann accepted the review underpaid “a coin was missing”/);
     const again = await operator.open(`actions/dismiss-review/${main.review}`);
@@ -70,9 +70,9 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test('a review without a usable amount asks for one, and takes no other text for it', async () => {
-    const { detail } = (await bed.host.ledger()).reviews.find(({ id }) => id === main.review)!;
+    const { detail } = (await harness.host.ledger()).reviews.find(({ id }) => id === main.review)!;
     const without = { ...detail, listed: { ...(detail as { listed: object }).listed, amount: null } };
-    await bed.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [JSON.stringify(without)]);
+    await harness.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [JSON.stringify(without)]);
     const asked = await operator.open(`actions/accept-review/${main.review}`);
     expect(asked.text).toContain('Amount that counts, in RUB The service states none that can be used.');
     for (const amount of ['1,5', 'much', '100.051']) {
@@ -86,17 +86,17 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     }
     expect(await actions()).toEqual([]);
     await operator.confirm(`actions/accept-review/${main.review}`, { amount: '98.50' });
-    const { events } = await bed.host.ledger();
+    const { events } = await harness.host.ledger();
     expect(events).toContainEqual(expect.objectContaining({ name: 'payment.succeeded', orderId: 'main-short' }));
   });
 
   test('a dead letter is replayed once its cause is gone', async () => {
-    bed.host.app.get(Bookkeeper).mended = true;
+    harness.host.app.get(Bookkeeper).mended = true;
     const done = await operator.confirm(`actions/replay/${main.deadLetter}`, { note: 'order made' });
     expect(done.text).toContain('1 dead letter is due again.');
     expect(done.text).toContain('There are no dead letters.');
-    await bed.settle();
-    expect(await bed.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
+    await harness.settle();
+    expect(await harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
     expect(await actions()).toEqual([
       {
         operator: 'ann',
@@ -113,7 +113,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test('dead letters that fit a filter are replayed, and no others', async () => {
-    const eu = await record(bed, 'eu');
+    const eu = await record(harness, 'eu');
     const asked = await operator.open('actions/replay/all?shop=eu&consumer=orders');
     expect(asked.text).toContain('Replay 1 dead letter?');
     expect(asked.text).toContain('You replay the dead letters of orders, of shop eu');
@@ -131,7 +131,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       note: 'found it',
     });
     expect(done.text).toContain('The bill was attached. It is checked at once');
-    await bed.settle();
+    await harness.settle();
     expect(await stateOf(lost)).toBe('PAID');
     expect(await actions()).toEqual([
       {
@@ -162,7 +162,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test('the bill of another order is refused', async () => {
-    const bill = (await bed.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
+    const bill = (await harness.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
     const answer = await operator.submit(await operator.open(`actions/attach-bill/${main.lost}`), { billId: bill });
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('is that of another order already')]);
   });
@@ -209,7 +209,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     test('with the seal of another action, or of another target, does nothing', async () => {
       const other = await operator.open(`actions/attach-bill/${main.lost}`);
       await refused(await operator.submit(asked, { seal: formOf(other).seal! }), 'Nothing was changed');
-      const { lost } = await record(bed, 'eu');
+      const { lost } = await record(harness, 'eu');
       const another = await operator.open(`actions/void-bill/${lost}`);
       await refused(await operator.submit(asked, { seal: formOf(another).seal! }), 'Nothing was changed');
     });
@@ -266,18 +266,18 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
 });
 
 describe('a host whose body parser does not read forms', () => {
-  let bed: Bed | undefined;
-  afterAll(() => bed?.close());
+  let harness: Harness | undefined;
+  afterAll(() => harness?.close());
 
   test('is told so', async () => {
-    bed = await startBed({
+    harness = await startHarness({
       adapter: 'express',
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register()],
       options: { http: { attempts: 1 } },
     });
-    const { lost } = await record(bed, 'main');
-    const answer = await fetch(`${bed.host.url}/payment-console/actions/void-bill/${lost}`, {
+    const { lost } = await record(harness, 'main');
+    const answer = await fetch(`${harness.host.url}/payment-console/actions/void-bill/${lost}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: 'seal=x',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 
 /** As they stand in an address: NUL, half a surrogate pair, endless, no character at all, an operator of SQL, a number too great. */
@@ -36,15 +36,15 @@ const LISTS: readonly [string, readonly string[]][] = [
 let shop: string | null = null;
 
 describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let operator: Operator;
   beforeAll(async () => {
     const imports = [PaymentConsoleModule.register({ shop: () => shop })];
-    bed = await startBed({ adapter, imports });
-    operator = new Operator(`${bed.host.url}/payment-console`);
-    await bed.host.payments.createBill({ orderId: 'o', amount: '1' });
+    harness = await startHarness({ adapter, imports });
+    operator = new Operator(`${harness.host.url}/payment-console`);
+    await harness.host.payments.createBill({ orderId: 'o', amount: '1' });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test.each(LISTS)('/%s answers with a list or a refusal', async (path, names) => {
     // What is read out of an address depends on the adapter, and what is then looked up does not.

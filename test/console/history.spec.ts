@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper } from './support/records.js';
 
-let bed: Bed;
+let harness: Harness;
 let operator: Operator;
 
 describe('history', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
-    operator = new Operator(`${bed.host.url}/payment-console`);
+    harness = await startHarness({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
+    operator = new Operator(`${harness.host.url}/payment-console`);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   const bill = (orderId: string, more: object = {}) =>
-    bed.host.payments.createBill({ orderId, amount: '100.05', ...more });
-  const postback = (fields: Record<string, string>) => postJson(`${bed.host.url}/postback/payment`, fields);
+    harness.host.payments.createBill({ orderId, amount: '100.05', ...more });
+  const postback = (fields: Record<string, string>) => postJson(`${harness.host.url}/postback/payment`, fields);
   /** What the bill's page says. */
   const history = async (intentId: string): Promise<string> => (await operator.open(`bills/${intentId}`)).text;
 
   test('the story of a paid bill is told from the intent to the delivery, in the order in which it happened', async () => {
     const { intentId, billId } = await bill('A-1');
-    await bed.sandbox.pay(billId);
-    await bed.settle();
+    await harness.sandbox.pay(billId);
+    await harness.settle();
     const text = await history(intentId);
     const story = [
       'A bill over 100.05 RUB was asked for',
@@ -44,10 +44,10 @@ describe('history', () => {
   describe('a callback is told with why it was taken as it was', () => {
     test('a genuine postback: digest, fields, and the list of the service agree', async () => {
       const { intentId, billId } = await bill('B-1');
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
       expect(await history(intentId)).toContain('The bill is to be checked because of it.');
-      await bed.settle();
+      await harness.settle();
       const text = await history(intentId);
       expect(text).toContain('Its digest fits the token of the shop. That alone proves nothing');
       expect(text).toMatch(/It agrees with our bill in the order, the amount, custom and the currency\./);
@@ -59,13 +59,13 @@ describe('history', () => {
       const { intentId, billId } = await bill('B-2');
       const fields = { ...postbackFields({ InvId: 'X-9', OutSum: '1.00', TrsId: billId }), CurrencyIn: 'USD' };
       expect((await postback({ ...fields, SignatureValue: '0'.repeat(32) })).status).toBe(200);
-      await bed.settle();
+      await harness.settle();
       expect(await history(intentId)).toContain(
         'The service was asked once, and its list does not show this yet. It is asked again.',
       );
       for (const ms of [3_000, 10_000, 30_000]) {
-        bed.clock.advance(ms);
-        await bed.settle();
+        harness.clock.advance(ms);
+        await harness.settle();
       }
       const text = await history(intentId);
       expect(text).toContain('Its digest does not fit the token of the shop: somebody else may have sent it');
@@ -82,7 +82,7 @@ describe('history', () => {
       const { intentId, billId } = await bill('B-3');
       const { SignatureValue: _, ...fields } = postbackFields({ InvId: 'B-3', OutSum: '100.05', TrsId: billId });
       await postback({ ...fields, Status: 'UNDERPAID' });
-      await bed.settle();
+      await harness.settle();
       const text = await history(intentId);
       expect(text).toContain('Postback UNDERPAID received');
       expect(text).toContain('It carries no digest, which proves nothing for it or against it.');
@@ -91,7 +91,7 @@ describe('history', () => {
 
     test('one that came before the bill was known', async () => {
       const { intentId, billId } = await bill('B-4');
-      await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET service_bill_id = NULL WHERE id = $1`, [
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET service_bill_id = NULL WHERE id = $1`, [
         intentId,
       ]);
       await postback(postbackFields({ InvId: 'B-4', OutSum: '100.05', TrsId: billId }));
@@ -99,7 +99,7 @@ describe('history', () => {
         `UPDATE payment_acceptance.bill SET service_bill_id = $2 WHERE id = $1`,
         `UPDATE payment_acceptance.callback SET bill_id = $1 WHERE service_bill_id = $2`,
       ]) {
-        await bed.host.dataSource.query(statement, [intentId, billId]);
+        await harness.host.dataSource.query(statement, [intentId, billId]);
       }
       expect(await history(intentId)).toContain('it came before the bill was known');
     });
@@ -107,9 +107,9 @@ describe('history', () => {
     test('redirects, which claim nothing', async () => {
       const { intentId } = await bill('B-5', { custom: 'basket 5' });
       const fields = redirectFields({ InvId: 'B-5', OutSum: '100.05', custom: 'basket 6' });
-      expect((await postForm(`${bed.host.url}/redirect/payment/success`, fields)).status).toBe(303);
-      expect((await postForm(`${bed.host.url}/redirect/payment/fail`, fields)).status).toBe(303);
-      await bed.settle();
+      expect((await postForm(`${harness.host.url}/redirect/payment/success`, fields)).status).toBe(303);
+      expect((await postForm(`${harness.host.url}/redirect/payment/fail`, fields)).status).toBe(303);
+      await harness.settle();
       const text = await history(intentId);
       expect(text).toMatch(/Success redirect received .*Fail redirect received/);
       expect(text).toContain('It covers the amount and the order, not the result.');
@@ -120,9 +120,9 @@ describe('history', () => {
 
     test('one whose fields were removed with age still says what was found out', async () => {
       const { intentId, billId } = await bill('B-6');
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      await bed.host.dataSource.query(`UPDATE payment_acceptance.callback SET fields = '{}' WHERE bill_id = $1`, [
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.callback SET fields = '{}' WHERE bill_id = $1`, [
         intentId,
       ]);
       const text = await history(intentId);
@@ -133,45 +133,45 @@ describe('history', () => {
 
   test('a payment that takes its time, a failure, another attempt: each has its place', async () => {
     const { intentId, billId } = await bill('C-1', { description: 'Two cups' });
-    await bed.sandbox.pay(billId, { card: '4000 0000 0000 3220' });
-    bed.clock.advance(60_000);
-    await bed.settle();
+    await harness.sandbox.pay(billId, { card: '4000 0000 0000 3220' });
+    harness.clock.advance(60_000);
+    await harness.settle();
     expect(await history(intentId)).toMatch(/seen: (NEW|PROCESS)/);
-    const { payments } = bed.sandbox.bill(billId);
-    await bed.sandbox.complete(payments[0]!.id, { outcome: 'fail' });
-    bed.clock.advance(2_000); // checks of one bill keep apart
-    await bed.settle();
+    const { payments } = harness.sandbox.bill(billId);
+    await harness.sandbox.complete(payments[0]!.id, { outcome: 'fail' });
+    harness.clock.advance(2_000); // checks of one bill keep apart
+    await harness.settle();
     const text = await history(intentId);
     expect(text).toMatch(/seen for the first time .* became FAIL/);
     expect(text).toContain('It failed; the bill stays open.');
     expect(text).toMatch(/Event payment\.failed dead letter of orders .*NonRetryableError: this order is unknown here/);
-    const second = await bed.host.payments.createBill({ orderId: 'C-1', amount: '90.00' }, { newAttempt: true });
+    const second = await harness.host.payments.createBill({ orderId: 'C-1', amount: '90.00' }, { newAttempt: true });
     const other = await history(second.intentId);
     expect(other).toContain('Order C-1 open 90.00 RUB, shop main, attempt 2');
     expect(other).toMatch(/All bills of the order .*C-1 open 100\.05 .*C-1 attempt 2 open 90\.00/);
   });
 
   test('a refused bill, and a check that fails, say why', async () => {
-    await bed.sandbox.setFaults({ requests: { merchantBanned: 1 } });
+    await harness.sandbox.setFaults({ requests: { merchantBanned: 1 } });
     await expect(bill('D-1')).rejects.toThrow();
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.clearFaults();
     const { intentId, billId } = await bill('D-2');
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
-    await bed.settle();
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
+    await harness.settle();
+    await harness.sandbox.clearFaults();
     expect(await history(intentId)).toMatch(/Last check failed BillNotFoundError: .* 1 in a row/);
-    const { bills } = await bed.host.ledger();
+    const { bills } = await harness.host.ledger();
     const refused = bills.find(({ orderId }) => orderId === 'D-1')!;
     expect(await history(refused.intentId)).toMatch(/No bill was made MerchantBannedError: /);
   });
 
   test('a shop that the service refuses is on the first page, with the reason', async () => {
     await bill('E-1');
-    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
-    bed.clock.advance(60 * 60_000);
-    await bed.settle();
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    harness.clock.advance(60 * 60_000);
+    await harness.settle();
+    await harness.sandbox.clearFaults();
     const { text } = await operator.open();
     expect(text).toContain('Refused shops 1');
     expect(text).toMatch(/The service refuses 1 shop .*main .*since /);

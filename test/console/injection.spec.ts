@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { MARKUP, skeletonOf, tagsOf } from '../attacks/support/markup.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { linksOf, Operator, type Answer } from './support/operator.js';
 
@@ -16,14 +16,14 @@ class Failing {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 let operator: Operator;
 /** Who the operator is said to be. */
 let name = 'ann';
 
 /** Records that hold the text in every field that comes from outside; gives every page that shows them. */
 async function pagesAbout(text: string): Promise<Answer[]> {
-  const { dataSource, payments } = bed.host;
+  const { dataSource, payments } = harness.host;
   const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action', 'shop_order'];
   await dataSource.query(`TRUNCATE ${tables.map((table) => `payment_acceptance.${table}`).join(', ')}`);
   await dataSource.query(`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL`);
@@ -35,12 +35,12 @@ async function pagesAbout(text: string): Promise<Answer[]> {
     description: 'description',
     custom: 'custom',
   });
-  await bed.sandbox.pay(billId);
-  await bed.settle();
+  await harness.sandbox.pay(billId);
+  await harness.settle();
   const fields = { ...postbackFields({ InvId: text, OutSum: text, TrsId: billId, Status: text }), custom: text };
-  await postJson(`${bed.host.url}/postback/payment`, { ...fields, [text]: text, nested: { [text]: [text] } });
-  await postJson(`${bed.host.url}/postback/payment`, { ...fields, TrsId: `nobody-${text}` });
-  await bed.settle();
+  await postJson(`${harness.host.url}/postback/payment`, { ...fields, [text]: text, nested: { [text]: [text] } });
+  await postJson(`${harness.host.url}/postback/payment`, { ...fields, TrsId: `nobody-${text}` });
+  await harness.settle();
   // What no callback can write is written by hand: whatever a host's or the service's texts may be one day.
   for (const statement of [
     `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', $1)`,
@@ -106,14 +106,14 @@ async function pagesAbout(text: string): Promise<Answer[]> {
 
 describe('markup in every field that comes from outside', () => {
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [Failing],
       imports: [PaymentConsoleModule.register({ operator: () => name })],
       options: { http: { attempts: 1 } },
     });
-    operator = new Operator(`${bed.host.url}/payment-console`);
+    operator = new Operator(`${harness.host.url}/payment-console`);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   let plain: Answer[];
   beforeAll(async () => {

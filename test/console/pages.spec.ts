@@ -12,7 +12,7 @@ import {
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
 import { map, type Observable } from 'rxjs';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
-import { setCallbacks, startBed, type Bed } from '../support/bed.js';
+import { setCallbacks, startHarness, type Harness } from '../support/harness.js';
 import { linksOf, Operator } from './support/operator.js';
 import { Bookkeeper, record, type Records } from './support/records.js';
 
@@ -43,7 +43,7 @@ async function crawl(operator: Operator): Promise<Map<string, number>> {
 }
 
 describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let main: Records;
   let operator: Operator;
   const open = async (path = ''): Promise<string> => {
@@ -51,18 +51,18 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     expect([path, status]).toEqual([path, 200]);
     return text;
   };
-  const billId = (): string => bed.sandbox.bills().find(({ orderId }) => orderId === 'main-paid')!.id;
+  const billId = (): string => harness.sandbox.bills().find(({ orderId }) => orderId === 'main-paid')!.id;
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       adapter,
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register()],
       options: { http: { attempts: 1 } },
     });
-    main = await record(bed, 'main');
-    operator = new Operator(`${bed.host.url}/payment-console`);
+    main = await record(harness, 'main');
+    operator = new Operator(`${harness.host.url}/payment-console`);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('every link from its first page on leads to a page of its own', async () => {
     const seen = await crawl(operator);
@@ -120,7 +120,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     ['its order', () => 'main-paid'],
     ['the intent', () => main.paid],
     ['the bill', billId],
-    ['the payment', () => bed.sandbox.bill(billId()).payments[0]!.id],
+    ['the payment', () => harness.sandbox.bill(billId()).payments[0]!.id],
   ])('a bill is found by %s', async (_name, text) => {
     expect(await open(`bills?q=%20${text()}`)).toMatch(/1 bill found for .* main-paid paid 100\.05 RUB main /);
     expect(await open(`bills?q=${text().slice(1)}`)).toContain('0 bills found');
@@ -164,7 +164,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
   });
 
   test('what cannot be read is said as such, and goes to the log', async () => {
-    const { dataSource } = bed.host;
+    const { dataSource } = harness.host;
     await dataSource.query(`ALTER TABLE payment_acceptance.review RENAME TO review_away`);
     const { status, text } = await operator.open('reviews');
     await dataSource.query(`ALTER TABLE payment_acceptance.review_away RENAME TO review`);
@@ -189,11 +189,11 @@ class TeapotFilter implements ExceptionFilter {
 }
 
 describe.each(ADAPTERS)('on %s', (adapter) => {
-  let bed: Bed;
-  afterEach(() => bed.close());
+  let harness: Harness;
+  afterEach(() => harness.close());
 
   test('a host with a prefix, versions, a strict pipe, an interceptor and a filter has it as any other', async () => {
-    bed = await startBed({
+    harness = await startHarness({
       adapter,
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register({ path: '/admin/payments/' })],
@@ -206,9 +206,9 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
           .useGlobalInterceptors(new WrappingInterceptor())
           .useGlobalFilters(new TeapotFilter()),
     });
-    await setCallbacks(bed.sandbox, bed.host.url, 'api');
-    const { review } = await record(bed, 'main');
-    const operator = new Operator(`${bed.host.url}/api/admin/payments`);
+    await setCallbacks(harness.sandbox, harness.host.url, 'api');
+    const { review } = await record(harness, 'main');
+    const operator = new Operator(`${harness.host.url}/api/admin/payments`);
     expect([...(await crawl(operator)).values()].filter((status) => status !== 200)).toEqual([]);
     expect((await operator.open('bills/nothing')).status).toBe(404);
     const done = await operator.confirm(`actions/dismiss-review/${review}`, { note: 'as agreed' });

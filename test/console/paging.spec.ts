@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { linksOf, Operator, type Answer } from './support/operator.js';
 import { Bookkeeper } from './support/records.js';
@@ -12,13 +12,13 @@ const PAGE = 20;
 /** With the stylesheet, a page stays below 50 KB. */
 const LARGEST_BYTES = 36 * 1024;
 
-let bed: Bed;
+let harness: Harness;
 let operator: Operator;
 
 describe('paging', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
-    operator = new Operator(`${bed.host.url}/payment-console`);
+    harness = await startHarness({ providers: [Bookkeeper], imports: [PaymentConsoleModule.register()] });
+    operator = new Operator(`${harness.host.url}/payment-console`);
     const rows = Array.from({ length: NUMBER }, (_, index) => {
       const name = String(index + 1).padStart(3, '0');
       // Many at the same instant: their order is that of their ids.
@@ -26,7 +26,7 @@ describe('paging', () => {
       return { name, order: `o-${name}`, bill: randomUUID(), state: index % 2 === 0 ? 'UNKNOWN' : 'OPEN', at };
     });
     const insert = (columns: string, values: (row: (typeof rows)[number]) => string) =>
-      bed.host.dataSource.query(`INSERT INTO payment_acceptance.${columns} VALUES ${rows.map(values).join(', ')}`);
+      harness.host.dataSource.query(`INSERT INTO payment_acceptance.${columns} VALUES ${rows.map(values).join(', ')}`);
     await insert('shop_order (shop, order_id)', ({ order }) => `('main', '${order}')`);
     await insert(
       `bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
@@ -43,7 +43,7 @@ describe('paging', () => {
       'event (id, "key", name, shop, bill_id, payload, occurred_at)',
       ({ name, bill }) => `('${randomUUID()}', '${name}', 'payment.succeeded', 'main', '${bill}', '{}', now())`,
     );
-    await bed.host.dataSource.query(
+    await harness.host.dataSource.query(
       `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
      SELECT id, name, seq, bill_id, 'orders', 'DEAD', now() FROM payment_acceptance.event ORDER BY seq`,
     );
@@ -52,7 +52,7 @@ describe('paging', () => {
       ({ bill, at }) => `('${randomUUID()}', ${at}, 'ann', 'void-bill', '${bill}', '{}')`,
     );
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   /** Goes on as long as a page leads on; gives the orders of each. */
   async function walk(path: string, label: string): Promise<string[][]> {
@@ -88,7 +88,7 @@ describe('paging', () => {
 
   test('a row that comes while somebody turns the pages shows none twice', async () => {
     const first = await operator.open('bills');
-    await bed.host.payments.createBill({ orderId: 'o-new', amount: '1' });
+    await harness.host.payments.createBill({ orderId: 'o-new', amount: '1' });
     const link = linksOf(first).findLast((each) => each.includes('before='))!;
     const second = await operator.follow(first, link);
     const orders = (page: Answer): string[] => [...(page.html.match(/(?<=">)o-\d+(?=<)/g) ?? [])];
@@ -106,10 +106,10 @@ describe('paging', () => {
   });
 
   test('a bill with as many callbacks as are kept of one: the first, the newest, and a way to all of them', async () => {
-    const { intentId, billId } = await bed.host.payments.createBill({ orderId: 'flooded', amount: '10' });
+    const { intentId, billId } = await harness.host.payments.createBill({ orderId: 'flooded', amount: '10' });
     for (let n = 0; n < 100; n += 1) {
       const fields = postbackFields({ InvId: 'flooded', TrsId: billId, OutSum: `${n}.00`, Status: `LIE-${n}` });
-      expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(200);
+      expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(200);
     }
     const told = ({ text }: Answer) => Array.from(text.matchAll(/"Status": "LIE-(\d+)"/g), ([, n]) => Number(n));
     const page = await operator.open(`bills/${intentId}`);

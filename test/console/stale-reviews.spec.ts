@@ -1,41 +1,41 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentChecks } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper, forget, record } from './support/records.js';
 
 const HOUR = 3_600_000;
 
-let bed: Bed;
+let harness: Harness;
 let operator: Operator;
 
 describe('stale reviews', () => {
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register({ guardedElsewhere: true, operator: () => 'ann' })],
       options: { http: { attempts: 1 } },
     });
-    operator = new Operator(`${bed.host.url}/payment-console`, {});
+    operator = new Operator(`${harness.host.url}/payment-console`, {});
   });
-  afterAll(() => bed.close());
-  beforeEach(() => forget(bed));
+  afterAll(() => harness.close());
+  beforeEach(() => forget(harness));
 
   /** Makes the underpaid payment of `main-short` fail at the service, which is then seen. */
   async function reversed(): Promise<{ short: string; review: string; changed: string }> {
-    const { short, review } = await record(bed, 'main');
-    const { payments } = await bed.host.ledger();
+    const { short, review } = await record(harness, 'main');
+    const { payments } = await harness.host.ledger();
     const { paymentId } = payments.find(({ orderId }) => orderId === 'main-short')!;
-    await bed.sandbox.complete(paymentId, { outcome: 'fail', force: true });
-    bed.clock.advance(8 * HOUR);
-    await bed.settle();
-    const changed = (await bed.host.ledger()).reviews.find(({ reason }) => reason === 'payment-changed')!.id;
+    await harness.sandbox.complete(paymentId, { outcome: 'fail', force: true });
+    harness.clock.advance(8 * HOUR);
+    await harness.settle();
+    const changed = (await harness.host.ledger()).reviews.find(({ reason }) => reason === 'payment-changed')!.id;
     return { short, review, changed };
   }
 
   test('a review stands beside what the ledger has now', async () => {
-    await record(bed, 'main');
+    await record(harness, 'main');
     const { text } = await operator.open('reviews');
     expect(text).toMatch(
       /The service listed SUCCESS, 99\.00 RUB .*The ledger has now SUCCESS Payment .*Accept it where/,
@@ -56,15 +56,15 @@ describe('stale reviews', () => {
       await operator.confirm(`actions/dismiss-review/${id}`);
     }
     expect((await operator.open('reviews')).text).toContain('No review is open.');
-    expect((await bed.host.ledger()).events.map(({ orderId, name }) => `${orderId} ${name}`)).not.toContain(
+    expect((await harness.host.ledger()).events.map(({ orderId, name }) => `${orderId} ${name}`)).not.toContain(
       'main-short payment.succeeded',
     );
   });
 
   test('a form that was asked for before the payment failed says so, and changes nothing', async () => {
-    const { review } = await record(bed, 'main');
+    const { review } = await record(harness, 'main');
     const asked = await operator.open(`actions/accept-review/${review}`);
-    await bed.host.dataSource.query(
+    await harness.host.dataSource.query(
       `UPDATE payment_acceptance.payment SET status = 'FAIL', verdict = 'failed' WHERE verdict = 'review'`,
     );
     const { status, text } = await operator.submit(asked);
@@ -75,7 +75,7 @@ describe('stale reviews', () => {
   test('one of a payment that counts says that it does', async () => {
     const { review, changed } = await reversed();
     await operator.confirm(`actions/dismiss-review/${changed}`);
-    await bed.host.dataSource.query(
+    await harness.host.dataSource.query(
       `UPDATE payment_acceptance.payment SET verdict = 'succeeded' WHERE verdict = 'review'`,
     );
     expect((await operator.open('reviews')).text).toContain('The ledger has now SUCCESS, and it counts');
@@ -83,13 +83,13 @@ describe('stale reviews', () => {
   });
 
   test('of a bill that cannot be listed, a payment that had failed counts where the operator says that it did', async () => {
-    const { billId, intentId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
-    const checks = bed.host.app.get(PaymentChecks);
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
+    const { billId, intentId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
+    const checks = harness.host.app.get(PaymentChecks);
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
     await checks.check(billId);
-    await bed.sandbox.setFaults({ requests: { tooManyPayments: { times: 1 } } });
+    await harness.sandbox.setFaults({ requests: { tooManyPayments: { times: 1 } } });
     await expect(checks.check(billId)).rejects.toThrow();
-    const ledger = await bed.host.ledger();
+    const ledger = await harness.host.ledger();
     const page = `actions/accept-review/${ledger.reviews.find(({ reason }) => reason === 'too-many-payments')!.id}`;
     const fields = { paymentId: ledger.payments.find((payment) => payment.billId === billId)!.paymentId, amount: '10' };
     expect((await operator.open(page)).text).toContain('Had it failed before?');
@@ -101,6 +101,6 @@ describe('stale reviews', () => {
       expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
     }
     await operator.confirm(page, { ...fields, hadFailed: 'Yes' });
-    expect((await bed.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state).toBe('PAID');
+    expect((await harness.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state).toBe('PAID');
   });
 });

@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
-import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { until } from '../support/until.js';
 
 const DAY = 86_400_000;
@@ -56,14 +56,14 @@ class Handlers {
 export class Lane {
   private ahead = 0;
 
-  private constructor(private readonly bed: Bed) {}
+  private constructor(private readonly harness: Harness) {}
 
   static async open(): Promise<Lane> {
-    return new Lane(await startBed({ providers: [Handlers], options: OPTIONS }));
+    return new Lane(await startHarness({ providers: [Handlers], options: OPTIONS }));
   }
 
   close(): Promise<void> {
-    return this.bed.close();
+    return this.harness.close();
   }
 
   /** The points of a journey that nobody is killed on, in order. */
@@ -82,7 +82,7 @@ export class Lane {
   private async buried(): Promise<void> {
     await until(
       () =>
-        this.bed.host.dataSource.query<{ pid: number }[]>(
+        this.harness.host.dataSource.query<{ pid: number }[]>(
           `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`,
           [VICTIM],
         ),
@@ -96,11 +96,11 @@ export class Lane {
     const { signal, output } = await this.run(journey, orderId, at);
     if (signal !== 'SIGKILL') throw new Error(`The process was not killed: it never came to this point.`);
     await this.buried();
-    const acknowledged = this.bed.sandbox
+    const acknowledged = this.harness.sandbox
       .bills()
       .filter((bill) => bill.orderId === orderId)
-      .flatMap(({ id }) => this.bed.sandbox.bill(id).callbacks.filter(({ state }) => state === 'delivered'));
-    const kept = (await this.bed.host.ledger()).callbacks.filter(({ kind, orderId: of }) => {
+      .flatMap(({ id }) => this.harness.sandbox.bill(id).callbacks.filter(({ state }) => state === 'delivered'));
+    const kept = (await this.harness.host.ledger()).callbacks.filter(({ kind, orderId: of }) => {
       return kind === 'postback' && of === orderId;
     });
     if (kept.length < acknowledged.length) throw new Error(`A postback was acknowledged and not stored (${output}).`);
@@ -114,12 +114,12 @@ export class Lane {
         ...process.env,
         NODE_OPTIONS: '',
         PGAPPNAME: VICTIM,
-        DATABASE_URL: this.bed.databaseUrl,
-        SANDBOX_URL: this.bed.sandboxUrl,
+        DATABASE_URL: this.harness.databaseUrl,
+        SANDBOX_URL: this.harness.sandboxUrl,
         ORDER_ID: orderId,
         JOURNEY: journey,
         CLOCK_AHEAD_MS: String(this.ahead),
-        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(this.bed.sandboxUrl, OPTIONS)),
+        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(this.harness.sandboxUrl, OPTIONS)),
         ...(at !== undefined && { KILL_AT: String(at) }),
       },
     });
@@ -132,25 +132,25 @@ export class Lane {
 
   private async pass(ms: number): Promise<void> {
     this.ahead += ms;
-    this.bed.clock.advance(ms);
-    await this.bed.settle();
+    this.harness.clock.advance(ms);
+    await this.harness.settle();
   }
 
   private async expectRight(orderId: string): Promise<void> {
     await this.pass(PAST_LEASES_MS);
     await this.pass(PAST_LEASES_MS);
-    const paid = this.bed.sandbox.bills().find((bill) => bill.orderId === orderId && bill.paid);
+    const paid = this.harness.sandbox.bills().find((bill) => bill.orderId === orderId && bill.paid);
     // A payer who never got to pay comes again: whatever the bill was left as, a usable one can be had.
     const billId = paid?.id ?? (await this.payAgain(orderId));
-    const truth = this.bed.sandbox.bill(billId).payments;
+    const truth = this.harness.sandbox.bill(billId).payments;
     const succeeded = truth.filter(({ status }) => status === 'SUCCESS');
     if (succeeded.length !== 1) throw new Error(`${succeeded.length} payments succeeded.`);
 
-    const { bills, payments, events, reviews, callbacks } = await this.bed.host.ledger();
+    const { bills, payments, events, reviews, callbacks } = await this.harness.host.ledger();
     const mine = <T extends { readonly orderId: string | null }>(rows: readonly T[]) =>
       rows.filter((row) => row.orderId === orderId);
     const states = mine(bills).map(({ state, billId: id }) => (id === billId ? state : `not ${state}`));
-    const effects = mine(await this.bed.effects());
+    const effects = mine(await this.harness.effects());
     const problems = [
       states.includes('PAID') && states.every((state) => state === 'PAID' || state === 'not UNKNOWN')
         ? null
@@ -183,15 +183,15 @@ export class Lane {
   }
 
   private async payAgain(orderId: string): Promise<string> {
-    const { billId } = await this.bed.host.payments.createBill({ orderId, amount: '10.00' });
-    await this.bed.sandbox.pay(billId);
-    await this.bed.sandbox.settled();
+    const { billId } = await this.harness.host.payments.createBill({ orderId, amount: '10.00' });
+    await this.harness.sandbox.pay(billId);
+    await this.harness.sandbox.settled();
     await this.pass(PAST_LEASES_MS);
     return billId;
   }
 
   private leases(): Promise<unknown[]> {
-    return this.bed.host.dataSource.query(
+    return this.harness.host.dataSource.query(
       `SELECT id::text FROM payment_acceptance.bill WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL
        UNION ALL SELECT id::text FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL OR lease_until IS NOT NULL`,
     );

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('backlog', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   /** Bills, each with a postback, an event that was delivered, and one that waits to be unless all `ended` long ago. */
   const seeds = (name: string, bills: number, ended: boolean): string[] => [
@@ -59,7 +59,7 @@ describe('backlog', () => {
   }
 
   async function read({ sql, parameters }: Sent, mode: string) {
-    const runner = bed.host.dataSource.createQueryRunner();
+    const runner = harness.host.dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.query(`SET LOCAL plan_cache_mode = ${mode}`);
     await runner.query(`PREPARE looked_at AS ${sql}`);
@@ -77,8 +77,8 @@ describe('backlog', () => {
       ['on tables that the server has never looked at', false],
       ['on tables that it has looked at when they were small, and nothing waited', true],
     ])('%s', async (_when, analyzed) => {
-      bed = await startBed({ providers: [EffectWriter] });
-      const { dataSource, app, confirmer, deliveries } = bed.host;
+      harness = await startHarness({ providers: [EffectWriter] });
+      const { dataSource, app, confirmer, deliveries } = harness.host;
       for (const table of TABLES) {
         await dataSource.query(`ALTER TABLE payment_acceptance.${table} SET (autovacuum_enabled = false)`);
       }
@@ -87,14 +87,14 @@ describe('backlog', () => {
         for (const table of TABLES) await dataSource.query(`ANALYZE payment_acceptance.${table}`);
       }
       for (const statement of seeds('backlog', 3_000, false)) await dataSource.query(statement);
-      await pay(bed, 'after');
+      await pay(harness, 'after');
       // Its turn comes first, so that something is settled.
       await dataSource.query(
         `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
       );
       const sent: Sent[] = [];
-      const { often } = Database.prototype;
-      app.get(Database, { strict: false }).often = function (this: Database, sql, parameters, manager) {
+      const { prepared: often } = Database.prototype;
+      app.get(Database, { strict: false }).prepared = function (this: Database, sql, parameters, manager) {
         sent.push({ sql, parameters: parameters as Value[] });
         return often.call(this, sql, parameters, manager) as never;
       };

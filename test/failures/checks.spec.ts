@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { startGate } from '../support/gate.js';
 import { postForm } from '../support/http.js';
@@ -10,103 +10,103 @@ import { EffectWriter } from '../support/orders.js';
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-let bed: Bed;
+let harness: Harness;
 
 describe('checks', () => {
   const closeLater = closing();
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
-  const checks = () => bed.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
+  const checks = () => harness.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
 
   /** Lets the time pass in steps; gives how many checks were made. */
   async function pass(totalMs: number, stepMs: number): Promise<number> {
     const before = checks();
     for (let passed = 0; passed < totalMs; passed += stepMs) {
-      bed.clock.advance(stepMs);
-      await bed.settle();
+      harness.clock.advance(stepMs);
+      await harness.settle();
     }
     return checks() - before;
   }
 
   describe('checks that fail', () => {
     test('a paid bill is asked about no more often than when it works, and not beyond its time', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'purged', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      harness = await startHarness({ providers: [EffectWriter] });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'purged', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       expect(await pass(DAY, 30 * MINUTE)).toBeLessThanOrEqual(4);
       await pass(7 * DAY, 12 * 60 * MINUTE);
       expect(await pass(5 * DAY, 12 * 60 * MINUTE)).toBe(0);
-      expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
+      expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
     });
 
     test('an open bill that can never be checked becomes a review at the end of its life, and ends', async () => {
-      bed = await startBed();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'banned', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      harness = await startHarness();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'banned', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       await pass(4 * DAY, 2 * 60 * MINUTE);
-      const { bills, reviews } = await bed.host.ledger();
+      const { bills, reviews } = await harness.host.ledger();
       expect(bills).toMatchObject([{ state: 'OPEN', lastCheckError: expect.stringContaining('bill_not_found') }]);
       expect(reviews).toMatchObject([{ billId, reason: 'uncheckable', state: 'OPEN' }]);
       expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
       await pass(30 * DAY, DAY);
       expect(await pass(5 * DAY, DAY)).toBe(0);
-      expect((await bed.host.ledger()).reviews.length).toBe(1);
+      expect((await harness.host.ledger()).reviews.length).toBe(1);
     });
 
     test.each(['status500', 'unauthenticated', 'merchantBanned', 'html'] as const)(
       'the postback of a payment long after the end is kept through trouble (%s), and settles when it is over',
       async (fault) => {
-        bed = await startBed({ providers: [EffectWriter] });
-        const { billId } = await bed.host.payments.createBill({ orderId: 'late', amount: '10' });
+        harness = await startHarness({ providers: [EffectWriter] });
+        const { billId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
         await pass(4 * DAY, DAY);
         await pass(31 * DAY, DAY);
-        expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'EXPIRED', nextCheckAt: null }]);
-        await bed.sandbox.setFaults({ requests: { [fault]: 1 } });
-        await bed.sandbox.pay(billId);
+        expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'EXPIRED', nextCheckAt: null }]);
+        await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
+        await harness.sandbox.pay(billId);
         await pass(2 * 60 * MINUTE, 10 * MINUTE);
-        await bed.sandbox.clearFaults();
+        await harness.sandbox.clearFaults();
         await pass(20 * MINUTE, 10 * MINUTE);
-        expect((await bed.host.ledger()).events.map(({ name }) => name)).toContain('payment.succeeded');
-        expect(await bed.effects()).toHaveLength(1);
+        expect((await harness.host.ledger()).events.map(({ name }) => name)).toContain('payment.succeeded');
+        expect(await harness.effects()).toHaveLength(1);
       },
     );
 
     test('a bill that the service does not know after its end is let go with its hints, which stay notes', async () => {
-      bed = await startBed();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'forgotten', amount: '10' });
+      harness = await startHarness();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'forgotten', amount: '10' });
       await pass(4 * DAY, DAY);
       await pass(31 * DAY, DAY);
-      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
-      await bed.sandbox.forge(billId);
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await harness.sandbox.forge(billId);
       await pass(2 * 60 * MINUTE, 10 * MINUTE);
-      const { callbacks, reviews } = await bed.host.ledger();
+      const { callbacks, reviews } = await harness.host.ledger();
       expect([callbacks, reviews]).toMatchObject([[{ pending: false, outcome: 'unconfirmed' }], []]);
       expect(await pass(5 * DAY, DAY)).toBe(0);
     });
 
     test('a service that is away just when a bill ends calls nobody: the bill expires a little later', async () => {
-      bed = await startBed();
-      await bed.host.payments.createBill({ orderId: 'ending', amount: '10' });
+      harness = await startHarness();
+      await harness.host.payments.createBill({ orderId: 'ending', amount: '10' });
       await pass(3 * DAY - 60 * MINUTE, 60 * MINUTE);
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await pass(64 * MINUTE, 4 * MINUTE);
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.clearFaults();
       await pass(20 * MINUTE, MINUTE);
-      const { bills, reviews, events } = await bed.host.ledger();
+      const { bills, reviews, events } = await harness.host.ledger();
       expect([bills[0]!.state, reviews, events.map(({ name }) => name)]).toEqual(['EXPIRED', [], ['bill.expired']]);
     });
 
     test('the service is down for hours: checks back off, and all settles when it returns', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'down', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
-      await bed.sandbox.pay(billId);
+      harness = await startHarness({ providers: [EffectWriter] });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'down', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
+      await harness.sandbox.pay(billId);
       expect(await pass(6 * 60 * MINUTE, 5 * MINUTE)).toBeLessThan(60);
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.clearFaults();
       await pass(10 * MINUTE, MINUTE);
-      expect(await bed.effects()).toMatchObject([{ orderId: 'down' }]);
+      expect(await harness.effects()).toMatchObject([{ orderId: 'down' }]);
     });
 
     test('Retry-After is kept', async () => {
@@ -122,8 +122,8 @@ describe('checks', () => {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       closeLater(() => server.close());
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      bed = await startBed({ options: { shops: moduleOptions(url).shops } });
-      await bed.host.payments.createBill({ orderId: 'slow', amount: '10' });
+      harness = await startHarness({ options: { shops: moduleOptions(url).shops } });
+      await harness.host.payments.createBill({ orderId: 'slow', amount: '10' });
       await pass(59 * MINUTE, MINUTE);
       expect(asked).toBe(1);
       await pass(3 * MINUTE, MINUTE);
@@ -131,29 +131,29 @@ describe('checks', () => {
     });
 
     test('a payment that stays NEW keeps its bill open, seldom looked at, and ends as a review', async () => {
-      bed = await startBed();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
-      await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
+      harness = await startHarness();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
+      await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
       await pass(4 * DAY, 2 * 60 * MINUTE);
       expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
       await pass(30 * DAY, DAY);
-      const { bills, reviews } = await bed.host.ledger();
+      const { bills, reviews } = await harness.host.ledger();
       expect(bills).toMatchObject([{ state: 'OPEN', nextCheckAt: null }]);
       expect(reviews).toMatchObject([{ billId, reason: 'unfinished', state: 'OPEN' }]);
     });
 
     test('where only one can go, neither a hinted bill nor a scheduled one waits for all of the others', async () => {
-      bed = await startBed({ options: { confirmer: { concurrency: 1 } } });
+      harness = await startHarness({ options: { confirmer: { concurrency: 1 } } });
       for (let bill = 0; bill < 40; bill += 1) {
-        await bed.host.payments.createBill({ orderId: `due-${bill}`, amount: '1' });
+        await harness.host.payments.createBill({ orderId: `due-${bill}`, amount: '1' });
       }
-      bed.clock.advance(30_000);
-      const { billId } = await bed.host.payments.createBill({ orderId: 'hinted', amount: '1' });
-      bed.clock.advance(45_000);
-      await bed.sandbox.forge(billId);
-      await bed.sandbox.settled();
-      for (let round = 0; round < 30; round += 1) await bed.host.confirmer.runOnce();
-      const asked = bed.sandbox.requests.filter(({ operation }) => operation === 'payments').map((r) => r.billId);
+      harness.clock.advance(30_000);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'hinted', amount: '1' });
+      harness.clock.advance(45_000);
+      await harness.sandbox.forge(billId);
+      await harness.sandbox.settled();
+      for (let round = 0; round < 30; round += 1) await harness.host.confirmer.runOnce();
+      const asked = harness.sandbox.requests.filter(({ operation }) => operation === 'payments').map((r) => r.billId);
       expect(asked).toContain(billId);
       expect(new Set(asked).size).toBeGreaterThan(10);
     });
@@ -164,11 +164,11 @@ describe('checks', () => {
     const DECLINED = { outcome: 'fail' } as const;
 
     const outcomes = async () =>
-      (await bed.host.ledger()).callbacks.map(({ outcome, pending }) => (pending ? '-' : outcome));
+      (await harness.host.ledger()).callbacks.map(({ outcome, pending }) => (pending ? '-' : outcome));
     const paid = async (orderId: string) => {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       return billId;
     };
 
@@ -178,64 +178,64 @@ describe('checks', () => {
     ] as const)(
       'is not taken for that of an older payment: a second one, %s, is asked for again',
       async (_, how, events) => {
-        bed = await startBed();
-        const gate = await startGate(bed.sandboxUrl);
+        harness = await startHarness();
+        const gate = await startGate(harness.sandboxUrl);
         closeLater(() => gate.close());
-        const { main, ...others } = moduleOptions(bed.sandboxUrl).shops;
-        const { confirmer } = await bed.start({
+        const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
+        const { confirmer } = await harness.start({
           options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
         });
-        const { billId } = await bed.host.payments.createBill({ orderId: 'twice', amount: '10' });
-        await bed.sandbox.pay(billId);
-        await bed.sandbox.settled();
+        const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
+        await harness.sandbox.pay(billId);
+        await harness.sandbox.settled();
         await confirmer.runOnce();
         expect(await outcomes()).toEqual(['confirmed']);
 
         gate.lag();
-        await bed.sandbox.pay(billId, how);
-        await bed.sandbox.settled();
+        await harness.sandbox.pay(billId, how);
+        await harness.sandbox.settled();
         for (const pauseMs of [2 * SECOND, 3 * SECOND, 10 * SECOND]) {
-          bed.clock.advance(pauseMs);
+          harness.clock.advance(pauseMs);
           expect(await confirmer.runOnce()).toBe(1);
           expect(await outcomes()).toEqual(['-', 'confirmed']);
         }
         gate.catchUp();
-        bed.clock.advance(30 * SECOND);
+        harness.clock.advance(30 * SECOND);
         expect(await confirmer.runOnce()).toBe(1);
         expect(await outcomes()).toEqual(['confirmed', 'confirmed']);
         expect(
-          (await bed.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
+          (await harness.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
         ).toEqual(events);
       },
     );
 
     test('costs one check where the redirect had the payment shown before', async () => {
-      bed = await startBed();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'redirected', amount: '10' });
-      await bed.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
-      const { redirect } = await bed.sandbox.pay(billId);
+      harness = await startHarness();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'redirected', amount: '10' });
+      await harness.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
+      const { redirect } = await harness.sandbox.pay(billId);
       await postForm(redirect!.url, redirect!.fields);
-      await bed.settle();
-      expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
+      await harness.settle();
+      expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
       const before = checks();
-      await bed.sandbox.advanceClock('20s');
+      await harness.sandbox.advanceClock('20s');
       await pass(5 * MINUTE, SECOND);
       expect(checks() - before).toBe(1);
       expect(await outcomes()).toEqual(['confirmed', null]);
     });
 
     test('repeated two hundred times, days later, costs no more than the pauses for a list that lags', async () => {
-      bed = await startBed();
+      harness = await startHarness();
       const billId = await paid('repeated');
-      bed.clock.advance(2 * DAY);
-      await bed.settle();
+      harness.clock.advance(2 * DAY);
+      await harness.settle();
       const before = checks();
-      const { callbacks } = bed.sandbox.bill(billId);
-      await Promise.all(Array.from({ length: 200 }, () => bed.sandbox.replay(callbacks[0]!.id)));
+      const { callbacks } = harness.sandbox.bill(billId);
+      await Promise.all(Array.from({ length: 200 }, () => harness.sandbox.replay(callbacks[0]!.id)));
       await pass(5 * MINUTE, SECOND);
       expect(checks() - before).toBe(4);
       expect(new Set(await outcomes())).toEqual(new Set(['confirmed']));
-      expect((await bed.host.ledger()).events.length).toBe(1);
+      expect((await harness.host.ledger()).events.length).toBe(1);
     });
   });
 });

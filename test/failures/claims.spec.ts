@@ -1,24 +1,25 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('claims', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
-  const query = (sql: string) => bed.host.dataSource.query<unknown[]>(sql);
-  const paidOf = async (orderId: string) => (await bed.effects()).filter((effect) => effect.orderId === orderId).length;
+  const query = (sql: string) => harness.host.dataSource.query<unknown[]>(sql);
+  const paidOf = async (orderId: string) =>
+    (await harness.effects()).filter((effect) => effect.orderId === orderId).length;
 
   onPostgres(describe)('a look for bills that fails half-way', () => {
     test('goes on with those of the shops before: none waits for the end of its lease', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
+      harness = await startHarness({ providers: [EffectWriter] });
       for (const shop of ['main', 'eu']) {
-        const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
-        await bed.sandbox.pay(billId);
+        const { billId } = await harness.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
+        await harness.sandbox.pay(billId);
       }
-      await bed.sandbox.settled();
+      await harness.sandbox.settled();
       await query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
       await query(
         `CREATE TRIGGER refuse BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
@@ -27,45 +28,48 @@ describe('claims', () => {
       // The shops take turns: one of the two looks comes to main first.
       const looks = [await look(), await look()];
       expect(looks.sort()).toEqual([1, 'not now']);
-      await bed.host.deliveries.runOnce();
+      await harness.host.deliveries.runOnce();
       expect(await paidOf('of-main')).toBe(1);
       await query(`DROP TRIGGER refuse ON payment_acceptance.bill`);
-      await bed.settle();
+      await harness.settle();
       expect(await paidOf('of-eu')).toBe(1);
     });
 
     test('gives bills back whose callbacks it could not read', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'given-back', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
+      harness = await startHarness({ providers: [EffectWriter] });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'given-back', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
       await query('ALTER TABLE payment_acceptance.callback RENAME asks TO unreadable');
       expect(await look()).toContain('asks');
       await query('ALTER TABLE payment_acceptance.callback RENAME unreadable TO asks');
-      await bed.settle();
+      await harness.settle();
       expect(await paidOf('given-back')).toBe(1);
     });
   });
 
   onPostgres(test)('a look for bills passes over one that somebody has locked, and takes the others', async () => {
     // Should it wait after all, it fails soon.
-    bed = await startBed({ providers: [EffectWriter], through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
+    harness = await startHarness({
+      providers: [EffectWriter],
+      through: (url) => `${url}?options=-c%20lock_timeout%3D3s`,
+    });
     for (const orderId of ['locked', 'free']) {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId);
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
     }
-    await bed.sandbox.settled();
-    const other = bed.host.dataSource.createQueryRunner();
+    await harness.sandbox.settled();
+    const other = harness.host.dataSource.createQueryRunner();
     await other.startTransaction();
     await other.query(`SELECT 1 FROM payment_acceptance.bill WHERE order_id = 'locked' FOR UPDATE`);
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
-    await bed.host.deliveries.runOnce();
+    expect(await harness.host.confirmer.runOnce()).toBe(1);
+    await harness.host.deliveries.runOnce();
     expect([await paidOf('locked'), await paidOf('free')]).toEqual([0, 1]);
     await other.rollbackTransaction();
     await other.release();
-    await bed.settle();
+    await harness.settle();
     expect(await paidOf('locked')).toBe(1);
   });
 
-  const look = () => bed.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);
+  const look = () => harness.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);
 });

@@ -8,9 +8,9 @@ import {
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onPostgres } from '../support/database.js';
-import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
 
-let bed: Bed;
+let harness: Harness;
 let answer: { status: number; body: string };
 let server: Server;
 let odd: Instance;
@@ -19,45 +19,46 @@ const create = (instance: Instance, orderId: string, amount = '10') =>
   instance.payments.createBill({ orderId, amount });
 const failing = (instance: Instance, orderId: string): Promise<unknown> =>
   create(instance, orderId).catch((error: unknown) => error);
-const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
+const billsOf = async (orderId: string) =>
+  (await harness.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
 const link = { link_url: 'https://pay.example/link/1', link_page_url: 'https://pay.example/transfer/1' };
 
 describe('creating a bill while things fail', () => {
   beforeAll(async () => {
-    bed = await startBed();
+    harness = await startHarness();
     server = createServer((_request, response) => {
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    odd = await bed.start({ options: { shops: moduleOptions(url).shops } });
+    odd = await harness.start({ options: { shops: moduleOptions(url).shops } });
   });
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     server.close();
   });
 
   onPostgres(test)("the service's answer survives a database that is away for a moment", async () => {
     // Fails twice: a sequence goes on although its transaction is rolled back.
-    await bed.host.dataSource.query(`
+    await harness.host.dataSource.query(`
       CREATE SEQUENCE failures;
       CREATE FUNCTION fail_twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF nextval('failures') <= 2 THEN RAISE EXCEPTION 'the disk is full'; END IF; RETURN NEW; END $$;
       CREATE TRIGGER fail_twice BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
         WHEN (NEW.state = 'OPEN' AND NEW.order_id = 'away') EXECUTE FUNCTION fail_twice()`);
-    expect((await create(bed.host, 'away')).billId).toBeTruthy();
+    expect((await create(harness.host, 'away')).billId).toBeTruthy();
     expect(await billsOf('away')).toMatchObject([{ state: 'OPEN' }]);
   });
 
   test('a commit whose answer was lost is not taken for an unknown outcome', async () => {
     let lost = false;
-    const probe = bed.host.app.get(PaymentProbe);
+    const probe = harness.host.app.get(PaymentProbe);
     probe.reached = (point) => {
       if (lost || point !== 'after UPDATE payment_acceptance.bill') return;
       lost = true;
       throw new Error('the connection broke before the answer came');
     };
-    const bill = await create(bed.host, 'ambiguous');
+    const bill = await create(harness.host, 'ambiguous');
     probe.reached = () => undefined;
     expect(lost).toBe(true);
     expect(await billsOf('ambiguous')).toMatchObject([{ state: 'OPEN', billId: bill.billId }]);
@@ -81,17 +82,17 @@ describe('creating a bill while things fail', () => {
   });
 
   test('an open bill is returned although a later attempt was refused', async () => {
-    const first = await create(bed.host, 'kept-open');
-    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
-    const again = bed.host.payments.createBill({ orderId: 'kept-open', amount: '11' }, { newAttempt: true });
+    const first = await create(harness.host, 'kept-open');
+    await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    const again = harness.host.payments.createBill({ orderId: 'kept-open', amount: '11' }, { newAttempt: true });
     await expect(again).rejects.toMatchObject({ code: 'unauthenticated' });
-    await bed.sandbox.clearFaults();
-    expect(await create(bed.host, 'kept-open')).toEqual(first);
+    await harness.sandbox.clearFaults();
+    expect(await create(harness.host, 'kept-open')).toEqual(first);
   });
 
   test('shutting down: a creation under way ends and is stored, none begins any more', async () => {
-    const leaving = await bed.start();
-    const hold = bed.sandbox.holdAnswers('create');
+    const leaving = await harness.start();
+    const hold = harness.sandbox.holdAnswers('create');
     const creating = create(leaving, 'leaving');
     await hold.reached();
     const closing = leaving.app.close();

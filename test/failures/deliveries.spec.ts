@@ -9,10 +9,10 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 
-let bed: Bed;
+let harness: Harness;
 
 @Injectable()
 class Both {
@@ -39,33 +39,33 @@ class OnlySuccess {
 }
 
 describe('deliveries while things change', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('a handler that a release has removed holds the others back for an hour, not for ever', async () => {
-    bed = await startBed({ providers: [Both] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'removed', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    const next = await bed.start({ providers: [OnlySuccess] });
+    harness = await startHarness({ providers: [Both] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'removed', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    const next = await harness.start({ providers: [OnlySuccess] });
     expect(await next.deliveries.runOnce()).toBe(0);
-    bed.clock.advance(3_600_001);
+    harness.clock.advance(3_600_001);
     expect(await next.deliveries.runOnce()).toBe(1);
-    expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded' }]);
-    const { events } = await bed.host.ledger();
+    expect(await harness.effects()).toMatchObject([{ event: 'payment.succeeded' }]);
+    const { events } = await harness.host.ledger();
     expect(events.find(({ name }) => name === 'payment.failed')!.deliveries).toMatchObject([{ state: 'PENDING' }]);
   });
 
   test('a handler that a release has removed goes on getting deliveries, however long nobody hosts it', async () => {
-    bed = await startBed({ providers: [Both] });
-    const next = await bed.start({ providers: [OnlySuccess] });
-    await bed.host.app.close();
-    bed.clock.advance(30 * 86_400_000);
+    harness = await startHarness({ providers: [Both] });
+    const next = await harness.start({ providers: [OnlySuccess] });
+    await harness.host.app.close();
+    harness.clock.advance(30 * 86_400_000);
     const { billId } = await next.payments.createBill({ orderId: 'unhosted', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.settled();
-    bed.clock.advance(60_000);
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.settled();
+    harness.clock.advance(60_000);
     await next.confirmer.runOnce();
     expect((await next.ledger()).events).toMatchObject([
       { name: 'payment.failed', deliveries: [{ state: 'PENDING' }] },
@@ -82,66 +82,71 @@ describe('deliveries while things change', () => {
         if (failing) await manager.query('SELECT 1 FROM nowhere').catch(() => undefined);
       }
     }
-    bed = await startBed({ providers: [Swallowing] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'swallowed', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    const delivery = async () => (await bed.host.ledger()).events[0]!.deliveries[0]!;
+    harness = await startHarness({ providers: [Swallowing] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'swallowed', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0]!;
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
     expect((await delivery()).lastError).toContain('A statement of the transaction has failed');
     failing = false;
-    bed.clock.advance(2_000);
-    await bed.settle();
+    harness.clock.advance(2_000);
+    await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-    expect(await bed.effects()).toHaveLength(1);
+    expect(await harness.effects()).toHaveLength(1);
   });
 
   test('an instance that is frozen inside a last attempt does not stop the others', async () => {
-    bed = await startBed({ providers: [OnlySuccess], options: { deliveries: { maxAttempts: 1 } } });
+    harness = await startHarness({ providers: [OnlySuccess], options: { deliveries: { maxAttempts: 1 } } });
     for (const orderId of ['frozen', 'free']) {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      await bed.host.confirmer.runOnce();
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      await harness.host.confirmer.runOnce();
       if (orderId === 'free') break;
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.delivery SET attempts = 1, lease_until = now(), lease_token = gen_random_uuid()`,
       );
     }
-    const frozen = bed.host.dataSource.createQueryRunner();
+    const frozen = harness.host.dataSource.createQueryRunner();
     await frozen.startTransaction('READ COMMITTED');
     await frozen.query(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts = 1 FOR UPDATE`);
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    expect(await bed.effects()).toMatchObject([{ orderId: 'free' }]);
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
+    expect(await harness.effects()).toMatchObject([{ orderId: 'free' }]);
     await frozen.rollbackTransaction();
     await frozen.release();
-    bed.clock.advance(30_000);
-    expect(await bed.host.deliveries.runOnce()).toBe(0);
-    const states = (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
+    harness.clock.advance(30_000);
+    expect(await harness.host.deliveries.runOnce()).toBe(0);
+    const states = (await harness.host.ledger()).events.flatMap(({ deliveries }) =>
+      deliveries.map(({ state }) => state),
+    );
     expect(states.sort()).toEqual(['DEAD', 'DONE']);
   });
 
   onPostgres(test)('a delivery that somebody has locked is passed over, and the others are handed over', async () => {
     // Should the claim wait after all, it fails soon.
-    bed = await startBed({ providers: [OnlySuccess], through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
+    harness = await startHarness({
+      providers: [OnlySuccess],
+      through: (url) => `${url}?options=-c%20lock_timeout%3D3s`,
+    });
     for (const orderId of ['locked', 'free']) {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId);
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
     }
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    const other = bed.host.dataSource.createQueryRunner();
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    const other = harness.host.dataSource.createQueryRunner();
     await other.startTransaction();
     await other.query(
       `SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = (
          SELECT id FROM payment_acceptance.bill WHERE order_id = 'locked') FOR UPDATE`,
     );
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
-    expect(await bed.effects()).toMatchObject([{ orderId: 'free' }]);
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
+    expect(await harness.effects()).toMatchObject([{ orderId: 'free' }]);
     await other.rollbackTransaction();
     await other.release();
-    await bed.settle();
-    expect(await bed.effects()).toHaveLength(2);
+    await harness.settle();
+    expect(await harness.effects()).toHaveLength(2);
   });
 
   test('a dead letter that is replayed while a later event is being handled waits for it, and then says late', async () => {
@@ -168,20 +173,20 @@ describe('deliveries while things change', () => {
         log.push('succeeded');
       }
     }
-    bed = await startBed({ providers: [Slow], instances: 2 });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'beside', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    await bed.host.deliveries.runOnce();
-    const first = bed.host.deliveries.runOnce();
+    harness = await startHarness({ providers: [Slow], instances: 2 });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'beside', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    await harness.host.deliveries.runOnce();
+    const first = harness.host.deliveries.runOnce();
     await running;
-    await bed.host.app.get(PaymentOperations).replay({}, 'ann');
-    expect(await bed.instances[1]!.deliveries.runOnce()).toBe(0);
+    await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+    expect(await harness.instances[1]!.deliveries.runOnce()).toBe(0);
     letGo();
     await first;
-    await bed.settle();
+    await harness.settle();
     expect(log).toEqual(['succeeded', 'failed, late: true']);
   });
 
@@ -193,16 +198,16 @@ describe('deliveries while things change', () => {
         await manager.query('SELECT pg_sleep(60)');
       }
     }
-    bed = await startBed({ providers: [Slow], options: { deliveries: { timeLimitMs: 150, maxAttempts: 8 } } });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'destroyed', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
+    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeLimitMs: 150, maxAttempts: 8 } } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'destroyed', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
     for (let attempt = 1; attempt <= 6; attempt += 1) {
-      const { attempts, lastError } = (await bed.host.ledger()).events[0]!.deliveries[0]!;
+      const { attempts, lastError } = (await harness.host.ledger()).events[0]!.deliveries[0]!;
       expect([attempts, lastError]).toEqual([attempt, expect.stringContaining('did not end within 150 ms')]);
-      await Promise.all(Array.from({ length: 10 }, () => bed.host.dataSource.query('SELECT 1')));
-      bed.clock.advance(600_000);
-      await bed.host.deliveries.runOnce();
+      await Promise.all(Array.from({ length: 10 }, () => harness.host.dataSource.query('SELECT 1')));
+      harness.clock.advance(600_000);
+      await harness.host.deliveries.runOnce();
     }
   });
 });

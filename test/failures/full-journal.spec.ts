@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
 
@@ -10,28 +10,28 @@ const SINGLES = 2;
 /** Any number: postbacks without a bill wait for whoever holds it. */
 const LOCK = 4711;
 
-let bed: Bed;
+let harness: Harness;
 
 describe('full journal', () => {
   beforeAll(async () => {
-    bed = await startBed({ options: { callbacks: { maxQueued: QUEUED } } });
+    harness = await startHarness({ options: { callbacks: { maxQueued: QUEUED } } });
     for (const statement of [
       `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(${LOCK}); RETURN NEW; END $$`,
       `CREATE TRIGGER wait BEFORE INSERT ON payment_acceptance.callback FOR EACH ROW WHEN (NEW.bill_id IS NULL) EXECUTE FUNCTION wait()`,
     ]) {
-      await bed.host.dataSource.query(statement);
+      await harness.host.dataSource.query(statement);
     }
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   const post = async (TrsId: string) =>
-    (await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'o-1', OutSum: '10.00', TrsId })))
+    (await postJson(`${harness.host.url}/postback/payment`, postbackFields({ InvId: 'o-1', OutSum: '10.00', TrsId })))
       .status;
-  const delayed = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped.delayedCallbacks;
+  const delayed = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped.delayedCallbacks;
 
   test('postbacks for bills that nobody knows fill half of the queue, and leave the other to those of real bills', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'o-1', amount: '10' });
-    const holder = bed.host.dataSource.createQueryRunner();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'o-1', amount: '10' });
+    const holder = harness.host.dataSource.createQueryRunner();
     await holder.query(`SELECT pg_advisory_lock(${LOCK})`);
     const made = Array.from({ length: 3 * QUEUED }, (_, index) => post(`made-up-${index}`));
     const taken = SINGLES + QUEUED / 2;

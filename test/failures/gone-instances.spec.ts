@@ -5,13 +5,13 @@ import type { EntityManager } from 'typeorm';
 import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
 import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
 import { transact } from '../../libs/payment-acceptance/src/storage/transaction.js';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('gone instances', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   /** How long the server lets a transaction of this connection be without a statement, in milliseconds. */
   async function unattendedMs(manager: EntityManager): Promise<number> {
@@ -30,15 +30,15 @@ describe('gone instances', () => {
     [
       'a transaction',
       (work) => {
-        const database = bed.host.app.get(Database, { strict: false });
+        const database = harness.host.app.get(Database, { strict: false });
         const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
         return transact(database.dataSource, work, options, (...ended) => database.destroy(...ended));
       },
     ],
-    ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+    ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
   ])('the locks of %s whose instance is gone without a word do not outlive it', async (_whose, run) => {
-    bed = await startBed({ instances: 2 });
-    const row = await bed.host.dataSource
+    harness = await startHarness({ instances: 2 });
+    const row = await harness.host.dataSource
       .getRepository(Effect)
       .save({ consumer: 'before', event: 'e', paymentId: 'p', orderId: 'o' });
     let thaw = (): void => undefined;
@@ -53,14 +53,14 @@ describe('gone instances', () => {
     frozen.catch(() => undefined);
     await Promise.race([hasLocked, frozen]);
     // Waits for the lock: until the server has ended the transaction.
-    const other = bed.instances[1]!.dataSource.getRepository(Effect);
+    const other = harness.instances[1]!.dataSource.getRepository(Effect);
     await other.update({ id: row.id }, { consumer: 'of the other' });
     thaw();
     await expect(frozen).rejects.toThrow();
     expect((await other.find()).map(({ consumer }) => consumer)).toEqual(['of the other']);
     // What it has left of its pool works.
-    await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
-    expect((await bed.host.ledger()).bills).toHaveLength(1);
+    await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
+    expect((await harness.host.ledger()).bills).toHaveLength(1);
   });
 
   test('a transaction of the module has a minute, a handler as long as its lease, and the connection of the host what it had', async () => {
@@ -72,19 +72,19 @@ describe('gone instances', () => {
         seen.push(await unattendedMs(manager));
       }
     }
-    bed = await startBed({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
-    const { manager } = bed.host.dataSource;
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeLimitMs: 20_000 } } });
+    const { manager } = harness.host.dataSource;
     const before = await unattendedMs(manager);
-    await bed.host.app.get(Database, { strict: false }).transaction(async (own) => {
+    await harness.host.app.get(Database, { strict: false }).transaction(async (own) => {
       seen.push(await unattendedMs(own));
     });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'A', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    await bed.host.deliveries.runOnce();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'A', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    await harness.host.deliveries.runOnce();
     expect(seen).toEqual([60_000, 35_000]);
-    const everyConnection = Array.from({ length: 10 }, () => bed.host.dataSource.createQueryRunner());
+    const everyConnection = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
     for (const runner of everyConnection) await runner.connect();
     for (const runner of everyConnection) expect(await unattendedMs(runner.manager)).toBe(before);
     for (const runner of everyConnection) await runner.release();

@@ -4,12 +4,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import type { EntityManager, EntitySubscriberInterface, TransactionCommitEvent } from 'typeorm';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('handler branches', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   type Work = (manager: EntityManager, write: (what: string) => Promise<unknown>, run: number) => Promise<void>;
 
@@ -25,13 +25,13 @@ describe('handler branches', () => {
         await work(manager, write, runs);
       }
     }
-    bed = await startBed({ providers: [Handler] });
-    const other = await bed.start({ providers: [] });
-    if (subscriber) bed.host.dataSource.subscribers.push(subscriber);
-    const { billId } = await bed.host.payments.createBill({ orderId: 'branches', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
+    harness = await startHarness({ providers: [Handler] });
+    const other = await harness.start({ providers: [] });
+    if (subscriber) harness.host.dataSource.subscribers.push(subscriber);
+    const { billId } = await harness.host.payments.createBill({ orderId: 'branches', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
     const effects = async () =>
       (await other.dataSource.getRepository(Effect).find()).map(({ consumer }) => consumer).sort();
     const delivery = async () => (await other.ledger()).events[0]!.deliveries[0]!;
@@ -53,15 +53,15 @@ describe('handler branches', () => {
         branches.push(branch(manager, () => write(`run ${run}`), run));
         await Promise.all([...branches.slice(-1), run === 1 ? away() : undefined]);
       });
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       await Promise.allSettled(branches);
       expect(await delivery()).toMatchObject({
         state: 'PENDING',
         lastError: expect.stringContaining('the ERP is away'),
       });
       expect(await effects()).toEqual([]);
-      bed.clock.advance(120_000);
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      harness.clock.advance(120_000);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
       expect(await effects()).toEqual(['run 2']);
     });
@@ -75,7 +75,7 @@ describe('handler branches', () => {
           .then(() => write('too late'));
         await Promise.all([branch, away()]);
       });
-      await bed.host.deliveries.runOnce();
+      await harness.host.deliveries.runOnce();
       await expect(branch).rejects.toThrow('The transaction of this manager has ended, so the statement was refused.');
       expect(await effects()).toEqual([]);
     });
@@ -95,7 +95,7 @@ describe('handler branches', () => {
         await begun;
         throw new Error('half-way');
       });
-      await bed.host.deliveries.runOnce();
+      await harness.host.deliveries.runOnce();
       expect(await delivery()).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('half-way') });
       letGo();
       await expect(branch).rejects.toThrow('has ended');
@@ -115,7 +115,7 @@ describe('handler branches', () => {
         branch = write('not awaited');
         return Promise.resolve();
       });
-      await bed.host.deliveries.runOnce();
+      await harness.host.deliveries.runOnce();
       await branch;
       expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
       expect(await effects()).toEqual(['not awaited']);
@@ -128,7 +128,7 @@ describe('handler branches', () => {
         branch = afterSleep(manager, write);
         branch.catch(() => undefined);
       });
-      await bed.host.deliveries.runOnce();
+      await harness.host.deliveries.runOnce();
       await expect(branch).rejects.toThrow('has ended');
       const lastError = expect.stringContaining('went on after it had returned');
       expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError });
@@ -141,7 +141,7 @@ describe('handler branches', () => {
     const { effects } = await paidFor(async (_manager, write) => {
       await write('handler');
     });
-    await bed.host.deliveries.runOnce();
+    await harness.host.deliveries.runOnce();
     expect(await effects()).toEqual(['handler']);
     expect(followed).not.toHaveBeenCalled();
     followed.mockRestore();
@@ -176,7 +176,7 @@ describe('handler branches', () => {
       given.queryRunner!.data.handler = true;
       await write('handler');
     }, subscriber);
-    const attempt = bed.host.deliveries.runOnce();
+    const attempt = harness.host.deliveries.runOnce();
     await subscriber.committed;
     const late = { ...effect, consumer: 'late' };
     const given = manager!;

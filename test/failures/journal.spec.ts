@@ -3,29 +3,29 @@ import { PaymentCallbacks, PaymentOperations } from 'nestjs-payment-acceptance';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'typeorm';
-import { moduleOptions, startBed, type Bed, type BedOptions, type Instance } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness, type HarnessOptions, type Instance } from '../support/harness.js';
 import { firstWords } from '../support/first-words.js';
 import { postbackFields, postJson } from '../support/http.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('journal', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
-  const start = async (callbacks: object = {}, more: BedOptions = {}) =>
-    (bed = await startBed({ ...more, options: { callbacks } }));
-  const bill = async (orderId: string) => (await bed.host.payments.createBill({ orderId, amount: '10' })).billId;
+  const start = async (callbacks: object = {}, more: HarnessOptions = {}) =>
+    (harness = await startHarness({ ...more, options: { callbacks } }));
+  const bill = async (orderId: string) => (await harness.host.payments.createBill({ orderId, amount: '10' })).billId;
   const fields = (TrsId: string, InvId = 'o', Status = 'SUCCESS') =>
     postbackFields({ InvId, OutSum: '10.00', TrsId, Status });
-  const post = async (TrsId: string, { url }: Pick<Instance, 'url'> = bed.host, InvId?: string): Promise<number> =>
+  const post = async (TrsId: string, { url }: Pick<Instance, 'url'> = harness.host, InvId?: string): Promise<number> =>
     (await postJson(`${url}/postback/payment`, fields(TrsId, InvId))).status;
   const together = <T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: count }, (_, index) => one(index)));
   const count = (statuses: number[], status: number) => statuses.filter((each) => each === status).length;
   /** The first that came first. */
-  const rows = async () => (await bed.host.ledger()).callbacks.toReversed();
-  const query = <T>(sql: string, parameters?: unknown[]) => bed.host.dataSource.query<T>(sql, parameters);
-  const dropped = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped;
+  const rows = async () => (await harness.host.ledger()).callbacks.toReversed();
+  const query = <T>(sql: string, parameters?: unknown[]) => harness.host.dataSource.query<T>(sql, parameters);
+  const dropped = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped;
 
   /** The statements that store callbacks, from now on. */
   function insertions({ dataSource }: Instance): string[] {
@@ -43,15 +43,15 @@ describe('journal', () => {
       const ids = await together(10, (index) => bill(`o-${index}`));
       const stored = await together(50, async (index) => {
         const InvId = `own-${index}`;
-        const status = await post(ids[index % 10]!, bed.host, InvId);
+        const status = await post(ids[index % 10]!, harness.host, InvId);
         return [
           status,
           (await query<unknown[]>(`SELECT 1 FROM payment_acceptance.callback WHERE order_id = $1`, [InvId])).length,
         ];
       });
       expect(stored).toEqual(Array(50).fill([200, 1]));
-      const statements = insertions(bed.host);
-      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const statements = insertions(harness.host);
+      const callbacks = harness.host.app.get(PaymentCallbacks);
       await together(50, (index) => callbacks.postback(undefined, fields(ids[index % 10]!)));
       expect(statements.length).toBeLessThanOrEqual(2);
     });
@@ -60,7 +60,7 @@ describe('journal', () => {
       await start();
       const billId = await bill('o');
       await query(`ALTER TABLE payment_acceptance.callback ADD CHECK (order_id <> 'poison')`);
-      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const callbacks = harness.host.app.get(PaymentCallbacks);
       const answers = await together(20, (index) =>
         callbacks.postback(undefined, fields(billId, index === 7 ? 'poison' : 'o')),
       );
@@ -82,7 +82,7 @@ describe('journal', () => {
       const billId = await bill('o');
       await together(4, () => post(billId));
       const answers = await together(4, () =>
-        postJson(`${bed.host.url}/postback/payment`, fields(billId, 'o', 'FAIL')),
+        postJson(`${harness.host.url}/postback/payment`, fields(billId, 'o', 'FAIL')),
       );
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
       const kept = (await rows()).map(({ status }) => status);
@@ -109,7 +109,7 @@ describe('journal', () => {
     test('keep the order in which they came', async () => {
       await start();
       const billId = await bill('o');
-      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const callbacks = harness.host.app.get(PaymentCallbacks);
       await together(30, (index) => callbacks.postback(undefined, fields(billId, `own-${index}`)));
       expect((await rows()).map(({ orderId }) => orderId)).toEqual(
         Array.from({ length: 30 }, (_, index) => `own-${index}`),
@@ -121,7 +121,7 @@ describe('journal', () => {
       const billId = await bill('o');
       const [{ name }] = await query<[{ name: string }]>('SELECT current_database() AS name');
       await query(`ALTER DATABASE "${name}" SET default_transaction_isolation = 'serializable'`);
-      const strict = await bed.start();
+      const strict = await harness.start();
       expect(await together(60, () => post(billId, strict))).toEqual(Array(60).fill(200));
       expect(await rows()).toHaveLength(60);
     });
@@ -129,7 +129,7 @@ describe('journal', () => {
     test('at two instances, for the same bills: none waits for another', async () => {
       await start({}, { instances: 2 });
       const ids = await together(6, (index) => bill(`o-${index}`));
-      const statuses = await together(240, (index) => post(ids[index % 6]!, bed.instances[index % 2]));
+      const statuses = await together(240, (index) => post(ids[index % 6]!, harness.instances[index % 2]));
       expect(statuses).toEqual(Array(240).fill(200));
       expect(await rows()).toHaveLength(240);
       expect(await query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()')).toEqual([
@@ -142,14 +142,14 @@ describe('journal', () => {
       const billId = await bill('o');
       // All but one of the pool's ten connections.
       const others = await together(9, async () => {
-        const runner = bed.host.dataSource.createQueryRunner();
+        const runner = harness.host.dataSource.createQueryRunner();
         await runner.connect();
         return runner;
       });
       await together(4, () => post(billId));
       await query('DEALLOCATE ALL');
-      const statements = insertions(bed.host);
-      const callbacks = bed.host.app.get(PaymentCallbacks);
+      const statements = insertions(harness.host);
+      const callbacks = harness.host.app.get(PaymentCallbacks);
       const answers = await together(20, () => callbacks.postback(undefined, fields(billId)));
       expect(answers).toEqual(Array(20).fill({ kind: 'stored', status: 200 }));
       expect(await rows()).toHaveLength(24);
@@ -165,7 +165,7 @@ describe('journal', () => {
     test('makes callbacks fail when their time is over, and holds up none that come after it', async () => {
       await start({ storeTimeoutMs: 300 });
       const billId = await bill('o');
-      const runner = bed.host.dataSource.createQueryRunner();
+      const runner = harness.host.dataSource.createQueryRunner();
       await runner.startTransaction();
       await runner.query(LOCK);
       expect(await together(5, () => post(billId))).toEqual(Array(5).fill(503));
@@ -179,12 +179,12 @@ describe('journal', () => {
     test('fills the queue: further ones are told when to come again, counted, and taken later', async () => {
       await start({ maxQueued: 10 });
       const billId = await bill('o');
-      const runner = bed.host.dataSource.createQueryRunner();
+      const runner = harness.host.dataSource.createQueryRunner();
       await runner.startTransaction();
       await runner.query(LOCK);
       let open = 0;
       const answers = together(30, async () => {
-        const answer = await postJson(`${bed.host.url}/postback/payment`, fields(billId));
+        const answer = await postJson(`${harness.host.url}/postback/payment`, fields(billId));
         if (answer.status === 503 && (open += 1) === 20) await runner.rollbackTransaction();
         return [answer.status, answer.headers.get('retry-after')];
       });
@@ -197,7 +197,7 @@ describe('journal', () => {
 
     test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
       await start();
-      const { app, dataSource } = await bed.start();
+      const { app, dataSource } = await harness.start();
       const callbacks = app.get(PaymentCallbacks);
       await dataSource.destroy();
       const looked = new Promise<void>((resolve) => {
@@ -220,7 +220,7 @@ describe('journal', () => {
     test('shutting down answers all that came before the data source goes', async () => {
       await start({ maxPerBill: 1_000 });
       const billId = await bill('o');
-      const instance = await bed.start();
+      const instance = await harness.start();
       const callbacks = instance.app.get(PaymentCallbacks);
       const answers = together(300, () => callbacks.postback(undefined, fields(billId)));
       await instance.app.close();
@@ -230,7 +230,7 @@ describe('journal', () => {
 
     test('shutting down ends while they go on coming, and each is answered', async () => {
       await start({ maxUnmatched: 100_000 });
-      const instance = await bed.start();
+      const instance = await harness.start();
       const callbacks = instance.app.get(PaymentCallbacks);
       const statuses: number[] = [];
       let coming = true;
@@ -301,8 +301,8 @@ describe('journal', () => {
       env: {
         ...process.env,
         NODE_OPTIONS: '',
-        DATABASE_URL: bed.databaseUrl,
-        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(bed.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
+        DATABASE_URL: harness.databaseUrl,
+        PAYMENT_OPTIONS: JSON.stringify(moduleOptions(harness.sandboxUrl, { callbacks: { maxPerBill: 1_000 } })),
       },
     });
     children.push(child);

@@ -2,16 +2,16 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
 
-let bed: Bed;
+let harness: Harness;
 
 const leased = async (): Promise<number> => {
-  const rows: { leased: number }[] = await bed.host.dataSource.query(
+  const rows: { leased: number }[] = await harness.host.dataSource.query(
     `SELECT (SELECT count(*) FROM payment_acceptance.bill WHERE lease_token IS NOT NULL)::int
        + (SELECT count(*) FROM payment_acceptance.delivery WHERE lease_token IS NOT NULL)::int AS leased`,
   );
@@ -19,10 +19,10 @@ const leased = async (): Promise<number> => {
 };
 
 describe('workers of an application', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('run by themselves from the start on, woken by what happens; the result page waits for them', async () => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [EffectWriter],
       options: {
         autoStart: true,
@@ -31,23 +31,23 @@ describe('workers of an application', () => {
         callbacks: { resultWaitMs: 5_000 },
       },
     });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'awake', amount: '10' });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { redirect } = await bed.sandbox.pay(billId);
+    const { billId } = await harness.host.payments.createBill({ orderId: 'awake', amount: '10' });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { redirect } = await harness.sandbox.pay(billId);
     const answer = await postForm(redirect!.url, redirect!.fields);
     const page = await fetch(new URL(answer.headers.get('location')!, redirect!.url));
     expect(await page.text()).toContain('Payment received');
     await until(
-      () => bed.effects(),
+      () => harness.effects(),
       (effects) => effects.length === 1,
     );
   });
 
   test('stopping ends a request in flight and gives its bill back', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    const leaving = await bed.start({ options: { autoStart: true } });
-    const hold = bed.sandbox.holdAnswers('payments');
-    const { billId } = await bed.host.payments.createBill({ orderId: 'in-flight', amount: '10' });
+    harness = await startHarness({ providers: [EffectWriter] });
+    const leaving = await harness.start({ options: { autoStart: true } });
+    const hold = harness.sandbox.holdAnswers('payments');
+    const { billId } = await harness.host.payments.createBill({ orderId: 'in-flight', amount: '10' });
     await postJson(
       `${leaving.url}/postback/payment`,
       postbackFields({ InvId: 'in-flight', OutSum: '10.00', TrsId: billId }),
@@ -57,7 +57,7 @@ describe('workers of an application', () => {
     await leaving.app.close();
     expect(await leased()).toBe(0);
     hold.release();
-    expect((await bed.host.ledger()).callbacks).toMatchObject([{ pending: true }]);
+    expect((await harness.host.ledger()).callbacks).toMatchObject([{ pending: true }]);
   });
 
   test('stopping is bounded in time: a handler that goes on is cut off, nothing of it commits, another takes over', async () => {
@@ -72,22 +72,22 @@ describe('workers of an application', () => {
         await manager.query('SELECT pg_sleep(600)');
       }
     }
-    bed = await startBed({ providers: [EffectWriter] });
-    const leaving = await bed.start({
+    harness = await startHarness({ providers: [EffectWriter] });
+    const leaving = await harness.start({
       providers: [Endless],
       options: { autoStart: true, deliveries: { shutdownMs: 200, timeLimitMs: 600_000 } },
     });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'cut-off', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'cut-off', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
     leaving.deliveries.wake();
     await running;
     await leaving.app.close();
     expect(await leased()).toBe(0);
-    bed.clock.advance(1_000);
-    await bed.settle();
-    expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['orders']);
+    harness.clock.advance(1_000);
+    await harness.settle();
+    expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['orders']);
   });
 
   test('no event is given to listeners that are removed already', async () => {
@@ -99,27 +99,27 @@ describe('workers of an application', () => {
         heard.push(orderId);
       }
     }
-    bed = await startBed({ providers: [Listener] });
-    const leaving = await bed.start();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'heard', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
+    harness = await startHarness({ providers: [Listener] });
+    const leaving = await harness.start();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'heard', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
     await leaving.app.close();
-    expect((await bed.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'PENDING' }]);
-    await bed.settle();
+    expect((await harness.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'PENDING' }]);
+    await harness.settle();
     expect(heard).toEqual(['heard']);
   });
 
   onPostgres(test)(
     'a database that is restarted in the middle: 503 or stored, nothing in between, and all settles afterwards',
     async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'cut', amount: '10' });
-      await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-      await bed.sandbox.pay(billId);
+      harness = await startHarness({ providers: [EffectWriter] });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'cut', amount: '10' });
+      await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+      await harness.sandbox.pay(billId);
       const cut = () =>
-        bed.host.dataSource
+        harness.host.dataSource
           .query(
             `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE datname = current_database() AND pid <> pg_backend_pid()`,
@@ -129,28 +129,28 @@ describe('workers of an application', () => {
       const answers = await Promise.all(
         Array.from({ length: 60 }, async (_, copy) => {
           if (copy % 15 === 7) await cut();
-          return (await postJson(`${bed.host.url}/postback/payment`, fields)).status;
+          return (await postJson(`${harness.host.url}/postback/payment`, fields)).status;
         }),
       );
       expect(answers.every((status) => status === 200 || status === 503)).toBe(true);
-      const stored = await bed.host.ledger();
+      const stored = await harness.host.ledger();
       expect(stored.callbacks.length).toBeGreaterThanOrEqual(answers.filter((status) => status === 200).length);
-      await bed.settle();
-      expect(await bed.effects()).toMatchObject([{ orderId: 'cut' }]);
+      await harness.settle();
+      expect(await harness.effects()).toMatchObject([{ orderId: 'cut' }]);
     },
   );
 
   test('a pool without a connection to give: the postback is answered 503 within its time', async () => {
-    bed = await startBed({ options: { callbacks: { storeTimeoutMs: 200 } } });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'full', amount: '10' });
-    const runners = Array.from({ length: 10 }, () => bed.host.dataSource.createQueryRunner());
+    harness = await startHarness({ options: { callbacks: { storeTimeoutMs: 200 } } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'full', amount: '10' });
+    const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.connect()));
     const fields = postbackFields({ InvId: 'full', OutSum: '10.00', TrsId: billId });
-    expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(503);
+    expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(503);
     const redirect = redirectFields({ InvId: 'full', OutSum: '10.00' });
-    const returning = postForm(`${bed.host.url}/redirect/payment/success`, redirect);
+    const returning = postForm(`${harness.host.url}/redirect/payment/success`, redirect);
     await Promise.all(runners.map((runner) => runner.release()));
     expect([303, 503]).toContain((await returning).status);
-    expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(200);
+    expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(200);
   });
 });

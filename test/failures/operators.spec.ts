@@ -13,7 +13,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { onPostgres } from '../support/database.js';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 
 const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
 let healthy = true;
@@ -30,45 +30,48 @@ class Orders {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 let operations: PaymentOperations;
 let reviews: PaymentReviews;
 
 describe('operators', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
-    operations = bed.host.app.get(PaymentOperations);
-    reviews = bed.host.app.get(PaymentReviews);
+    harness = await startHarness({ providers: [Orders], options: { http: { attempts: 1 } } });
+    operations = harness.host.app.get(PaymentOperations);
+    reviews = harness.host.app.get(PaymentReviews);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
-  const billOf = async (orderId: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
-  const reviewOf = async (orderId: string) => (await bed.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
+  const billOf = async (orderId: string) =>
+    (await harness.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
+  const reviewOf = async (orderId: string) => (await harness.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
   const eventsOf = (orderId: string) => seen.filter((event) => event.orderId === orderId);
   const actions = async (): Promise<{ operator: string; action: string; target: string }[]> =>
-    bed.host.dataSource.query('SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at');
+    harness.host.dataSource.query(
+      'SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at',
+    );
 
   /** A creation whose answer is lost: the service has the bill, and nobody here knows. */
   async function unknown(orderId: string): Promise<{ intentId: string; billId: string }> {
-    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-    const error = await bed.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    const error = await harness.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
+    await harness.sandbox.clearFaults();
     expect(error).toBeInstanceOf(UnknownOutcomeError);
     const { intentId } = error as UnknownOutcomeError;
-    return { intentId, billId: bed.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
+    return { intentId, billId: harness.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
   }
 
   describe('unknown outcomes', () => {
     test('are visible, and attached by an operator: checked at once, with the postbacks that were waiting', async () => {
       const { intentId, billId } = await unknown('attached');
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(await operations.unknownOutcomes()).toMatchObject([{ id: intentId, orderId: 'attached' }]);
       await operations.attachBill(intentId, billId, 'ann');
-      await bed.settle();
+      await harness.settle();
       expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });
       expect(eventsOf('attached')).toMatchObject([{ name: 'payment.succeeded' }]);
-      expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
+      expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
       expect(await actions()).toContainEqual({ operator: 'ann', action: 'attach-bill', target: intentId });
     });
 
@@ -86,9 +89,9 @@ describe('operators', () => {
       'are attached, and said to be, where the postbacks that wait cannot be tied to their bill at that moment',
       async () => {
         const { intentId, billId } = await unknown('unlinkable');
-        await bed.sandbox.pay(billId);
-        await bed.sandbox.settled();
-        const query = (sql: string) => bed.host.dataSource.query<unknown>(sql);
+        await harness.sandbox.pay(billId);
+        await harness.sandbox.settled();
+        const query = (sql: string) => harness.host.dataSource.query<unknown>(sql);
         await query(`CREATE FUNCTION no_link() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`);
         await query(`CREATE TRIGGER no_link BEFORE UPDATE ON payment_acceptance.callback FOR EACH ROW
       WHEN (OLD.bill_id IS NULL AND NEW.bill_id IS NOT NULL) EXECUTE FUNCTION no_link()`);
@@ -99,7 +102,7 @@ describe('operators', () => {
         ]);
         warned.mockRestore();
         await query('DROP FUNCTION no_link() CASCADE');
-        await bed.settle();
+        await harness.settle();
         expect(await billOf('unlinkable')).toMatchObject({ state: 'PAID', billId });
       },
     );
@@ -115,7 +118,7 @@ describe('operators', () => {
       }
       expect(await billOf('paged')).toMatchObject({ state: 'UNKNOWN' });
       await attach(' HTTPS://Pay.Example/a b\r\n"><i>');
-      const { linkPageUrl } = await bed.host.payments.createBill({ orderId: 'paged', amount: '10' });
+      const { linkPageUrl } = await harness.host.payments.createBill({ orderId: 'paged', amount: '10' });
       expect(linkPageUrl).toBe('https://pay.example/a%20b%22%3E%3Ci%3E');
     });
 
@@ -126,30 +129,30 @@ describe('operators', () => {
       await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(OperatorActionError);
       expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
       expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
-      expect((await bed.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
+      expect((await harness.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
     });
   });
 
   describe('reviews', () => {
     const underpaid = async (orderId: string) => {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-      await bed.sandbox.pay(billId, { amount: '9.00' });
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId, { amount: '9.00' });
+      await harness.settle();
       return reviewOf(orderId);
     };
 
     test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
       const { id } = await underpaid('accepted');
       await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
-      await bed.settle();
+      await harness.settle();
       expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
       expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
       expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
       await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(OperatorActionError);
-      bed.clock.advance(7 * 3_600_000);
-      await bed.settle();
+      harness.clock.advance(7 * 3_600_000);
+      await harness.settle();
       expect(eventsOf('accepted').length).toBe(1);
-      expect((await bed.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
+      expect((await harness.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
     });
 
     test('accepted by ten operators at once: one event', async () => {
@@ -158,22 +161,22 @@ describe('operators', () => {
         Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
       );
       expect(attempts.filter(({ status }) => status === 'fulfilled').length).toBe(1);
-      await bed.settle();
+      await harness.settle();
       expect(eventsOf('contested').length).toBe(1);
     });
 
     test('of two bills of one order, accepted at the same moment: one of the payments is the first', async () => {
       await underpaid('accepted-twice');
-      const { billId } = await bed.host.payments.createBill(
+      const { billId } = await harness.host.payments.createBill(
         { orderId: 'accepted-twice', amount: '10' },
         { newAttempt: true },
       );
-      await bed.sandbox.pay(billId, { amount: '9.00' });
-      await bed.settle();
+      await harness.sandbox.pay(billId, { amount: '9.00' });
+      await harness.settle();
       const both = (await reviews.list()).filter(({ orderId }) => orderId === 'accepted-twice');
       expect(both).toHaveLength(2);
       await Promise.all(both.map(({ id }) => reviews.accept(id, { operator: 'ann' })));
-      await bed.settle();
+      await harness.settle();
       const firsts = eventsOf('accepted-twice').map((event) => 'firstForOrder' in event && event.firstForOrder);
       expect(firsts.sort()).toEqual([false, true]);
     });
@@ -181,72 +184,72 @@ describe('operators', () => {
     test('dismissed: nothing follows', async () => {
       const { id } = await underpaid('dismissed');
       await reviews.dismiss(id, { operator: 'ben' });
-      await bed.settle();
+      await harness.settle();
       expect(eventsOf('dismissed')).toEqual([]);
       expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });
       expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
     });
 
     test('of a payment in another currency: the operator says what counts', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'dollars', amount: '10' });
-      await bed.sandbox.pay(billId, { currency: 'USD' });
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'dollars', amount: '10' });
+      await harness.sandbox.pay(billId, { currency: 'USD' });
+      await harness.settle();
       const { id } = await reviewOf('dollars');
       await expect(reviews.accept(id, { operator: 'ann' })).rejects.toThrow(/no usable amount in RUB/);
       expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
       await reviews.accept(id, { operator: 'ann', amount: '10.00' });
-      await bed.settle();
+      await harness.settle();
       expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
     });
 
     test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
-      const other = await bed.host.payments.createBill({ orderId: 'owner', amount: '10' });
-      const { payment } = await bed.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
-      bed.clock.advance(60_000);
-      await bed.settle();
-      await bed.host.payments.createBill({ orderId: 'thief', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      bed.clock.advance(60_000);
-      await bed.settle();
-      await bed.sandbox.clearFaults();
+      const other = await harness.host.payments.createBill({ orderId: 'owner', amount: '10' });
+      const { payment } = await harness.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
+      harness.clock.advance(60_000);
+      await harness.settle();
+      await harness.host.payments.createBill({ orderId: 'thief', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      harness.clock.advance(60_000);
+      await harness.settle();
+      await harness.sandbox.clearFaults();
       const { id } = await reviewOf('thief');
       const accept = (paymentId: string) => reviews.accept(id, { operator: 'ann', amount: '10', paymentId });
       await expect(accept(payment.id)).rejects.toThrow(/another bill/);
       await expect(accept(` ${payment.id}`)).rejects.toThrow(/no space/);
       expect(await reviewOf('thief')).toMatchObject({ state: 'OPEN' });
-      await bed.sandbox.complete(payment.id, { outcome: 'success' });
-      bed.clock.advance(600_000);
-      await bed.settle();
+      await harness.sandbox.complete(payment.id, { outcome: 'success' });
+      harness.clock.advance(600_000);
+      await harness.settle();
       expect(eventsOf('owner')).toMatchObject([{ paymentId: payment.id }]);
       expect(eventsOf('thief')).toEqual([]);
     });
 
     test('what contradicts an accepted payment later is a review of its own', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'hasty', amount: '10' });
-      const { payment } = await bed.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
-      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      bed.clock.advance(60_000);
-      await bed.settle();
-      await bed.sandbox.clearFaults();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'hasty', amount: '10' });
+      const { payment } = await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      harness.clock.advance(60_000);
+      await harness.settle();
+      await harness.sandbox.clearFaults();
       await reviews.accept((await reviewOf('hasty')).id, { operator: 'ann', amount: '10', paymentId: payment.id });
-      await bed.sandbox.complete(payment.id, { outcome: 'fail' });
-      bed.clock.advance(7 * 3_600_000);
-      await bed.settle();
-      const reasons = (await bed.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
+      await harness.sandbox.complete(payment.id, { outcome: 'fail' });
+      harness.clock.advance(7 * 3_600_000);
+      await harness.settle();
+      const reasons = (await harness.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
       expect(reasons.sort()).toEqual(['payment-changed', 'too-many-payments']);
       expect(eventsOf('hasty').length).toBe(1);
     });
 
     test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      bed.clock.advance(60_000);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      harness.clock.advance(60_000);
+      await harness.settle();
       const { id } = await reviewOf('crowded');
       await expect(reviews.accept(id, { operator: 'ann', amount: '10' })).rejects.toThrow(/paymentId/);
       await reviews.accept(id, { operator: 'ann', amount: '10', paymentId: 'seen-at-the-service' });
-      await bed.settle();
-      await bed.sandbox.clearFaults();
+      await harness.settle();
+      await harness.sandbox.clearFaults();
       expect(eventsOf('crowded')).toMatchObject([{ paymentId: 'seen-at-the-service', billId, acceptedBy: 'ann' }]);
     });
   });
@@ -254,10 +257,10 @@ describe('operators', () => {
   describe('dead letters', () => {
     test('a non-retryable error makes one at once; replayed, the event says that it is late, and how the bill is now', async () => {
       healthy = false;
-      const { billId } = await bed.host.payments.createBill({ orderId: 'replayed', amount: '10' });
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'replayed', amount: '10' });
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       healthy = true;
       const [letter, ...others] = await operations.deadLetters({ orderId: 'replayed' });
       expect(others).toEqual([]);
@@ -268,7 +271,7 @@ describe('operators', () => {
       });
       expect(await operations.stats()).toMatchObject({ deadLetters: 1 });
       expect(await operations.replay({ deliveryId: letter!.deliveryId }, 'ann')).toBe(1);
-      await bed.settle();
+      await harness.settle();
       expect(eventsOf('replayed')).toMatchObject([
         { name: 'payment.succeeded' },
         { name: 'payment.failed', late: true, bill: 'PAID' },
@@ -280,16 +283,16 @@ describe('operators', () => {
     test('are replayed by a filter, or all; what does not fit stays', async () => {
       healthy = false;
       for (const orderId of ['r-1', 'r-2', 'r-3']) {
-        const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-        await bed.sandbox.pay(billId, { outcome: 'fail' });
+        const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+        await harness.sandbox.pay(billId, { outcome: 'fail' });
       }
-      await bed.settle();
+      await harness.settle();
       healthy = true;
       expect(await operations.replay({ orderId: 'r-2' }, 'ann')).toBe(1);
       expect(await operations.replay({ consumer: 'somebody-else' }, 'ann')).toBe(0);
       expect(await operations.replay({ deliveryId: 'x' }, 'ann')).toBe(0);
       expect(await operations.replay({}, 'ann')).toBe(2);
-      await bed.settle();
+      await harness.settle();
       expect(['r-1', 'r-2', 'r-3'].map((orderId) => eventsOf(orderId).length)).toEqual([1, 1, 1]);
       expect((await actions()).filter(({ action }) => action === 'replay').length).toBe(4);
     });

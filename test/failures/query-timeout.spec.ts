@@ -7,13 +7,13 @@ import pg from 'pg';
 import type { EntityManager } from 'typeorm';
 import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
 import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('query timeout', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   const EFFECT = { event: 'e', paymentId: 'p', orderId: 'o' };
   const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
@@ -22,7 +22,7 @@ describe('query timeout', () => {
 
   /** Holds the lock that statements of the test then wait for, until they are let go. */
   async function holdLock(): Promise<() => Promise<void>> {
-    const client = new pg.Client({ connectionString: bed.databaseUrl });
+    const client = new pg.Client({ connectionString: harness.databaseUrl });
     await client.connect();
     await client.query(`SELECT pg_advisory_lock(${LOCK})`);
     return () => client.end();
@@ -30,7 +30,7 @@ describe('query timeout', () => {
 
   /** What others see of it. */
   async function seen(): Promise<{ bills: string[]; effects: string[] }> {
-    const other = bed.instances[1]!;
+    const other = harness.instances[1]!;
     const effects = await other.dataSource.getRepository(Effect).find();
     return {
       bills: (await other.ledger()).bills.map(({ orderId }) => orderId).sort(),
@@ -52,34 +52,34 @@ describe('query timeout', () => {
           await manager.query(WAIT);
         }
       }
-      bed = await startBed({ providers: [Half], instances: 2, through });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'half', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      await bed.host.confirmer.runOnce();
+      harness = await startHarness({ providers: [Half], instances: 2, through });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'half', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      await harness.host.confirmer.runOnce();
       const letGo = await holdLock();
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       await letGo();
-      await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+      await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
       expect(await seen()).toEqual({ bills: ['half', 'next'], effects: [] });
-      const [delivery] = (await bed.instances[1]!.ledger()).events[0]!.deliveries;
+      const [delivery] = (await harness.instances[1]!.ledger()).events[0]!.deliveries;
       expect(delivery).toMatchObject({ state: 'PENDING', attempts: 1 });
       expect(delivery!.lastError).toContain('Query read timeout');
-      bed.clock.advance(120_000);
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      harness.clock.advance(120_000);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       expect(await seen()).toMatchObject({ effects: ['run 2'] });
     });
 
     onPostgres(test)('has nothing left of a transaction of the module that has failed half-way', async () => {
-      bed = await startBed({ instances: 2, through });
+      harness = await startHarness({ instances: 2, through });
       const letGo = await holdLock();
-      const failing = bed.host.app.get(Database, { strict: false }).transaction(async (manager) => {
+      const failing = harness.host.app.get(Database, { strict: false }).transaction(async (manager) => {
         await manager.insert(Effect, { ...EFFECT, consumer: 'undone' });
         await manager.query(WAIT);
       });
       await expect(failing).rejects.toThrow('Query read timeout');
       await letGo();
-      await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+      await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
       expect(await seen()).toEqual({ bills: ['next'], effects: [] });
     });
   });
@@ -87,13 +87,13 @@ describe('query timeout', () => {
   type Work = (manager: EntityManager) => Promise<void>;
 
   test.each<[string, (work: Work) => Promise<unknown>]>([
-    ['a transaction', (work) => bed.host.app.get(Database, { strict: false }).transaction(work)],
-    ['a handler', (work) => bed.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
-    ['processOnce', (work) => processOnce(bed.host.dataSource.manager, { id: 'once' }, work)],
+    ['a transaction', (work) => harness.host.app.get(Database, { strict: false }).transaction(work)],
+    ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],
+    ['processOnce', (work) => processOnce(harness.host.dataSource.manager, { id: 'once' }, work)],
   ])('the connection of %s whose ROLLBACK could not be sent never reaches the pool', async (_whose, run) => {
-    bed = await startBed({ instances: 2 });
-    await createPaymentInbox(bed.host.dataSource.manager);
-    bed.host.dataSource.subscribers.push({
+    harness = await startHarness({ instances: 2 });
+    await createPaymentInbox(harness.host.dataSource.manager);
+    harness.host.dataSource.subscribers.push({
       beforeTransactionRollback() {
         throw new Error('a subscriber of the host');
       },
@@ -103,14 +103,14 @@ describe('query timeout', () => {
       throw new Error('half-way');
     });
     await expect(failing).rejects.toThrow('half-way');
-    await bed.host.dataSource.getRepository(Effect).insert({ ...EFFECT, consumer: 'next' });
-    await bed.host.payments.createBill({ orderId: 'next', amount: '5' });
+    await harness.host.dataSource.getRepository(Effect).insert({ ...EFFECT, consumer: 'next' });
+    await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
     expect(await seen()).toEqual({ bills: ['next'], effects: ['next'] });
   });
 
   test('a time limit ends the wait for a connection, which goes back should it come', async () => {
-    bed = await startBed({ instances: 1 });
-    const { dataSource, app } = bed.host;
+    harness = await startHarness({ instances: 1 });
+    const { dataSource, app } = harness.host;
     const takeAll = async () => {
       const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
       await Promise.all(runners.map((runner) => runner.connect()));

@@ -14,7 +14,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { onPostgres } from '../support/database.js';
 import { until } from '../support/until.js';
@@ -34,7 +34,7 @@ class Orders {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 let worker: RetentionWorker;
 
 describe('retention', () => {
@@ -42,21 +42,21 @@ describe('retention', () => {
     jest.restoreAllMocks();
     refused = new Set();
     seen.length = 0;
-    await bed.close();
+    await harness.close();
   });
 
   async function open(
     retention: PaymentAcceptanceOptions['retention'],
     more: Partial<PaymentAcceptanceOptions> = {},
   ): Promise<void> {
-    bed = await startBed({ providers: [Orders], options: { ...more, retention } });
-    worker = bed.host.app.get(RetentionWorker);
+    harness = await startHarness({ providers: [Orders], options: { ...more, retention } });
+    worker = harness.host.app.get(RetentionWorker);
   }
 
   /** One row of the table, or all of them, as JSON. */
   const rows = async <T>(table: string, where = 'true'): Promise<T[]> =>
     (
-      await bed.host.dataSource.query<{ row: T }[]>(
+      await harness.host.dataSource.query<{ row: T }[]>(
         `SELECT to_jsonb(t) AS row FROM payment_acceptance.${table} t WHERE ${where}`,
       )
     ).map(({ row }) => row);
@@ -73,15 +73,15 @@ describe('retention', () => {
   }
 
   async function paid(orderId: string): Promise<{ orderId: string; billId: string }> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
     return { orderId, billId };
   }
 
   /** Consumed postbacks, as many as a busy year leaves. */
   const seed = (many: number, ageDays: number): Promise<unknown> =>
-    bed.host.dataSource.query(
+    harness.host.dataSource.query(
       `INSERT INTO payment_acceptance.callback
        (id, kind, shop, digest, corroboration, fields, received_at, pending, due_at, consumed_at)
      SELECT gen_random_uuid(), 'postback', 'main', 'match', '{}', '{"PayerEmail": "payer@example.test"}',
@@ -95,39 +95,42 @@ describe('retention', () => {
       await paid('A-1');
       const [fresh] = await rows<{ fields: object; corroboration: object; outcome: string }>('callback');
       expect(fresh).toMatchObject({ fields: { InvId: 'A-1' }, outcome: 'confirmed', pending: false });
-      bed.clock.advance(30 * DAY - 60_000);
+      harness.clock.advance(30 * DAY - 60_000);
       expect(await removeAll()).toEqual([]);
-      bed.clock.advance(120_000);
+      harness.clock.advance(120_000);
       expect(await removeAll()).toEqual([1]);
       expect(await rows('callback')).toEqual([{ ...fresh, fields: {} }]);
-      bed.clock.advance(60 * DAY - 180_000);
+      harness.clock.advance(60 * DAY - 180_000);
       expect(await removeAll()).toEqual([]);
-      bed.clock.advance(240_000);
+      harness.clock.advance(240_000);
       expect(await removeAll()).toEqual([1]);
       expect(await count('callback')).toBe(0);
     });
 
     test('that are pending stay, raw, whatever their age: a hint, and one that waits for its bill', async () => {
       await open({ redactCallbacksAfterMs: 1, deleteCallbacksAfterMs: 1 });
-      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
       for (const TrsId of [billId, 'unknown-bill']) {
-        await postJson(`${bed.host.url}/postback/payment`, postbackFields({ InvId: 'A-1', OutSum: '10.00', TrsId }));
+        await postJson(
+          `${harness.host.url}/postback/payment`,
+          postbackFields({ InvId: 'A-1', OutSum: '10.00', TrsId }),
+        );
       }
-      bed.clock.advance(3650 * DAY);
+      harness.clock.advance(3650 * DAY);
       expect(await removeAll()).toEqual([]);
       expect(await count('callback', `pending AND fields ->> 'InvId' = 'A-1'`)).toBe(2);
     });
 
     test('of a bill with an open review stay, raw, until somebody has decided', async () => {
       await open(undefined);
-      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-      await bed.sandbox.pay(billId, { amount: '9.00' });
-      await bed.settle();
-      bed.clock.advance(365 * DAY);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      await harness.sandbox.pay(billId, { amount: '9.00' });
+      await harness.settle();
+      harness.clock.advance(365 * DAY);
       expect(await removeAll()).toEqual([]);
       expect(await count('callback', `fields <> '{}'`)).toBe(1);
-      const [review] = (await bed.host.ledger()).reviews;
-      await bed.host.app.get(PaymentReviews).dismiss(review!.id, { operator: 'ann' });
+      const [review] = (await harness.host.ledger()).reviews;
+      await harness.host.app.get(PaymentReviews).dismiss(review!.id, { operator: 'ann' });
       expect(await removeAll()).toEqual([1]);
       expect([await count('callback'), await count('review')]).toEqual([0, 1]);
     });
@@ -146,7 +149,7 @@ describe('retention', () => {
     test('that somebody has locked are passed over, and nobody waits', async () => {
       await open({ batchSize: 100, redactCallbacksAfterMs: null });
       await seed(3, 100);
-      const other = bed.host.dataSource.createQueryRunner();
+      const other = harness.host.dataSource.createQueryRunner();
       await other.startTransaction();
       const [locked] = (await other.query(
         `SELECT id FROM payment_acceptance.callback WHERE id = (
@@ -162,14 +165,14 @@ describe('retention', () => {
     onPostgres(test)('are one instance’s work at a time', async () => {
       await open({ batchSize: 10, redactCallbacksAfterMs: null });
       await seed(20, 100);
-      const other = bed.host.dataSource.createQueryRunner();
+      const other = harness.host.dataSource.createQueryRunner();
       await other.startTransaction();
       await other.query('SELECT pg_advisory_xact_lock(7320114906)');
       expect(await worker.runOnce()).toBe(0);
       await other.rollbackTransaction();
       await other.release();
       expect(await worker.runOnce()).toBe(10);
-      const another = await bed.start();
+      const another = await harness.start();
       const both = await Promise.all([worker.runOnce(), another.app.get(RetentionWorker).runOnce()]);
       expect(both.reduce((sum, size) => sum + size)).toBe(10);
     });
@@ -177,9 +180,9 @@ describe('retention', () => {
     onPostgres(test)('are found by an index, not by reading what is kept', async () => {
       await open(undefined);
       await seed(3_000, 1);
-      await bed.host.dataSource.query('ANALYZE payment_acceptance.callback');
+      await harness.host.dataSource.query('ANALYZE payment_acceptance.callback');
       for (const condition of ['NOT pending', `NOT pending AND fields <> '{}'::jsonb`]) {
-        const plan = await bed.host.dataSource.query<{ 'QUERY PLAN': string }[]>(
+        const plan = await harness.host.dataSource.query<{ 'QUERY PLAN': string }[]>(
           `EXPLAIN SELECT id FROM payment_acceptance.callback WHERE ${condition}
            AND received_at < now() - interval '30 days' ORDER BY received_at LIMIT 500`,
         );
@@ -192,7 +195,7 @@ describe('retention', () => {
     'the indexes of a large table are made beforehand by the documented statements, and found by the migration',
     async () => {
       await open(undefined);
-      const { dataSource } = bed.host;
+      const { dataSource } = harness.host;
       const indexes = async () =>
         dataSource.query<object[]>(
           `SELECT indexrelid::regclass::text AS name, indisvalid AS valid, pg_get_indexdef(indexrelid) AS definition
@@ -218,13 +221,15 @@ describe('retention', () => {
     test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
       await open({ batchSize: 1000 });
       await paid('paid');
-      const { billId } = await bed.host.payments.createBill({ orderId: 'short', amount: '10' });
-      await bed.sandbox.pay(billId, { amount: '9.00' });
-      await bed.settle();
-      await bed.host.app.get(PaymentReviews).dismiss((await bed.host.ledger()).reviews[0]!.id, { operator: 'ann' });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'short', amount: '10' });
+      await harness.sandbox.pay(billId, { amount: '9.00' });
+      await harness.settle();
+      await harness.host.app
+        .get(PaymentReviews)
+        .dismiss((await harness.host.ledger()).reviews[0]!.id, { operator: 'ann' });
       const tables = ['shop_order', 'bill', 'payment', 'event', 'delivery', 'review', 'operator_action'];
       const before = await Promise.all(tables.map((table) => rows(table)));
-      bed.clock.advance(3650 * DAY);
+      harness.clock.advance(3650 * DAY);
       expect(await removeAll()).toEqual([2]);
       expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
     });
@@ -232,16 +237,18 @@ describe('retention', () => {
     test('so a paid order takes no second bill, and a second payment is found after years', async () => {
       await open(undefined);
       const { orderId, billId } = await paid('A-1');
-      bed.clock.advance(1000 * DAY);
-      await bed.settle();
+      harness.clock.advance(1000 * DAY);
+      await harness.settle();
       await removeAll();
-      await expect(bed.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
+      await expect(harness.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
         OrderAlreadyPaidError,
       );
-      await bed.sandbox.pay(billId);
-      bed.clock.advance(60_000); // the least pause between two checks
-      await bed.settle();
-      expect((await bed.host.ledger()).reviews).toMatchObject([{ orderId, reason: 'second-payment', state: 'OPEN' }]);
+      await harness.sandbox.pay(billId);
+      harness.clock.advance(60_000); // the least pause between two checks
+      await harness.settle();
+      expect((await harness.host.ledger()).reviews).toMatchObject([
+        { orderId, reason: 'second-payment', state: 'OPEN' },
+      ]);
       expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
     });
 
@@ -249,18 +256,18 @@ describe('retention', () => {
       await open({ deleteDeliveriesAfterMs: 365 * DAY });
       await paid('done');
       refused.add('dead');
-      const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.settle();
-      bed.clock.advance(366 * DAY);
-      const { billId: late } = await bed.host.payments.createBill({ orderId: 'pending', amount: '10' });
-      await bed.sandbox.pay(late);
-      await bed.sandbox.settled();
-      await bed.host.confirmer.runOnce();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.settle();
+      harness.clock.advance(366 * DAY);
+      const { billId: late } = await harness.host.payments.createBill({ orderId: 'pending', amount: '10' });
+      await harness.sandbox.pay(late);
+      await harness.sandbox.settled();
+      await harness.host.confirmer.runOnce();
       await removeAll();
       const states = (await rows<{ state: string }>('delivery')).map(({ state }) => state).sort();
       expect(states).toEqual(['DEAD', 'PENDING']);
-      await bed.settle();
+      await harness.settle();
       expect(seen.map(({ orderId }) => orderId)).toEqual(['done', 'pending']);
       expect(await count('event', `name <> 'bill.expired'`)).toBe(3);
     });
@@ -268,17 +275,17 @@ describe('retention', () => {
     test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
       await open({ deleteDeliveriesAfterMs: 1 });
       refused.add('A-1');
-      const { billId } = await bed.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      bed.clock.advance(DAY);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      harness.clock.advance(DAY);
       await removeAll();
       refused = new Set();
-      await bed.host.app.get(PaymentOperations).replay({}, 'ann');
-      await bed.settle();
+      await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+      await harness.settle();
       expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
-      bed.clock.advance(DAY);
+      harness.clock.advance(DAY);
       await removeAll();
       expect(await count('delivery', `state = 'DONE'`)).toBe(0);
     });
@@ -297,12 +304,12 @@ describe('retention', () => {
     onPostgres(test)('goes on after a failure, and says it', async () => {
       const said = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
       await open({ everyMs: 1 }, { autoStart: true });
-      await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
+      await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
       await until(
         () => count('migration'),
         () => said.mock.calls.some(([line]) => String(line).startsWith('Old records could not be removed')),
       );
-      await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN elsewhere TO pending');
+      await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN elsewhere TO pending');
       await seed(10, 100);
       await until(
         () => count('callback'),
@@ -323,18 +330,18 @@ describe('retention', () => {
 
   test('redirects of a bill that the service never made wait for a day, and then end as others do', async () => {
     await open({ redactCallbacksAfterMs: 2 * DAY, deleteCallbacksAfterMs: null });
-    await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-    await bed.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    await harness.host.payments.createBill({ orderId: 'nameless', amount: '10' }).catch(() => undefined);
+    await harness.sandbox.clearFaults();
     const redirect = redirectFields({ InvId: 'nameless', OutSum: '10.00' });
-    expect((await postForm(`${bed.host.url}/redirect/payment/success`, redirect)).status).toBe(303);
-    bed.clock.advance(DAY - 60_000);
-    await bed.settle();
+    expect((await postForm(`${harness.host.url}/redirect/payment/success`, redirect)).status).toBe(303);
+    harness.clock.advance(DAY - 60_000);
+    await harness.settle();
     expect(await rows('callback')).toMatchObject([{ pending: true }]);
-    bed.clock.advance(120_000);
-    await bed.settle();
+    harness.clock.advance(120_000);
+    await harness.settle();
     expect(await rows('callback')).toMatchObject([{ pending: false, outcome: null, fields: { InvId: 'nameless' } }]);
-    bed.clock.advance(DAY);
+    harness.clock.advance(DAY);
     await removeAll();
     expect(await rows('callback')).toMatchObject([{ fields: {} }]);
   });

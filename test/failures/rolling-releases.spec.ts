@@ -7,18 +7,18 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Effect, startBed, type Bed, type Instance } from '../support/bed.js';
+import { Effect, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
 
 const HEARTBEAT_MS = 60_000;
 const ABSENT_MS = 3_600_000;
 
-let bed: Bed;
+let harness: Harness;
 
 describe('rolling releases', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
-    await bed.close();
+    await harness.close();
   });
 
   /** A release in which `orders` takes what succeeded of these shops. Its effects say which release took it. */
@@ -34,16 +34,16 @@ describe('rolling releases', () => {
   }
 
   const pay = async (orderId: string, shop = 'eu', outcomes: ('success' | 'fail')[] = ['success']) => {
-    const { billId } = await bed.host.payments.shop(shop).createBill({ orderId, amount: '10' });
-    for (const outcome of outcomes) await bed.sandbox.pay(billId, { outcome });
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
+    const { billId } = await harness.host.payments.shop(shop).createBill({ orderId, amount: '10' });
+    for (const outcome of outcomes) await harness.sandbox.pay(billId, { outcome });
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
   };
-  const takenBy = async () => (await bed.effects()).map(({ consumer, orderId }) => `${orderId} by ${consumer}`);
-  const deliveries = async () => (await bed.host.ledger()).events.flatMap((event) => event.deliveries);
+  const takenBy = async () => (await harness.effects()).map(({ consumer, orderId }) => `${orderId} by ${consumer}`);
+  const deliveries = async () => (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
   /** A minute later it says that it is still there; gives what it has handed over. */
   const beat = (instance: Instance) => {
-    bed.clock.advance(HEARTBEAT_MS);
+    harness.clock.advance(HEARTBEAT_MS);
     return instance.deliveries.runOnce();
   };
 
@@ -53,14 +53,14 @@ describe('rolling releases', () => {
       ['all', undefined],
     ] as const) {
       test(`loses none of its events while instances of the release before say that they are there: ${what}`, async () => {
-        bed = await startBed({ providers: [release('before', ['main'])] });
-        const next = await bed.start({ providers: [release('next', shops && [...shops])] });
-        await beat(bed.host);
-        await bed.start({ providers: [release('before', ['main'])] });
+        harness = await startHarness({ providers: [release('before', ['main'])] });
+        const next = await harness.start({ providers: [release('next', shops && [...shops])] });
+        await beat(harness.host);
+        await harness.start({ providers: [release('before', ['main'])] });
         await pay('new-shop');
         await pay('old-shop', 'main');
         // The release before has no code for the new shop, whatever is there to be taken.
-        expect(await beat(bed.host)).toBe(1);
+        expect(await beat(harness.host)).toBe(1);
         expect(await takenBy()).toEqual(['old-shop by before']);
         expect(await beat(next)).toBe(1);
         expect(await takenBy()).toEqual(['old-shop by before', 'new-shop by next']);
@@ -70,39 +70,39 @@ describe('rolling releases', () => {
 
   describe('a release that takes a shop from a consumer', () => {
     test('leaves its events to instances that name it, without an attempt, however long it takes', async () => {
-      bed = await startBed({ providers: [release('next', ['main'])] });
-      const before = await bed.start({ providers: [release('before', ['main', 'eu'])] });
+      harness = await startHarness({ providers: [release('next', ['main'])] });
+      const before = await harness.start({ providers: [release('before', ['main', 'eu'])] });
       await before.app.close();
       await pay('waiting');
       await pay('going-on', 'main');
       for (let hour = 0; hour < 3; hour += 1) {
-        bed.clock.advance(ABSENT_MS);
-        await bed.host.deliveries.runOnce();
+        harness.clock.advance(ABSENT_MS);
+        await harness.host.deliveries.runOnce();
       }
       expect(await takenBy()).toEqual(['going-on by next']);
       expect(await deliveries()).toContainEqual(expect.objectContaining({ state: 'PENDING', attempts: 0 }));
       const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
       const said = () => warned.mock.calls.map(([line]) => String(line)).filter((line) => line.startsWith('Consumer'));
-      await bed.start({ providers: [release('next', ['main'])] });
+      await harness.start({ providers: [release('next', ['main'])] });
       expect(said()).toEqual([expect.stringMatching(/^Consumer "orders" of payment.succeeded .* shops "eu"\./)]);
-      const again = await bed.start({ providers: [release('before', ['main', 'eu'])] });
+      const again = await harness.start({ providers: [release('before', ['main', 'eu'])] });
       expect(said()).toHaveLength(1);
       await again.deliveries.runOnce();
       expect(await takenBy()).toEqual(['going-on by next', 'waiting by before']);
     });
 
     test('makes no more of its deliveries once a person has said that none shall name it', async () => {
-      bed = await startBed({ providers: [release('next', ['main'])] });
-      await (await bed.start({ providers: [release('before', ['main', 'eu'])] })).app.close();
+      harness = await startHarness({ providers: [release('next', ['main'])] });
+      await (await harness.start({ providers: [release('before', ['main', 'eu'])] })).app.close();
       const left = ON_MARIADB ? '["main"]' : '{main}';
-      await bed.host.dataSource.query(`UPDATE payment_acceptance.consumer SET shops = $1 WHERE name = 'orders'`, [
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.consumer SET shops = $1 WHERE name = 'orders'`, [
         left,
       ]);
-      await beat(bed.host);
+      await beat(harness.host);
       await pay('of-nobody');
       await pay('going-on', 'main');
       expect(await deliveries()).toMatchObject([{ consumer: 'orders', state: 'PENDING' }]);
-      await bed.settle();
+      await harness.settle();
       expect(await takenBy()).toEqual(['going-on by next']);
     });
 
@@ -124,30 +124,30 @@ describe('rolling releases', () => {
           return Promise.reject(new Error('of no shop but main'));
         }
       }
-      bed = await startBed({ providers: [Next] });
-      await (await bed.start({ providers: [Before] })).app.close();
+      harness = await startHarness({ providers: [Next] });
+      await (await harness.start({ providers: [Before] })).app.close();
       await pay('twice', 'eu', ['fail', 'success']);
       expect(await deliveries()).toHaveLength(2);
-      expect(await bed.host.deliveries.runOnce()).toBe(0);
-      bed.clock.advance(ABSENT_MS + 1);
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(0);
+      harness.clock.advance(ABSENT_MS + 1);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       expect(await takenBy()).toEqual(['twice by next']);
     });
   });
 
   test('an instance says that it is there also after its clock was set back', async () => {
-    bed = await startBed({ providers: [release('orders')] });
+    harness = await startHarness({ providers: [release('orders')] });
     const lastSeen = async () =>
       (
-        await bed.host.dataSource.query<[{ seen: string }]>(
+        await harness.host.dataSource.query<[{ seen: string }]>(
           `SELECT last_seen_at::text AS seen FROM payment_acceptance.consumer`,
         )
       )[0].seen;
-    bed.clock.advance(ABSENT_MS);
-    await bed.host.deliveries.runOnce();
+    harness.clock.advance(ABSENT_MS);
+    await harness.host.deliveries.runOnce();
     const before = await lastSeen();
-    bed.clock.advance(-ABSENT_MS);
-    await bed.host.deliveries.runOnce();
+    harness.clock.advance(-ABSENT_MS);
+    await harness.host.deliveries.runOnce();
     expect((await lastSeen()) < before).toBe(true);
   });
 });

@@ -1,30 +1,30 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultJudge, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('settling together', () => {
   const closeLater = closing();
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [EffectWriter],
       options: { confirmer: { concurrency: 8 }, deliveries: { concurrency: 8 }, ...options },
     });
     // What is done once, and what is done now and then.
     await pay('before');
-    await bed.settle();
+    await harness.settle();
   };
 
   function counting(): Statements {
-    const count = new Statements(bed.host.dataSource);
+    const count = new Statements(harness.host.dataSource);
     closeLater(count.stop);
     return count;
   }
@@ -33,17 +33,17 @@ describe('settling together', () => {
   async function pay(...orderIds: string[]): Promise<string[]> {
     const billIds: string[] = [];
     for (const orderId of orderIds) {
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' }, { newAttempt: true });
-      await bed.sandbox.pay(billId);
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' }, { newAttempt: true });
+      await harness.sandbox.pay(billId);
       billIds.push(billId);
     }
-    await bed.sandbox.settled();
+    await harness.sandbox.settled();
     return billIds;
   }
 
   /** Keeps the answers of the service until so many have come. Gives how many have. */
   function gather(count: number): () => number {
-    const client = bed.host.app.get(PaymentServiceClient, { strict: false });
+    const client = harness.host.app.get(PaymentServiceClient, { strict: false });
     const list = client.listPayments.bind(client);
     let open = (): void => undefined;
     const all = new Promise<void>((resolve) => (open = resolve));
@@ -60,7 +60,7 @@ describe('settling together', () => {
   const ORDERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
   async function states(): Promise<Record<string, string>> {
-    const { bills } = await bed.host.ledger();
+    const { bills } = await harness.host.ledger();
     return Object.fromEntries(bills.map(({ orderId, state }) => [orderId, state]));
   }
 
@@ -68,7 +68,7 @@ describe('settling together', () => {
     await start();
     const count = counting();
     const create = (newAttempt: boolean) =>
-      bed.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
+      harness.host.payments.createBill({ orderId: 'new', amount: '10' }, { newAttempt });
     await create(false);
     expect(count.take()).toEqual({ statements: 3, commits: 3 });
     await create(true);
@@ -80,9 +80,9 @@ describe('settling together', () => {
       await start();
       await pay('one');
       const count = counting();
-      expect(await bed.host.confirmer.runOnce()).toBe(1);
+      expect(await harness.host.confirmer.runOnce()).toBe(1);
       expect(count.take()).toEqual({ statements: 8, commits: 2 });
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
       // The claim; then start, done-mark, the handler's own statement, commit.
       expect(count.take()).toEqual({ statements: 5, commits: 2 });
     });
@@ -92,11 +92,11 @@ describe('settling together', () => {
       await pay(...ORDERS);
       gather(8);
       const count = counting();
-      expect(await bed.host.confirmer.runOnce()).toBe(8);
+      expect(await harness.host.confirmer.runOnce()).toBe(8);
       expect(count.take()).toEqual({ statements: 8, commits: 2 });
-      expect(await bed.host.deliveries.runOnce()).toBe(8);
+      expect(await harness.host.deliveries.runOnce()).toBe(8);
       expect(count.take()).toEqual({ statements: 1 + 8 * 4, commits: 1 + 8 });
-      expect(await bed.effects()).toHaveLength(1 + 8);
+      expect(await harness.effects()).toHaveLength(1 + 8);
     });
   });
 
@@ -104,20 +104,20 @@ describe('settling together', () => {
     test('one whose settlement the database refuses fails alone', async () => {
       await start();
       const [poison] = await pay(...ORDERS);
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
        CREATE TRIGGER refuse BEFORE INSERT ON payment_acceptance.payment FOR EACH ROW
-       WHEN (new.payment_id = '${bed.sandbox.bill(poison!).payments[0]!.id}') EXECUTE FUNCTION refuse()`,
+       WHEN (new.payment_id = '${harness.sandbox.bill(poison!).payments[0]!.id}') EXECUTE FUNCTION refuse()`,
       );
       gather(8);
-      expect(await bed.host.confirmer.runOnce()).toBe(8);
+      expect(await harness.host.confirmer.runOnce()).toBe(8);
       const settled = await states();
       expect(ORDERS.map((order) => settled[order])).toEqual(['OPEN', ...Array<string>(7).fill('PAID')]);
-      await bed.host.dataSource.query('DROP TRIGGER refuse ON payment_acceptance.payment');
-      bed.clock.advance(600_000);
-      await bed.settle();
+      await harness.host.dataSource.query('DROP TRIGGER refuse ON payment_acceptance.payment');
+      harness.clock.advance(600_000);
+      await harness.settle();
       expect((await states())['a']).toBe('PAID');
-      expect(await bed.effects()).toHaveLength(1 + 8);
+      expect(await harness.effects()).toHaveLength(1 + 8);
     });
 
     test('one that the judge fails at fails alone', async () => {
@@ -130,7 +130,7 @@ describe('settling together', () => {
       await pay('b', 'c', 'd');
       gather(3);
       const count = counting();
-      expect(await bed.host.confirmer.runOnce()).toBe(3);
+      expect(await harness.host.confirmer.runOnce()).toBe(3);
       // And one to put the failed check off.
       expect(count.take()).toEqual({ statements: 8 + 1, commits: 2 + 1 });
       expect(await states()).toMatchObject({ b: 'PAID', c: 'OPEN', d: 'PAID' });
@@ -139,11 +139,11 @@ describe('settling together', () => {
     test('one whose order somebody else has locked keeps none of the others waiting', async () => {
       await start();
       await pay('b', 'c', 'd');
-      const other = bed.host.dataSource.createQueryRunner();
+      const other = harness.host.dataSource.createQueryRunner();
       await other.startTransaction();
       await other.query(`SELECT FROM payment_acceptance.shop_order WHERE order_id = 'c' FOR UPDATE`);
       gather(3);
-      const checked = bed.host.confirmer.runOnce();
+      const checked = harness.host.confirmer.runOnce();
       await until(states, ({ b, d }) => b === 'PAID' && d === 'PAID');
       expect((await states())['c']).toBe('OPEN');
       await other.rollbackTransaction();
@@ -156,22 +156,22 @@ describe('settling together', () => {
       await start();
       await pay('twice', 'twice');
       gather(2);
-      expect(await bed.host.confirmer.runOnce()).toBe(2);
-      const rows: { first: boolean }[] = await bed.host.dataSource.query(
+      expect(await harness.host.confirmer.runOnce()).toBe(2);
+      const rows: { first: boolean }[] = await harness.host.dataSource.query(
         `SELECT (payload->>'firstForOrder')::boolean AS first FROM payment_acceptance.event
        WHERE name = 'payment.succeeded' AND payload->>'orderId' = 'twice' ORDER BY 1`,
       );
       expect(rows.map(({ first }) => first)).toEqual([false, true]);
-      const { reviews } = await bed.host.ledger();
+      const { reviews } = await harness.host.ledger();
       expect(reviews.map(({ reason }) => reason)).toEqual(['second-payment']);
     });
 
     test('two answers about one bill: only that of the claim which holds settles', async () => {
       await start();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
-      bed.clock.advance(60_000);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'claimed-twice', amount: '10' });
+      harness.clock.advance(60_000);
       const came = gather(2);
-      const stale = bed.host.confirmer.runOnce();
+      const stale = harness.host.confirmer.runOnce();
       await until(
         async () => {
           await states();
@@ -179,17 +179,17 @@ describe('settling together', () => {
         },
         (answers) => answers === 1,
       );
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      bed.clock.advance(61_000);
-      const current = bed.host.confirmer.runOnce();
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      harness.clock.advance(61_000);
+      const current = harness.host.confirmer.runOnce();
       expect(await Promise.all([stale, current])).toEqual([1, 1]);
       expect((await states())['claimed-twice']).toBe('PAID');
       for (let day = 0; day < 6; day += 1) {
-        bed.clock.advance(86_400_000);
-        await bed.settle();
+        harness.clock.advance(86_400_000);
+        await harness.settle();
       }
-      const { bills, events } = await bed.host.ledger();
+      const { bills, events } = await harness.host.ledger();
       expect(bills.find(({ orderId }) => orderId === 'claimed-twice')?.state).toBe('PAID');
       expect(events.filter(({ orderId }) => orderId === 'claimed-twice').map(({ name }) => name)).toEqual([
         'payment.succeeded',
@@ -201,14 +201,14 @@ describe('settling together', () => {
         http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
         confirmer: { concurrency: 8, leaseMs: 4_000 },
       });
-      const { dataSource, confirmer } = bed.host;
+      const { dataSource, confirmer } = harness.host;
       const holder = dataSource.createQueryRunner();
       await holder.query('SELECT pg_advisory_lock(4711)');
       const [stuck] = await pay('stuck');
       await dataSource.query(
         `CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END $$;
        CREATE TRIGGER hang BEFORE INSERT ON payment_acceptance.payment FOR EACH ROW
-       WHEN (new.payment_id = '${bed.sandbox.bill(stuck!).payments[0]!.id}') EXECUTE FUNCTION hang()`,
+       WHEN (new.payment_id = '${harness.sandbox.bill(stuck!).payments[0]!.id}') EXECUTE FUNCTION hang()`,
       );
       const hanging = confirmer.runOnce();
       const waiting = () =>
@@ -222,8 +222,8 @@ describe('settling together', () => {
       await holder.release();
       // What was under way may end all the same; it has held the lock of its bill.
       await until(states, (all) => all['stuck'] === 'PAID');
-      await bed.settle();
-      expect((await bed.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);
+      await harness.settle();
+      expect((await harness.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);
     });
   });
 });

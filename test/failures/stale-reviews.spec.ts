@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { OperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
 const DAY = 86_400_000;
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 let reviews: PaymentReviews;
 let count = 0;
 
 describe('stale reviews', () => {
   beforeAll(async () => {
-    recorded = await startRecordedBed();
-    reviews = recorded.bed.host.app.get(PaymentReviews);
+    recorded = await startRecordedHarness();
+    reviews = recorded.harness.host.app.get(PaymentReviews);
   });
   afterAll(() => recorded.close());
 
@@ -26,7 +26,7 @@ describe('stale reviews', () => {
     count += 1;
     const bill = { orderId: `S-${count}`, billId: `bill-${count}`, paymentId: `payment-${count}` };
     recorded.recorder.answer(createdBill(bill.billId));
-    await recorded.bed.host.payments.createBill({ orderId: bill.orderId, amount: '100' });
+    await recorded.harness.host.payments.createBill({ orderId: bill.orderId, amount: '100' });
     return bill;
   }
 
@@ -34,19 +34,19 @@ describe('stale reviews', () => {
   async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<void> {
     const payment = { id: bill.paymentId, bill_id: bill.billId, status, amount, currency_in: 'RUB', ...more };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [payment] }) });
-    await recorded.bed.host.app.get(PaymentChecks).check(bill.billId);
+    await recorded.harness.host.app.get(PaymentChecks).check(bill.billId);
   }
 
   /** The service refuses to list the bill, and is asked. */
   async function refusesToList({ billId }: Bill): Promise<void> {
     recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
-    await expect(recorded.bed.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
+    await expect(recorded.harness.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
       code: 'too-many-payments',
     });
   }
 
   const of = async ({ orderId }: Bill) => {
-    const ledger = await recorded.bed.host.ledger();
+    const ledger = await recorded.harness.host.ledger();
     const own = <T extends { orderId: string }>(rows: readonly T[]) => rows.filter((row) => row.orderId === orderId);
     return {
     state: own(ledger.bills)[0]!.state,
@@ -78,7 +78,7 @@ describe('stale reviews', () => {
     ])('of a review "%s" is not accepted: the review is dismissed', async (reason, status) => {
       const bill = await billed();
       await shows(bill, status, '100.00');
-      recorded.bed.clock.advance(40 * DAY);
+      recorded.harness.clock.advance(40 * DAY);
       await shows(bill, status, '100.00');
       expect(await of(bill)).toMatchObject({ open: [reason], events: ['payment.review'] });
       await shows(bill, 'FAIL', '100.00');
@@ -122,7 +122,7 @@ describe('stale reviews', () => {
       await shows(bill, 'FAIL', '100.00');
       await shows(bill, 'FAIL', '100.00');
       expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['payment-changed'] });
-      const [{ detail } = { detail: {} }] = await recorded.bed.host.dataSource.query<{ detail: object }[]>(
+      const [{ detail } = { detail: {} }] = await recorded.harness.host.dataSource.query<{ detail: object }[]>(
         `SELECT detail FROM payment_acceptance.operator_action WHERE target = $1`,
         [(await of(bill)).review('too-many-payments')],
       );
@@ -132,7 +132,7 @@ describe('stale reviews', () => {
     test('does not count by a review of its own, whatever the operator says: its list is to be had', async () => {
       const bill = await billed();
       await shows(bill, 'PROCESS', '100.00');
-      recorded.bed.clock.advance(40 * DAY);
+      recorded.harness.clock.advance(40 * DAY);
       await shows(bill, 'PROCESS', '100.00');
       await shows(bill, 'FAIL', '100.00');
       await refused(bill, 'unfinished', /the ledger says FAIL/, { hadFailed: true });
@@ -170,7 +170,7 @@ describe('stale reviews', () => {
     test('is accepted by the review that says so, and that of before is then only closed', async () => {
       const bill = await billed();
       await shows(bill, 'PROCESS', '100.00');
-      recorded.bed.clock.advance(40 * DAY);
+      recorded.harness.clock.advance(40 * DAY);
       await shows(bill, 'PROCESS', '100.00');
       await shows(bill, 'SUCCESS', '50.00');
       const { review } = await of(bill);
@@ -180,7 +180,7 @@ describe('stale reviews', () => {
       const { events, open, state } = await of(bill);
       expect([state, open]).toEqual(['PAID', []]);
       expect(events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
-      const [{ amount } = { amount: '' }] = await recorded.bed.host.dataSource.query<{ amount: string }[]>(
+      const [{ amount } = { amount: '' }] = await recorded.harness.host.dataSource.query<{ amount: string }[]>(
         `SELECT payload ->> 'amount' AS amount FROM payment_acceptance.event WHERE name = 'payment.succeeded'
        AND bill_id = (SELECT id FROM payment_acceptance.bill WHERE order_id = $1)`,
         [bill.orderId],
@@ -202,7 +202,7 @@ describe('stale reviews', () => {
     test.each(['OPEN', 'PAID', 'EXPIRED'])('of ours, %s: its money is not given away', async (state) => {
     const [bill, owner] = [await billed(), await billed()];
     if (state === 'PAID') await shows(owner, 'SUCCESS', '100.00');
-    if (state === 'EXPIRED') recorded.bed.clock.advance(5 * DAY);
+    if (state === 'EXPIRED') recorded.harness.clock.advance(5 * DAY);
     if (state === 'EXPIRED') await shows(owner, 'FAIL', '100.00');
     expect(await of(owner)).toMatchObject({ state });
     await shows(bill, 'SUCCESS', '100.00', { id: `of-${owner.billId}`, bill_id: owner.billId });

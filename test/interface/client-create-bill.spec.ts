@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BillAddressError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
-import { EU_TOKEN, MAIN_TOKEN } from '../support/bed.js';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { formOf } from '../support/recorder.js';
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 let count = 0;
 /** An order and a bill id that no other test has. */
 const fresh = () => {
@@ -12,11 +12,11 @@ const fresh = () => {
   return { orderId: `A-${count}`, billId: `bill-${count}` };
 };
 const create = (request: object = {}, shop = 'main') =>
-  recorded.bed.host.payments.shop(shop).createBill({ orderId: fresh().orderId, amount: '100.05', ...request });
+  recorded.harness.host.payments.shop(shop).createBill({ orderId: fresh().orderId, amount: '100.05', ...request });
 
 describe('client create bill', () => {
   beforeAll(async () => {
-    recorded = await startRecordedBed();
+    recorded = await startRecordedHarness();
   });
   afterAll(() => recorded.close());
 
@@ -131,7 +131,7 @@ describe('client create bill', () => {
         const { billId, orderId } = fresh();
         recorded.recorder.answer(createdBill(billId, { link_page_url: address }));
         await expect(create({ orderId })).rejects.toThrow(BillAddressError);
-        expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN', billId }]);
+        expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN', billId }]);
       },
     );
   });
@@ -151,7 +151,9 @@ describe('client create bill', () => {
       const { orderId } = fresh();
       recorded.recorder.answer({ status, body });
       await expect(create({ orderId })).rejects.toThrow(RequestRefusedError);
-      expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([{ state: 'REJECTED', billId: null }]);
+      expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
+        { state: 'REJECTED', billId: null },
+      ]);
     });
 
     test.each([
@@ -172,7 +174,9 @@ describe('client create bill', () => {
       recorded.recorder.answer({ status, body, headers: { location: '/elsewhere' } });
       await expect(create({ orderId })).rejects.toThrow(UnknownOutcomeError);
       expect(recorded.recorder.requests).toHaveLength(1);
-      expect(await recorded.bed.host.payments.findBills(orderId)).toMatchObject([{ state: 'UNKNOWN', billId: null }]);
+      expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
+        { state: 'UNKNOWN', billId: null },
+      ]);
     });
   });
 });

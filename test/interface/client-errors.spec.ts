@@ -11,19 +11,19 @@ import {
   UnauthenticatedError,
 } from 'nestjs-payment-acceptance';
 import { closing } from '../support/closing.js';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { Recorder } from '../support/recorder.js';
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 
 describe('client errors', () => {
   const closeLater = closing();
   beforeAll(async () => {
-    recorded = await startRecordedBed();
+    recorded = await startRecordedHarness();
   });
   afterAll(() => recorded.close());
 
-  const list = () => recorded.bed.host.payments.listPayments('bill-1');
+  const list = () => recorded.harness.host.payments.listPayments('bill-1');
   async function errorOf(work: Promise<unknown>): Promise<PaymentServiceError> {
     const error: unknown = await work.catch((thrown: unknown) => thrown);
     if (!(error instanceof PaymentServiceError)) throw new Error('No service error came.');
@@ -66,10 +66,10 @@ describe('client errors', () => {
     for (const body of ['', '{}', '<html></html>']) {
       recorded.recorder.answer({ status: 401, body });
       expect(await errorOf(list())).toBeInstanceOf(UnauthenticatedError);
-      const creation = errorOf(recorded.bed.host.payments.createBill({ orderId: 'A-1', amount: '1' }));
+      const creation = errorOf(recorded.harness.host.payments.createBill({ orderId: 'A-1', amount: '1' }));
       expect(await creation).toMatchObject({ code: 'unauthenticated', operation: 'createBill' });
     }
-    expect((await recorded.bed.host.payments.findBills('A-1')).map(({ state }) => state)).toEqual(
+    expect((await recorded.harness.host.payments.findBills('A-1')).map(({ state }) => state)).toEqual(
       Array(3).fill('REJECTED'),
     );
   });
@@ -112,18 +112,18 @@ describe('client errors', () => {
 
   test('8.2 a bill whose list is refused for its length waits for a person', async () => {
     recorded.recorder.answer(createdBill('bill-82'));
-    await recorded.bed.host.payments.createBill({ orderId: 'L-82', amount: '1' });
+    await recorded.harness.host.payments.createBill({ orderId: 'L-82', amount: '1' });
     recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments","success":false}' });
-    recorded.bed.clock.advance(60_000);
-    await recorded.bed.host.confirmer.runOnce();
-    const { reviews, events } = await recorded.bed.host.ledger();
+    recorded.harness.clock.advance(60_000);
+    await recorded.harness.host.confirmer.runOnce();
+    const { reviews, events } = await recorded.harness.host.ledger();
     expect(reviews).toMatchObject([{ orderId: 'L-82', reason: 'too-many-payments', state: 'OPEN', paymentId: null }]);
     expect(events.map(({ name }) => name)).toEqual(['payment.review']);
   });
 
   test('9.1 both paths carry the version prefix /api/v1/', async () => {
     recorded.recorder.answer(createdBill('bill-9'), { body: '{"success":true,"data":[]}' });
-    await recorded.bed.host.payments.createBill({ orderId: 'V-1', amount: '1' });
+    await recorded.harness.host.payments.createBill({ orderId: 'V-1', amount: '1' });
     await list();
     expect(recorded.recorder.requests.map(({ path }) => path)).toEqual([
       '/api/v1/bill/create',

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AnswerNotUnderstoodError } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN } from '../support/bed.js';
-import { createdBill, startRecordedBed, type RecordedBed } from '../support/recorded-bed.js';
+import { MAIN_TOKEN } from '../support/harness.js';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
-let recorded: RecordedBed;
+let recorded: RecordedHarness;
 
 describe('client payments', () => {
   beforeAll(async () => {
-    recorded = await startRecordedBed({ timeZone: '+03:00' });
+    recorded = await startRecordedHarness({ timeZone: '+03:00' });
   });
   afterAll(() => recorded.close());
 
-  const list = (id = 'bill-1', shop = 'main') => recorded.bed.host.payments.shop(shop).listPayments(id);
+  const list = (id = 'bill-1', shop = 'main') => recorded.harness.host.payments.shop(shop).listPayments(id);
   const answer = (...payments: string[]) =>
     recorded.recorder.answer({ body: `{"data":[${payments.join()}],"success":true}` });
 
@@ -126,11 +126,11 @@ describe('client payments', () => {
 
     test('8.1 an amount that cannot be read settles nothing: a person decides (assumed)', async () => {
       recorded.recorder.answer(createdBill('bill-8'));
-      await recorded.bed.host.payments.createBill({ orderId: 'L-8', amount: '100' });
+      await recorded.harness.host.payments.createBill({ orderId: 'L-8', amount: '100' });
       answer(PAYMENT.replaceAll('bill-1', 'bill-8').replace('100.00', '1.005'));
-      recorded.bed.clock.advance(60_000);
-      await recorded.bed.host.confirmer.runOnce();
-      const ledger = await recorded.bed.host.ledger();
+      recorded.harness.clock.advance(60_000);
+      await recorded.harness.host.confirmer.runOnce();
+      const ledger = await recorded.harness.host.ledger();
       expect(ledger.reviews).toMatchObject([{ orderId: 'L-8', reason: 'amount-missing', state: 'OPEN' }]);
       expect(ledger.bills).toMatchObject([{ orderId: 'L-8', state: 'OPEN' }]);
     });

@@ -1,40 +1,40 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 let count = 0;
 
 describe('flow', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter] });
+    harness = await startHarness({ providers: [EffectWriter] });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   async function billed() {
     count += 1;
-    return bed.host.payments.createBill({ orderId: `F-${count}`, amount: '100.05' });
+    return harness.host.payments.createBill({ orderId: `F-${count}`, amount: '100.05' });
   }
   const effectsOf = async (orderId: string) =>
-    (await bed.effects()).filter((effect) => effect.orderId === orderId).map(({ event }) => event);
+    (await harness.effects()).filter((effect) => effect.orderId === orderId).map(({ event }) => event);
   const paymentsOf = async (orderId: string) =>
-    (await bed.host.ledger()).payments.filter((payment) => payment.orderId === orderId);
-  const stateOf = async (orderId: string) => (await bed.host.payments.findBills(orderId))[0]!.state;
+    (await harness.host.ledger()).payments.filter((payment) => payment.orderId === orderId);
+  const stateOf = async (orderId: string) => (await harness.host.payments.findBills(orderId))[0]!.state;
 
   test('1 and 4.5 the minimum flow: create, send the payer, receive the redirect, update the order after the postback', async () => {
     const { orderId, billId, linkPageUrl, linkUrl } = await billed();
     expect([linkPageUrl, linkUrl]).toEqual([
-      `${bed.sandboxUrl}/transfer/${billId}`,
-      `${bed.sandboxUrl}/link/${billId}`,
+      `${harness.sandboxUrl}/transfer/${billId}`,
+      `${harness.sandboxUrl}/link/${billId}`,
     ]);
     expect((await fetch(linkPageUrl)).status).toBe(200);
-    const { redirect, payment } = await bed.sandbox.pay(billId);
+    const { redirect, payment } = await harness.sandbox.pay(billId);
     const answer = await postForm(redirect!.url, redirect!.fields);
     expect(answer.status).toBe(303);
-    await bed.settle();
+    await harness.settle();
     expect(await effectsOf(orderId)).toEqual(['payment.succeeded']);
-    expect(await bed.host.payments.listPayments(billId)).toMatchObject([
+    expect(await harness.host.payments.listPayments(billId)).toMatchObject([
       {
         paymentId: payment.id,
         billId,
@@ -48,19 +48,19 @@ describe('flow', () => {
   describe('3 States and transitions', () => {
     test('3.1 after a postback of SUCCESS the order is marked paid', async () => {
       const { orderId, billId } = await billed();
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([['payment.succeeded'], 'PAID']);
     });
 
     test('3.2 after a postback of FAIL the order is told so, and its bill can still be paid', async () => {
       const { orderId, billId } = await billed();
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.settle();
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.settle();
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([['payment.failed'], 'OPEN']);
-      await bed.sandbox.pay(billId);
-      bed.clock.advance(2_000);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      harness.clock.advance(2_000);
+      await harness.settle();
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([
         ['payment.failed', 'payment.succeeded'],
         'PAID',
@@ -71,29 +71,29 @@ describe('flow', () => {
       const { orderId, billId } = await billed();
       for (const Status of ['SUCCESS', 'FAIL']) {
         const fields = postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId, Status });
-        expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(200);
+        expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(200);
       }
-      bed.clock.advance(5_000);
-      await bed.settle();
+      harness.clock.advance(5_000);
+      await harness.settle();
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([[], 'OPEN']);
     });
 
     test('transitions are not shown: a FAIL may still become a SUCCESS, which stays one (assumed)', async () => {
       const { orderId, billId } = await billed();
       const check = async () => {
-        bed.clock.advance(20 * 60_000);
-        await bed.settle();
+        harness.clock.advance(20 * 60_000);
+        await harness.settle();
         const [payment] = await paymentsOf(orderId);
         return payment?.status;
       };
-      const { payment } = await bed.sandbox.pay(billId, { outcome: 'fail' });
+      const { payment } = await harness.sandbox.pay(billId, { outcome: 'fail' });
       expect(await check()).toBe('FAIL');
-      await bed.sandbox.complete(payment.id, { outcome: 'success' });
+      await harness.sandbox.complete(payment.id, { outcome: 'success' });
       expect(await check()).toBe('SUCCESS');
-      await bed.sandbox.complete(payment.id, { outcome: 'fail', force: true });
+      await harness.sandbox.complete(payment.id, { outcome: 'fail', force: true });
       expect(await check()).toBe('SUCCESS');
       expect(await effectsOf(orderId)).toEqual(['payment.failed', 'payment.succeeded']);
-      expect((await bed.host.ledger()).reviews.filter((review) => review.orderId === orderId)).toMatchObject([
+      expect((await harness.host.ledger()).reviews.filter((review) => review.orderId === orderId)).toMatchObject([
         { reason: 'payment-changed', state: 'OPEN' },
       ]);
     });
@@ -101,10 +101,10 @@ describe('flow', () => {
     test('bill states are not shown: ours are OPEN until paid, then PAID, or EXPIRED after lifetimeMs (assumed)', async () => {
       const { orderId } = await billed();
       expect(await stateOf(orderId)).toBe('OPEN');
-      bed.clock.advance(3 * 86_400_000);
-      await bed.settle();
+      harness.clock.advance(3 * 86_400_000);
+      await harness.settle();
       expect(await stateOf(orderId)).toBe('EXPIRED');
-      expect((await bed.host.ledger()).events.filter((event) => event.orderId === orderId)).toMatchObject([
+      expect((await harness.host.ledger()).events.filter((event) => event.orderId === orderId)).toMatchObject([
         { name: 'bill.expired' },
       ]);
     });
@@ -118,10 +118,10 @@ describe('flow', () => {
       'a payment that ends in %s: one redirect and one postback, each recorded with its bill',
       async (outcome, kind, Status) => {
         const { orderId, billId } = await billed();
-        const { redirect } = await bed.sandbox.pay(billId, { outcome });
+        const { redirect } = await harness.sandbox.pay(billId, { outcome });
         await postForm(redirect!.url, redirect!.fields);
-        await bed.settle();
-        const callbacks = (await bed.host.ledger()).callbacks.filter((callback) => callback.orderId === orderId);
+        await harness.settle();
+        const callbacks = (await harness.host.ledger()).callbacks.filter((callback) => callback.orderId === orderId);
         expect(
           callbacks.map((callback) => [callback.kind, callback.status, callback.billId, callback.digest]).sort(),
         ).toEqual([
@@ -133,27 +133,29 @@ describe('flow', () => {
 
     test('delivery guarantees are not shown: a payment without any callback is found by the schedule (assumed)', async () => {
       const { orderId, billId } = await billed();
-      await bed.sandbox.putShop('shop-main', { resultUrl: null });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.putShop('shop-main', { resultUrl: null });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(await effectsOf(orderId)).toEqual([]);
-      bed.clock.advance(60_000);
-      await bed.settle();
+      harness.clock.advance(60_000);
+      await harness.settle();
       expect(await effectsOf(orderId)).toEqual(['payment.succeeded']);
-      await bed.sandbox.putShop('shop-main', { resultUrl: `${bed.host.url}/postback/payment` });
+      await harness.sandbox.putShop('shop-main', { resultUrl: `${harness.host.url}/postback/payment` });
     });
 
     test('retries are not shown: a postback that comes again and again is one event (assumed)', async () => {
       const { orderId, billId } = await billed();
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       for (let copy = 0; copy < 3; copy += 1) {
-        await bed.sandbox.replay(bed.sandbox.bill(billId).callbacks[0]!.id);
-        bed.clock.advance(5_000);
-        await bed.settle();
+        await harness.sandbox.replay(harness.sandbox.bill(billId).callbacks[0]!.id);
+        harness.clock.advance(5_000);
+        await harness.settle();
       }
       expect(await effectsOf(orderId)).toEqual(['payment.succeeded']);
-      expect((await bed.host.ledger()).callbacks.filter((callback) => callback.orderId === orderId)).toHaveLength(4);
+      expect((await harness.host.ledger()).callbacks.filter((callback) => callback.orderId === orderId)).toHaveLength(
+        4,
+      );
     });
   });
 
@@ -163,27 +165,27 @@ describe('flow', () => {
       ['100.06', 'overpaid', ['payment.succeeded'], 'PAID'],
     ])('a payment of %s for a bill over 100.05 is a review: %s', async (amount, reason, effects, state) => {
       const { orderId, billId } = await billed();
-      await bed.sandbox.pay(billId, { amount });
-      await bed.settle();
+      await harness.sandbox.pay(billId, { amount });
+      await harness.settle();
       expect([await effectsOf(orderId), await stateOf(orderId)]).toEqual([effects, state]);
-      expect((await bed.host.ledger()).reviews.filter((review) => review.orderId === orderId)).toMatchObject([
+      expect((await harness.host.ledger()).reviews.filter((review) => review.orderId === orderId)).toMatchObject([
         { reason },
       ]);
     });
 
     test('the payer’s commission comes on top and is no overpayment; the shop’s is taken off amount_received', async () => {
-      await bed.sandbox.putShop('shop-main', { commissionPercent: 2 });
+      await harness.sandbox.putShop('shop-main', { commissionPercent: 2 });
       for (const payerPaysCommission of [true, false]) {
         const orderId = `F-commission-${payerPaysCommission}`;
-        const { billId } = await bed.host.payments.createBill({ orderId, amount: '100', payerPaysCommission });
-        await bed.sandbox.pay(billId);
-        await bed.settle();
+        const { billId } = await harness.host.payments.createBill({ orderId, amount: '100', payerPaysCommission });
+        await harness.sandbox.pay(billId);
+        await harness.settle();
         expect(await effectsOf(orderId)).toEqual(['payment.succeeded']);
       }
-      expect((await bed.host.ledger()).reviews.filter((review) => review.orderId.startsWith('F-commission'))).toEqual(
-        [],
-      );
-      await bed.sandbox.putShop('shop-main', { commissionPercent: 0 });
+      expect(
+        (await harness.host.ledger()).reviews.filter((review) => review.orderId.startsWith('F-commission')),
+      ).toEqual([]);
+      await harness.sandbox.putShop('shop-main', { commissionPercent: 0 });
     });
   });
 });

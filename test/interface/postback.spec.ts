@@ -1,22 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ADAPTERS } from '../support/adapters.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 
 const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
 
 describe.each(ADAPTERS)('on %s', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let count = 0;
   beforeAll(async () => {
-    bed = await startBed({ adapter, options: { callbacks: { maxUnmatched: 3 } } });
+    harness = await startHarness({ adapter, options: { callbacks: { maxUnmatched: 3 } } });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
-  const target = (suffix = '') => `${bed.host.url}/postback/payment${suffix}`;
+  const target = (suffix = '') => `${harness.host.url}/postback/payment${suffix}`;
   async function billed() {
     count += 1;
-    const bill = await bed.host.payments.createBill({ orderId: `P-${count}`, amount: '100.05', custom: 'cart 7' });
+    const bill = await harness.host.payments.createBill({ orderId: `P-${count}`, amount: '100.05', custom: 'cart 7' });
     const fields = {
       ...postbackFields({ InvId: bill.orderId, OutSum: '100.05', TrsId: bill.billId }),
       custom: 'cart 7',
@@ -24,9 +24,9 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     return { ...bill, fields: fields as Record<string, string> };
   }
   const storedOf = async (billId: string) =>
-    (await bed.host.ledger()).callbacks.filter((each) => each.serviceBillId === billId);
+    (await harness.host.ledger()).callbacks.filter((each) => each.serviceBillId === billId);
   async function rawOf(billId: string): Promise<Record<string, unknown>[]> {
-    const rows: { fields: Record<string, unknown> }[] = await bed.host.dataSource.query(
+    const rows: { fields: Record<string, unknown> }[] = await harness.host.dataSource.query(
       'SELECT fields FROM payment_acceptance.callback WHERE service_bill_id = $1',
       [billId],
     );
@@ -57,7 +57,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
           pending: true,
         },
       ]);
-      expect(await bed.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN' }]);
+      expect(await harness.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN' }]);
     });
 
     test('every copy is stored and answered alike', async () => {
@@ -129,7 +129,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
 
     test('an InvId that could be a card number is masked where it is stored, and still compared as it was sent', async () => {
       const orderId = '4111111111111111';
-      const { billId } = await bed.host.payments.createBill({ orderId, amount: '100.05' });
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '100.05' });
       await postJson(target(), postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId }));
       expect(await storedOf(billId)).toMatchObject([
         { orderId: '411111******1111', digest: 'match', corroboration: { order: 'match' } },
@@ -171,7 +171,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   test('4.4 a postback that cannot be stored is a 503, so that it is sent again; beyond the bound of unknown bills too', async () => {
     const unknown = (number: number) =>
       postJson(target(), postbackFields({ InvId: 'X', OutSum: '1.00', TrsId: `nobodys-${number}` }));
-    const before = (await bed.host.ledger()).callbacks.filter(
+    const before = (await harness.host.ledger()).callbacks.filter(
       ({ billId, shop }) => billId === null && shop === 'main',
     ).length;
     for (let free = before; free < 3; free += 1) expect((await unknown(free)).status).toBe(200);
@@ -179,28 +179,28 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     expect([answer.status, await answer.json()]).toEqual([503, expect.objectContaining({ success: false })]);
     const { fields } = await billed();
     expect((await postJson(target(), fields)).status).toBe(200);
-    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME TO away');
+    await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME TO away');
     expect((await postJson(target(), fields)).status).toBe(503);
-    await bed.host.dataSource.query('ALTER TABLE payment_acceptance.away RENAME TO callback');
+    await harness.host.dataSource.query('ALTER TABLE payment_acceptance.away RENAME TO callback');
     expect((await postJson(target(), fields)).status).toBe(200);
   });
 });
 
 describe('what is not shown has an option', () => {
-  let bed: Bed;
+  let harness: Harness;
   beforeAll(async () => {
-    bed = await startBed({ options: { callbacks: { replyBody: 'YES', requirePostbackDigest: true } } });
+    harness = await startHarness({ options: { callbacks: { replyBody: 'YES', requirePostbackDigest: true } } });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('4.4 the body of the reply: replyBody; 5.6 postbacks of another formula: requirePostbackDigest', async () => {
-    const { billId, orderId } = await bed.host.payments.createBill({ orderId: 'O-1', amount: '1' });
+    const { billId, orderId } = await harness.host.payments.createBill({ orderId: 'O-1', amount: '1' });
     const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-    const answer = await postJson(`${bed.host.url}/postback/payment`, fields);
+    const answer = await postJson(`${harness.host.url}/postback/payment`, fields);
     expect([answer.status, await answer.text()]).toEqual([200, 'YES']);
     for (const SignatureValue of [undefined, 'A'.repeat(32)]) {
-      expect((await postJson(`${bed.host.url}/postback/payment`, { ...fields, SignatureValue })).status).toBe(403);
+      expect((await postJson(`${harness.host.url}/postback/payment`, { ...fields, SignatureValue })).status).toBe(403);
     }
-    expect((await bed.host.ledger()).callbacks).toHaveLength(1);
+    expect((await harness.host.ledger()).callbacks).toHaveLength(1);
   });
 });

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { redirectSignature } from 'nestjs-payment-acceptance';
 import { ADAPTERS } from '../support/adapters.js';
-import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';
 
 describe.each(ADAPTERS)('on %s', (adapter) => {
-  let bed: Bed;
+  let harness: Harness;
   let count = 0;
   beforeAll(async () => {
-    bed = await startBed({ adapter });
+    harness = await startHarness({ adapter });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
-  const target = (path: string) => `${bed.host.url}/redirect/payment/${path}`;
+  const target = (path: string) => `${harness.host.url}/redirect/payment/${path}`;
   async function billed(shop = 'main') {
     count += 1;
-    const { billId, orderId, intentId } = await bed.host.payments
+    const { billId, orderId, intentId } = await harness.host.payments
       .shop(shop)
       .createBill({ orderId: `R-${count}`, amount: '100.05' });
     const currency = shop === 'eu' ? 'EUR' : 'RUB';
@@ -26,7 +26,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     return { billId, orderId, intentId, signed };
   }
   const callbacksOf = async (orderId: string) =>
-    (await bed.host.ledger()).callbacks.filter((each) => each.orderId === orderId);
+    (await harness.host.ledger()).callbacks.filter((each) => each.orderId === orderId);
   /** The page that a redirect leads to. */
   const pageAfter = async (answer: Response) => fetch(new URL(answer.headers.get('location') ?? '', answer.url));
 
@@ -36,14 +36,14 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       async (path) => {
         const { billId, orderId } = await billed();
         const outcome = path === 'success' ? 'success' : 'fail';
-        const { redirect } = await bed.sandbox.pay(billId, { outcome });
+        const { redirect } = await harness.sandbox.pay(billId, { outcome });
         expect(redirect!.url).toBe(target(path));
         const answer = await postForm(redirect!.url, redirect!.fields);
         expect([answer.status, answer.headers.get('cache-control')]).toEqual([303, 'no-store']);
         expect(await callbacksOf(orderId)).toContainEqual(
           expect.objectContaining({ kind: `redirect-${path}`, billId, digest: 'match' }),
         );
-        await bed.settle();
+        await harness.settle();
         const page = await (await pageAfter(answer)).text();
         expect(page).toContain(outcome === 'success' ? 'Payment received' : 'Payment failed');
         expect(page).toContain(orderId);
@@ -63,7 +63,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
         redirect: 'manual',
       });
       expect(answer.status).toBe(303);
-      const rows: unknown = await bed.host.dataSource.query(
+      const rows: unknown = await harness.host.dataSource.query(
         'SELECT * FROM payment_acceptance.callback WHERE order_id = $1',
         [orderId],
       );
@@ -103,7 +103,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
 
     test('custom that comes back as our intent’s id names the attempt; unknown fields are no error', async () => {
       const first = await billed();
-      await bed.host.payments.createBill({ orderId: first.orderId, amount: '7' }, { newAttempt: true });
+      await harness.host.payments.createBill({ orderId: first.orderId, amount: '7' }, { newAttempt: true });
       const answer = await postForm(target('success'), { ...first.signed, custom: first.intentId, Extra: '1' });
       expect(answer.status).toBe(303);
       expect(await callbacksOf(first.orderId)).toMatchObject([
@@ -182,13 +182,13 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
 
     test('a failure that is known already is shown at once, one that a success may follow is not', async () => {
       const { billId } = await billed();
-      const { redirect } = await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.settle();
+      const { redirect } = await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.settle();
       const failed = await pageAfter(await postForm(redirect!.url, redirect!.fields));
       expect(await failed.text()).toContain('Payment failed');
       const hopeful = await pageAfter(await postForm(target('success'), redirect!.fields));
       expect(await hopeful.text()).toContain('Payment is being checked');
-      await bed.settle();
+      await harness.settle();
     });
 
     test('is for those who hold its address: no store, no referrer, no frame, no script', async () => {
@@ -209,7 +209,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       const { signed } = await billed();
       const answer = await postForm(target('success'), signed);
       expect((await pageAfter(answer)).status).toBe(200);
-      bed.clock.advance(3_601_000);
+      harness.clock.advance(3_601_000);
       expect((await pageAfter(answer)).status).toBe(404);
     });
   });

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('invariant 1: no callback changes a payment, a result or an order', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter] });
+    harness = await startHarness({ providers: [EffectWriter] });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('a forged postback, with the right fields and the right digest, settles nothing and is recorded', async () => {
-    const bill = await bed.host.payments.createBill({ orderId: 'forged', amount: '100.05' });
+    const bill = await harness.host.payments.createBill({ orderId: 'forged', amount: '100.05' });
     const answer = await postJson(
-      `${bed.host.url}/postback/payment`,
+      `${harness.host.url}/postback/payment`,
       postbackFields({ InvId: 'forged', OutSum: '100.05', TrsId: bill.billId }),
     );
     expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
     for (const pauseMs of [0, 3_000, 10_000, 30_000]) {
-      bed.clock.advance(pauseMs);
-      await bed.settle();
+      harness.clock.advance(pauseMs);
+      await harness.settle();
     }
-    const ledger = await bed.host.ledger();
+    const ledger = await harness.host.ledger();
     expect(ledger.bills).toMatchObject([{ orderId: 'forged', state: 'OPEN' }]);
     expect(ledger.callbacks).toMatchObject([
       {
@@ -34,32 +34,35 @@ describe('invariant 1: no callback changes a payment, a result or an order', () 
         outcome: 'unconfirmed',
       },
     ]);
-    expect([ledger.payments, ledger.events, ledger.reviews, await bed.effects()]).toEqual([[], [], [], []]);
+    expect([ledger.payments, ledger.events, ledger.reviews, await harness.effects()]).toEqual([[], [], [], []]);
   });
 
   test("a Fail redirect's form, replayed to the Success URL, settles nothing and is recorded", async () => {
-    const bill = await bed.host.payments.createBill({ orderId: 'replayed', amount: '10' });
-    const { redirect } = await bed.sandbox.pay(bill.billId, { outcome: 'fail' });
+    const bill = await harness.host.payments.createBill({ orderId: 'replayed', amount: '10' });
+    const { redirect } = await harness.sandbox.pay(bill.billId, { outcome: 'fail' });
     const fields = redirect!.fields;
-    const answer = await postForm(`${bed.host.url}/redirect/payment/success`, fields);
+    const answer = await postForm(`${harness.host.url}/redirect/payment/success`, fields);
     expect(answer.status).toBe(303);
-    await bed.settle();
-    const page = await fetch(new URL(answer.headers.get('location')!, `${bed.host.url}/redirect/payment/success`));
+    await harness.settle();
+    const page = await fetch(new URL(answer.headers.get('location')!, `${harness.host.url}/redirect/payment/success`));
     expect(await page.text()).toContain('Payment failed');
-    const { bills, callbacks } = await bed.host.ledger();
+    const { bills, callbacks } = await harness.host.ledger();
     expect(bills.find(({ orderId }) => orderId === 'replayed')).toMatchObject({ state: 'OPEN' });
     expect(callbacks.find(({ kind }) => kind === 'redirect-success')).toMatchObject({
       billId: bill.billId,
       digest: 'match',
     });
-    expect((await bed.effects()).map(({ event }) => event)).toEqual(['payment.failed']);
+    expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed']);
   });
 
   test('a redirect that claims a payment nobody made leaves the bill open', async () => {
-    await bed.host.payments.createBill({ orderId: 'claimed', amount: '55.50' });
-    await postForm(`${bed.host.url}/redirect/payment/success`, redirectFields({ InvId: 'claimed', OutSum: '55.50' }));
-    await bed.settle();
-    const { bills } = await bed.host.ledger();
+    await harness.host.payments.createBill({ orderId: 'claimed', amount: '55.50' });
+    await postForm(
+      `${harness.host.url}/redirect/payment/success`,
+      redirectFields({ InvId: 'claimed', OutSum: '55.50' }),
+    );
+    await harness.settle();
+    const { bills } = await harness.host.ledger();
     expect(bills.find(({ orderId }) => orderId === 'claimed')).toMatchObject({ state: 'OPEN' });
   });
 });

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { EU_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
-const create = (orderId: string, amount: string) => bed.host.payments.createBill({ orderId, amount });
-const newestCallback = async () => (await bed.host.ledger()).callbacks[0]!;
+const create = (orderId: string, amount: string) => harness.host.payments.createBill({ orderId, amount });
+const newestCallback = async () => (await harness.host.ledger()).callbacks[0]!;
 
 describe('invariant 2: identity comes from our own records', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter] });
+    harness = await startHarness({ providers: [EffectWriter] });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test("a postback that names another order's InvId settles only the order its bill was made for", async () => {
     const small = await create('small', '1.00');
     await create('large', '5000.00');
-    await bed.sandbox.setFaults({ postbacks: { change: { p: 1, set: { InvId: 'large' } } } });
-    const { payment } = await bed.sandbox.pay(small.billId);
-    await bed.settle();
-    await bed.sandbox.clearFaults();
-    expect(await bed.effects()).toMatchObject([{ orderId: 'small', paymentId: payment.id }]);
-    const ledger = await bed.host.ledger();
+    await harness.sandbox.setFaults({ postbacks: { change: { p: 1, set: { InvId: 'large' } } } });
+    const { payment } = await harness.sandbox.pay(small.billId);
+    await harness.settle();
+    await harness.sandbox.clearFaults();
+    expect(await harness.effects()).toMatchObject([{ orderId: 'small', paymentId: payment.id }]);
+    const ledger = await harness.host.ledger();
     expect(ledger.callbacks[0]).toMatchObject({ orderId: 'large', corroboration: { order: 'mismatch' } });
     expect(ledger.bills.map(({ orderId, state }) => [orderId, state])).toEqual([
       ['large', 'OPEN'],
@@ -33,7 +33,7 @@ describe('invariant 2: identity comes from our own records', () => {
   test('another amount, currency and custom are recorded as mismatches, and choose nothing', async () => {
     const bill = await create('corroborated', '20.00');
     const fields = postbackFields({ InvId: 'corroborated', OutSum: '19.99', TrsId: bill.billId });
-    await postJson(`${bed.host.url}/postback/payment`, { ...fields, CurrencyIn: 'USD', custom: 'other' });
+    await postJson(`${harness.host.url}/postback/payment`, { ...fields, CurrencyIn: 'USD', custom: 'other' });
     expect((await newestCallback()).corroboration).toEqual({
       order: 'match',
       amount: 'mismatch',
@@ -44,21 +44,21 @@ describe('invariant 2: identity comes from our own records', () => {
 
   test('a bill of another shop is not found by its TrsId, and no request is made for it', async () => {
     const bill = await create('of-main', '3.00');
-    const before = bed.sandbox.requests.length;
+    const before = harness.sandbox.requests.length;
     const fields = postbackFields({ InvId: 'of-main', OutSum: '3.00', TrsId: bill.billId }, EU_TOKEN);
-    expect((await postJson(`${bed.host.url}/postback/payment/eu`, fields)).status).toBe(200);
-    await bed.settle();
+    expect((await postJson(`${harness.host.url}/postback/payment/eu`, fields)).status).toBe(200);
+    await harness.settle();
     expect(await newestCallback()).toMatchObject({ shop: 'eu', billId: null, serviceBillId: bill.billId });
-    expect(bed.sandbox.requests.slice(before).filter(({ billId }) => billId === bill.billId)).toEqual([]);
+    expect(harness.sandbox.requests.slice(before).filter(({ billId }) => billId === bill.billId)).toEqual([]);
   });
 
   test('a redirect is tied to its own attempt by the random id that came back in custom', async () => {
     const first = await create('twice', '9.00');
-    const second = await bed.host.payments.createBill({ orderId: 'twice', amount: '9.00' }, { newAttempt: true });
+    const second = await harness.host.payments.createBill({ orderId: 'twice', amount: '9.00' }, { newAttempt: true });
     expect([first.attempt, second.attempt]).toEqual([1, 2]);
     const send = (custom?: string) =>
       postForm(
-        `${bed.host.url}/redirect/payment/success`,
+        `${harness.host.url}/redirect/payment/success`,
         redirectFields({ InvId: 'twice', OutSum: '9.00', ...(custom && { custom }) }),
       );
     await send(first.intentId);
@@ -71,7 +71,7 @@ describe('invariant 2: identity comes from our own records', () => {
     const mine = await create('mine', '8.00');
     const yours = await create('yours', '8.00');
     await postForm(
-      `${bed.host.url}/redirect/payment/success`,
+      `${harness.host.url}/redirect/payment/success`,
       redirectFields({ InvId: 'mine', OutSum: '8.00', custom: yours.intentId }),
     );
     expect((await newestCallback()).billId).toBe(mine.billId);

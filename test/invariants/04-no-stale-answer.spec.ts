@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
-import { moduleOptions, startBed, type Bed, type Instance } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { startGate, type Gate } from '../support/gate.js';
 import { holdUp } from '../support/hold-up.js';
@@ -9,105 +9,105 @@ import { EffectWriter } from '../support/orders.js';
 
 const LEASE_MS = 60_000;
 
-let bed: Bed;
+let harness: Harness;
 let gate: Gate;
 let slow: Instance;
 
 describe('invariant 4: no stale answer settles', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    gate = await startGate(bed.sandboxUrl);
-    slow = await bed.start({ options: { shops: moduleOptions(gate.url).shops } });
+    harness = await startHarness({ providers: [EffectWriter] });
+    gate = await startGate(harness.sandboxUrl);
+    slow = await harness.start({ options: { shops: moduleOptions(gate.url).shops } });
   });
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     await gate.close();
   });
 
   test('a confirmer held up beyond its lease comes back after another has settled: nothing changes', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'stale', amount: '10' });
-    bed.clock.advance(LEASE_MS);
+    const { billId } = await harness.host.payments.createBill({ orderId: 'stale', amount: '10' });
+    harness.clock.advance(LEASE_MS);
     gate.shut();
     const held = slow.confirmer.runOnce();
     await gate.reached();
 
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    bed.clock.advance(LEASE_MS + 1_000);
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
-    const settled = await bed.host.ledger();
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    harness.clock.advance(LEASE_MS + 1_000);
+    expect(await harness.host.confirmer.runOnce()).toBe(1);
+    const settled = await harness.host.ledger();
     expect(settled).toMatchObject({ bills: [{ state: 'PAID' }], callbacks: [{ pending: false }] });
 
     gate.open();
     expect(await held).toBe(1);
-    expect(await bed.host.ledger()).toEqual(settled);
-    await bed.settle();
-    expect((await bed.effects()).length).toBe(1);
+    expect(await harness.host.ledger()).toEqual(settled);
+    await harness.settle();
+    expect((await harness.effects()).length).toBe(1);
   });
 
   test('a stale answer consumes no hint and frees no lease of the check that replaced it', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'stale-hint', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.settled();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'stale-hint', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.settled();
     gate.shut();
     const held = slow.confirmer.runOnce();
     await gate.reached();
-    bed.clock.advance(LEASE_MS + 1_000);
+    harness.clock.advance(LEASE_MS + 1_000);
 
-    const hold = bed.sandbox.holdAnswers('payments');
-    const current = bed.host.confirmer.runOnce();
+    const hold = harness.sandbox.holdAnswers('payments');
+    const current = harness.host.confirmer.runOnce();
     await hold.reached();
     gate.open();
     await held;
-    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: true });
+    expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: true });
     expect(await slow.confirmer.runOnce()).toBe(0);
     hold.release();
     expect(await current).toBe(1);
-    expect((await bed.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
+    expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId, pending: false });
   });
 
   test('no more bills are claimed than requests can start at once', async () => {
-    const narrow = await bed.start({ options: { confirmer: { concurrency: 2 } } });
-    for (const orderId of ['n-1', 'n-2', 'n-3']) await bed.host.payments.createBill({ orderId, amount: '1' });
-    bed.clock.advance(LEASE_MS);
+    const narrow = await harness.start({ options: { confirmer: { concurrency: 2 } } });
+    for (const orderId of ['n-1', 'n-2', 'n-3']) await harness.host.payments.createBill({ orderId, amount: '1' });
+    harness.clock.advance(LEASE_MS);
     expect(await narrow.confirmer.runOnce()).toBe(2);
     expect(await narrow.confirmer.runOnce()).toBe(1);
   });
 
   test('a check that fails late frees no lease of the check that replaced it either', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'failed-late', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.sandbox.setFaults({ requests: { status500: 1 } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'failed-late', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.sandbox.setFaults({ requests: { status500: 1 } });
     gate.shut();
     const held = slow.confirmer.runOnce();
     await gate.reached();
-    await bed.sandbox.clearFaults();
-    bed.clock.advance(LEASE_MS + 1_000);
+    await harness.sandbox.clearFaults();
+    harness.clock.advance(LEASE_MS + 1_000);
 
-    const hold = bed.sandbox.holdAnswers('payments');
-    const current = bed.host.confirmer.runOnce();
+    const hold = harness.sandbox.holdAnswers('payments');
+    const current = harness.host.confirmer.runOnce();
     await hold.reached();
     gate.open();
     await held;
     hold.release();
     await current;
-    expect((await bed.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID', lastCheckError: null });
+    expect((await harness.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID', lastCheckError: null });
   });
 
   onPostgres(test)('a bill that is being settled is claimed by nobody, however long that takes', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'held-up', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    const held = await holdUp(bed.host.dataSource, 'event');
-    const settling = bed.host.confirmer.runOnce();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'held-up', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    const held = await holdUp(harness.host.dataSource, 'event');
+    const settling = harness.host.confirmer.runOnce();
     await held.reached();
-    bed.clock.advance(LEASE_MS + 1_000);
+    harness.clock.advance(LEASE_MS + 1_000);
     const limits = { limit: 10, leaseMs: LEASE_MS, requestsPerSecond: 1_000, probeMs: LEASE_MS };
     const claimed = await slow.app.get(CheckStore, { strict: false }).claim('main', randomUUID(), limits);
     expect(claimed.map((bill) => bill.billId)).not.toContain(billId);
     await held.letGo();
     await settling;
-    expect((await bed.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID' });
+    expect((await harness.host.ledger()).bills[0]).toMatchObject({ billId, state: 'PAID' });
   });
 });

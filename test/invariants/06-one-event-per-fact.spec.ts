@@ -1,21 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { holdUp } from '../support/hold-up.js';
 import { postJson, postbackFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('invariant 6: one event per fact', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter], instances: 2, options: { callbacks: { maxPerBill: 1_000 } } });
+    harness = await startHarness({
+      providers: [EffectWriter],
+      instances: 2,
+      options: { callbacks: { maxPerBill: 1_000 } },
+    });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   /** Of each success of an order whether it was the first. */
   const firstsOf = async (orderId: string): Promise<boolean[]> => {
-    const rows: { first: boolean }[] = await bed.host.dataSource.query(
+    const rows: { first: boolean }[] = await harness.host.dataSource.query(
       `SELECT (payload ->> 'firstForOrder')::boolean AS first FROM payment_acceptance.event
      WHERE name = 'payment.succeeded' AND payload ->> 'orderId' = $1 ORDER BY 1`,
       [orderId],
@@ -24,38 +28,38 @@ describe('invariant 6: one event per fact', () => {
   };
 
   test('two hundred copies of one postback at once, to two instances: one event, one effect', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'copies', amount: '10' });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { payment } = await bed.sandbox.pay(billId);
-    await bed.sandbox.clearFaults();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'copies', amount: '10' });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { payment } = await harness.sandbox.pay(billId);
+    await harness.sandbox.clearFaults();
     const body = postbackFields({ InvId: 'copies', OutSum: '10.00', TrsId: billId });
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, copy) => postJson(`${bed.instances[copy % 2]!.url}/postback/payment`, body)),
+      Array.from({ length: 200 }, (_, copy) => postJson(`${harness.instances[copy % 2]!.url}/postback/payment`, body)),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    await Promise.all(bed.instances.map(({ confirmer }) => confirmer.runOnce()));
-    await Promise.all(bed.instances.map(({ deliveries }) => deliveries.runOnce()));
+    await Promise.all(harness.instances.map(({ confirmer }) => confirmer.runOnce()));
+    await Promise.all(harness.instances.map(({ deliveries }) => deliveries.runOnce()));
     // Only one of them can be about the payment; the others are asked about as if the list lagged.
     for (const pauseMs of [0, 3_000, 10_000, 30_000]) {
-      bed.clock.advance(pauseMs);
-      await bed.settle();
+      harness.clock.advance(pauseMs);
+      await harness.settle();
     }
-    const { events, callbacks } = await bed.host.ledger();
+    const { events, callbacks } = await harness.host.ledger();
     expect(callbacks.length).toBe(200);
     expect(callbacks.filter(({ pending }) => pending)).toEqual([]);
     expect(events).toMatchObject([{ name: 'payment.succeeded', paymentId: payment.id }]);
-    expect(await bed.effects()).toMatchObject([{ paymentId: payment.id }]);
+    expect(await harness.effects()).toMatchObject([{ paymentId: payment.id }]);
   });
 
   test('two attempts of one order, both paid and settled at the same moment: only one is the first', async () => {
-    const first = await bed.host.payments.createBill({ orderId: 'both', amount: '10' });
-    const second = await bed.host.payments.createBill({ orderId: 'both', amount: '10' }, { newAttempt: true });
-    await bed.sandbox.pay(first.billId);
-    await bed.sandbox.pay(second.billId);
-    await bed.sandbox.settled();
-    await Promise.all(bed.instances.map(({ confirmer }) => confirmer.runOnce()));
-    await bed.settle();
-    const { events, reviews } = await bed.host.ledger();
+    const first = await harness.host.payments.createBill({ orderId: 'both', amount: '10' });
+    const second = await harness.host.payments.createBill({ orderId: 'both', amount: '10' }, { newAttempt: true });
+    await harness.sandbox.pay(first.billId);
+    await harness.sandbox.pay(second.billId);
+    await harness.sandbox.settled();
+    await Promise.all(harness.instances.map(({ confirmer }) => confirmer.runOnce()));
+    await harness.settle();
+    const { events, reviews } = await harness.host.ledger();
     expect(events.filter(({ orderId }) => orderId === 'both').map(({ name }) => name)).toEqual(
       expect.arrayContaining(['payment.succeeded', 'payment.succeeded', 'payment.review']),
     );
@@ -64,28 +68,28 @@ describe('invariant 6: one event per fact', () => {
   });
 
   onPostgres(test)('two attempts that two instances settle, one of them held up: only one is the first', async () => {
-    const { payments, dataSource } = bed.host;
+    const { payments, dataSource } = harness.host;
     const order = { orderId: 'held-up', amount: '10' };
     const bills = [await payments.createBill(order), await payments.createBill(order, { newAttempt: true })];
     const held = await holdUp(dataSource, 'event');
     const settling: Promise<number>[] = [];
     for (const [index, { billId }] of bills.entries()) {
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      settling.push(bed.instances[index]!.confirmer.runOnce());
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      settling.push(harness.instances[index]!.confirmer.runOnce());
       await held.reached(settling.length);
     }
     await held.letGo();
     expect(await Promise.all(settling)).toEqual([1, 1]);
     expect(await firstsOf('held-up')).toEqual([false, true]);
-    await bed.settle();
+    await harness.settle();
   });
 
   test('checking again and again emits nothing more, and the id follows from the fact', async () => {
-    const before = (await bed.host.ledger()).events;
-    bed.clock.advance(6 * 3_600_000 + 60_000);
-    await bed.settle();
-    expect((await bed.host.ledger()).events).toEqual(before);
+    const before = (await harness.host.ledger()).events;
+    harness.clock.advance(6 * 3_600_000 + 60_000);
+    await harness.settle();
+    expect((await harness.host.ledger()).events).toEqual(before);
     expect(new Set(before.map(({ id }) => id)).size).toBe(before.length);
   });
 });

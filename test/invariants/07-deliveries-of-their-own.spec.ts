@@ -2,20 +2,20 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 const pay = async (orderId: string) => {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.settle();
+  const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+  await harness.sandbox.pay(billId);
+  await harness.settle();
 };
-const deliveries = async () => (await bed.host.ledger()).events.flatMap((event) => event.deliveries);
+const deliveries = async () => (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
 
 describe('invariant 7: events commit with the settlement, one delivery for each consumer', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('a failing e-mail handler neither blocks nor repeats the order update', async () => {
     @Injectable()
@@ -25,15 +25,15 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
         return Promise.reject(new Error('the mail server is down'));
       }
     }
-    bed = await startBed({ providers: [EffectWriter, Mailer] });
+    harness = await startHarness({ providers: [EffectWriter, Mailer] });
     await pay('mailed');
-    bed.clock.advance(2_000);
-    await bed.settle();
+    harness.clock.advance(2_000);
+    await harness.settle();
     expect(await deliveries()).toMatchObject([
       { consumer: 'mail', state: 'PENDING', attempts: 2, lastError: 'Error: the mail server is down' },
       { consumer: 'orders', state: 'DONE', attempts: 1 },
     ]);
-    expect((await bed.effects()).length).toBe(1);
+    expect((await harness.effects()).length).toBe(1);
   });
 
   test('a durable handler that throws twice and then succeeds has one effect', async () => {
@@ -47,28 +47,28 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
         if (calls < 3) throw new Error('not yet');
       }
     }
-    bed = await startBed({ providers: [Unsteady] });
+    harness = await startHarness({ providers: [Unsteady] });
     await pay('unsteady');
     for (const pauseMs of [1_000, 2_000]) {
-      bed.clock.advance(pauseMs);
-      await bed.settle();
+      harness.clock.advance(pauseMs);
+      await harness.settle();
     }
     expect(calls).toBe(3);
-    expect((await bed.effects()).length).toBe(1);
+    expect((await harness.effects()).length).toBe(1);
     expect(await deliveries()).toMatchObject([{ state: 'DONE', attempts: 3 }]);
   });
 
   test("an instance without a handler's code still creates its delivery, and does not claim it", async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    const other = await bed.start({ providers: [] });
+    harness = await startHarness({ providers: [EffectWriter] });
+    const other = await harness.start({ providers: [] });
     const { billId } = await other.payments.createBill({ orderId: 'rolling', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
     expect(await other.confirmer.runOnce()).toBe(1);
     expect(await other.deliveries.runOnce()).toBe(0);
     expect(await deliveries()).toMatchObject([{ consumer: 'orders', state: 'PENDING', attempts: 0 }]);
-    await bed.settle();
-    expect((await bed.effects()).length).toBe(1);
+    await harness.settle();
+    expect((await harness.effects()).length).toBe(1);
   });
 
   test('a consumer takes only the shops it names', async () => {
@@ -79,13 +79,13 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
         await manager.insert(Effect, { consumer: 'eu-books', event: name, paymentId, orderId });
       }
     }
-    bed = await startBed({ providers: [EuOnly] });
+    harness = await startHarness({ providers: [EuOnly] });
     await pay('in-main');
-    const { billId } = await bed.host.payments.shop('eu').createBill({ orderId: 'in-eu', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    expect((await bed.effects()).map(({ orderId }) => orderId)).toEqual(['in-eu']);
-    expect((await bed.host.ledger()).events.map((event) => [event.orderId, event.deliveries.length])).toEqual([
+    const { billId } = await harness.host.payments.shop('eu').createBill({ orderId: 'in-eu', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect((await harness.effects()).map(({ orderId }) => orderId)).toEqual(['in-eu']);
+    expect((await harness.host.ledger()).events.map((event) => [event.orderId, event.deliveries.length])).toEqual([
       ['in-eu', 1],
       ['in-main', 0],
     ]);
@@ -106,7 +106,7 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
         if (heard.length < 3) throw new Error('the listener fell over');
       }
     }
-    bed = await startBed({ providers: [Listeners] });
+    harness = await startHarness({ providers: [Listeners] });
     await pay('listened');
     expect(heard).toEqual(['first listened', 'second listened']);
     const [delivery] = await deliveries();
@@ -114,8 +114,8 @@ describe('invariant 7: events commit with the settlement, one delivery for each 
     expect(delivery!.lastError).toContain(
       '1 of 2 listeners of payment.succeeded failed: Error: the listener fell over',
     );
-    bed.clock.advance(1_000);
-    await bed.settle();
+    harness.clock.advance(1_000);
+    await harness.settle();
     expect(heard).toEqual(['first listened', 'second listened', 'first listened', 'second listened']);
     expect(await deliveries()).toMatchObject([{ state: 'DONE', attempts: 2 }]);
   });

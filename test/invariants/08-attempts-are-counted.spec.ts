@@ -4,70 +4,72 @@ import { OnEvent } from '@nestjs/event-emitter';
 import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Effect, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { Effect, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 
 const LEASE_MS = 60_000;
 
-let bed: Bed;
+let harness: Harness;
 
 const pay = async (orderId: string) => {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
-  await bed.host.confirmer.runOnce();
+  const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+  await harness.sandbox.pay(billId);
+  await harness.sandbox.settled();
+  await harness.host.confirmer.runOnce();
 };
-const delivery = async () => (await bed.host.ledger()).events[0]!.deliveries[0];
+const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0];
 
 /** Runs the deliveries of one process until its handler kills it. */
 async function crash(): Promise<NodeJS.Signals | null> {
-  const options = moduleOptions(bed.sandboxUrl, { deliveries: { maxAttempts: 2, timeLimitMs: 5_000 } });
+  const options = moduleOptions(harness.sandboxUrl, { deliveries: { maxAttempts: 2, timeLimitMs: 5_000 } });
   const child = spawn(process.execPath, ['test/support/crashing-host.mjs'], {
     stdio: 'inherit',
     env: {
       ...process.env,
       NODE_OPTIONS: '',
       PGAPPNAME: 'killed',
-      DATABASE_URL: bed.databaseUrl,
+      DATABASE_URL: harness.databaseUrl,
       PAYMENT_OPTIONS: JSON.stringify(options),
     },
   });
   const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   // Until the server has noticed, the killed process's transaction holds its locks.
   await until(
-    () => bed.host.dataSource.query<unknown[]>(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'killed'`),
+    () => harness.host.dataSource.query<unknown[]>(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'killed'`),
     (backends) => backends.length === 0,
   );
   return signal;
 }
 
 describe('invariant 8: an attempt is counted before it runs', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('a handler that kills its process with -9 ends as a dead letter, and leaves nothing half done', async () => {
-    bed = await startBed({ providers: [EffectWriter], options: { deliveries: { maxAttempts: 2 } } });
+    harness = await startHarness({ providers: [EffectWriter], options: { deliveries: { maxAttempts: 2 } } });
     await pay('killed');
     expect(await crash()).toBe('SIGKILL');
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-    await bed.host.dataSource.query(`UPDATE payment_acceptance.delivery SET lease_until = now() - interval '1 second'`);
+    await harness.host.dataSource.query(
+      `UPDATE payment_acceptance.delivery SET lease_until = now() - interval '1 second'`,
+    );
     expect(await crash()).toBe('SIGKILL');
-    bed.clock.advance(LEASE_MS);
-    await bed.settle();
+    harness.clock.advance(LEASE_MS);
+    await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DEAD', attempts: 2 });
-    expect(await bed.effects()).toEqual([]);
+    expect(await harness.effects()).toEqual([]);
   });
 
   test('an instance that was killed is taken over after its lease, with one effect', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
+    harness = await startHarness({ providers: [EffectWriter] });
     await pay('taken-over');
     expect(await crash()).toBe('SIGKILL');
-    await bed.settle();
-    expect(await bed.effects()).toEqual([]);
-    bed.clock.advance(LEASE_MS);
-    await bed.settle();
+    await harness.settle();
+    expect(await harness.effects()).toEqual([]);
+    harness.clock.advance(LEASE_MS);
+    await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-    expect(await bed.effects()).toMatchObject([{ orderId: 'taken-over' }]);
+    expect(await harness.effects()).toMatchObject([{ orderId: 'taken-over' }]);
   });
 
   test('a handler that outlives its time limit inside a query: nothing of it commits, its retry has one effect', async () => {
@@ -88,19 +90,19 @@ describe('invariant 8: an attempt is counted before it runs', () => {
         await manager.query('COMMIT').catch((error: unknown) => seen.push(String(error)));
       }
     }
-    bed = await startBed({ providers: [Slow], options: { deliveries: { timeLimitMs: 400 } } });
+    harness = await startHarness({ providers: [Slow], options: { deliveries: { timeLimitMs: 400 } } });
     await pay('slow');
-    expect(await bed.host.deliveries.runOnce()).toBe(1);
+    expect(await harness.host.deliveries.runOnce()).toBe(1);
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
     expect((await delivery())!.lastError).toContain('did not end within 400 ms');
-    expect(await bed.effects()).toEqual([]);
-    bed.clock.advance(1_000);
-    await bed.settle();
+    expect(await harness.effects()).toEqual([]);
+    harness.clock.advance(1_000);
+    await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-    expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['attempt 2']);
+    expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['attempt 2']);
     expect(seen.length).toBe(4);
     expect(seen[1]).toBe('aborted: true');
-    const running: unknown[] = await bed.host.dataSource.query(
+    const running: unknown[] = await harness.host.dataSource.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_sleep%'`,
     );
     expect(running).toEqual([]);
@@ -116,7 +118,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
       }
     }
     const start = async (orderId: string, maxAttempts = 8) => {
-      bed = await startBed({ providers: [Listener], instances: 2, options: { deliveries: { maxAttempts } } });
+      harness = await startHarness({ providers: [Listener], instances: 2, options: { deliveries: { maxAttempts } } });
       await pay(orderId);
     };
 
@@ -124,14 +126,14 @@ describe('invariant 8: an attempt is counted before it runs', () => {
       let letGo = (): void => undefined;
       calls.push(() => new Promise<void>((resolve) => (letGo = resolve)));
       await start('running', maxAttempts);
-      const running = bed.host.deliveries.runOnce();
+      const running = harness.host.deliveries.runOnce();
       await until(
         () => delivery(),
         (now) => calls.length === 0 && now?.attempts === 1,
       );
       // From then on dead letters are looked for, too.
-      bed.clock.advance(30_000);
-      expect(await bed.instances[1]!.deliveries.runOnce()).toBe(0);
+      harness.clock.advance(30_000);
+      expect(await harness.instances[1]!.deliveries.runOnce()).toBe(0);
       expect(await delivery()).toMatchObject({ state: 'PENDING' });
       letGo();
       await running;
@@ -141,32 +143,36 @@ describe('invariant 8: an attempt is counted before it runs', () => {
     test('and fails late takes no lease from the one that has taken it over', async () => {
       await start('late');
       const claims = [];
-      for (const { deliveries } of bed.instances) {
-        claims.push((await deliveries.claim(1))[0]!);
-        bed.clock.advance(LEASE_MS);
+      for (const { deliveries } of harness.instances) {
+        claims.push((await deliveries.claim(1)).items[0]!);
+        harness.clock.advance(LEASE_MS);
       }
       calls.push(
         () => Promise.reject(new Error('too late')),
         () => Promise.resolve(),
       );
       for (const [index, claim] of claims.entries()) {
-        await bed.instances[index]!.deliveries.process(claim, new AbortController().signal);
+        await harness.instances[index]!.deliveries.process(claim, new AbortController().signal);
       }
       expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
     });
   });
 
   test('an attempt that is taken over before it begins does nothing', async () => {
-    bed = await startBed({ providers: [EffectWriter], instances: 2 });
+    harness = await startHarness({ providers: [EffectWriter], instances: 2 });
     await pay('given-away');
-    const [late] = await bed.host.deliveries.claim(1);
-    bed.clock.advance(LEASE_MS);
-    const [current] = await bed.instances[1]!.deliveries.claim(1);
-    await bed.host.deliveries.process(late!, new AbortController().signal);
-    expect(await bed.effects()).toEqual([]);
-    await bed.instances[1]!.deliveries.process(current!, new AbortController().signal);
+    const {
+      items: [late],
+    } = await harness.host.deliveries.claim(1);
+    harness.clock.advance(LEASE_MS);
+    const {
+      items: [current],
+    } = await harness.instances[1]!.deliveries.claim(1);
+    await harness.host.deliveries.process(late!, new AbortController().signal);
+    expect(await harness.effects()).toEqual([]);
+    await harness.instances[1]!.deliveries.process(current!, new AbortController().signal);
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
-    expect(await bed.effects()).toHaveLength(1);
+    expect(await harness.effects()).toHaveLength(1);
   });
 
   test('a handler that never ends and uses no connection is given up all the same', async () => {
@@ -179,12 +185,12 @@ describe('invariant 8: an attempt is counted before it runs', () => {
         if (calls === 1) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       }
     }
-    bed = await startBed({ providers: [Stuck], options: { deliveries: { timeLimitMs: 200 } } });
+    harness = await startHarness({ providers: [Stuck], options: { deliveries: { timeLimitMs: 200 } } });
     await pay('stuck');
-    await bed.host.deliveries.runOnce();
+    await harness.host.deliveries.runOnce();
     expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1 });
-    bed.clock.advance(1_000);
-    await bed.settle();
+    harness.clock.advance(1_000);
+    await harness.settle();
     expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 2 });
   });
 });

@@ -6,10 +6,10 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 
-let bed: Bed;
+let harness: Harness;
 
 /** Notes what it was called for; fails as often as it is told to. */
 function recorder(failures: number) {
@@ -30,40 +30,40 @@ function recorder(failures: number) {
 
 /** One bill with a failed and a successful payment that one answer shows together. */
 const failThenPay = async () => {
-  const { billId } = await bed.host.payments.createBill({ orderId: 'ordered', amount: '10' });
-  await bed.sandbox.pay(billId, { outcome: 'fail' });
-  await bed.sandbox.pay(billId);
-  await bed.settle();
+  const { billId } = await harness.host.payments.createBill({ orderId: 'ordered', amount: '10' });
+  await harness.sandbox.pay(billId, { outcome: 'fail' });
+  await harness.sandbox.pay(billId);
+  await harness.settle();
 };
 const states = async () =>
-  (await bed.host.ledger()).events.map(({ name, deliveries }) => [name, deliveries[0]!.state]).reverse();
+  (await harness.host.ledger()).events.map(({ name, deliveries }) => [name, deliveries[0]!.state]).reverse();
 
 describe('invariant 9: within a bill and consumer, deliveries go in settlement order', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('FAIL before SUCCESS within one answer', async () => {
     const { calls, Recorder } = recorder(0);
-    bed = await startBed({ providers: [Recorder] });
+    harness = await startHarness({ providers: [Recorder] });
     await failThenPay();
     expect(calls).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
   test('a retry holds the later ones back', async () => {
     const { calls, Recorder } = recorder(1);
-    bed = await startBed({ providers: [Recorder] });
+    harness = await startHarness({ providers: [Recorder] });
     await failThenPay();
     expect(calls).toEqual(['payment.failed']);
-    bed.clock.advance(1_000);
-    await bed.settle();
+    harness.clock.advance(1_000);
+    await harness.settle();
     expect(calls).toEqual(['payment.failed', 'payment.failed', 'payment.succeeded']);
   });
 
   test('a dead letter releases them', async () => {
     const { calls, Recorder } = recorder(2);
-    bed = await startBed({ providers: [Recorder], options: { deliveries: { maxAttempts: 2 } } });
+    harness = await startHarness({ providers: [Recorder], options: { deliveries: { maxAttempts: 2 } } });
     await failThenPay();
-    bed.clock.advance(1_000);
-    await bed.settle();
+    harness.clock.advance(1_000);
+    await harness.settle();
     expect(calls).toEqual(['payment.failed', 'payment.failed', 'payment.succeeded']);
     expect(await states()).toEqual([
       ['payment.failed', 'DEAD'],
@@ -73,23 +73,25 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
 
   onPostgres(test)('of two that were claimed at the same moment one gives way', async () => {
     const { calls, Recorder } = recorder(0);
-    bed = await startBed({ providers: [Recorder] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'rivals', amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    await bed.host.confirmer.runOnce();
-    const [claimed] = await bed.host.deliveries.claim(1);
+    harness = await startHarness({ providers: [Recorder] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'rivals', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    const {
+      items: [claimed],
+    } = await harness.host.deliveries.claim(1);
     // As another instance does that has not seen this claim yet.
-    await bed.host.dataSource.query(
+    await harness.host.dataSource.query(
       `UPDATE payment_acceptance.delivery d SET lease_token = gen_random_uuid(),
          lease_until = mine.lease_until - interval '1 millisecond'
        FROM payment_acceptance.delivery mine WHERE mine.id = $1 AND d.id <> mine.id`,
       [claimed!.id],
     );
-    await bed.host.deliveries.process(claimed!, new AbortController().signal);
+    await harness.host.deliveries.process(claimed!, new AbortController().signal);
     expect(calls).toEqual([]);
-    const { events } = await bed.host.ledger();
+    const { events } = await harness.host.ledger();
     const failed = events.find(({ name }) => name === 'payment.failed')!.deliveries[0];
     expect(failed).toMatchObject({ state: 'PENDING', lastError: expect.stringContaining('is under way') });
   });
@@ -104,14 +106,14 @@ describe('invariant 9: within a bill and consumer, deliveries go in settlement o
         return Promise.resolve();
       }
     }
-    bed = await startBed({ providers: [Reader] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'fail-late', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    bed.clock.advance(2_000);
-    await bed.settle();
+    harness = await startHarness({ providers: [Reader] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'fail-late', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    harness.clock.advance(2_000);
+    await harness.settle();
     expect(seen).toEqual([['PAID', true]]);
-    expect((await bed.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
+    expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
   });
 });

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentReview, OnPaymentSucceeded, type PaymentReviewEvent } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postJson, postbackFields } from '../support/http.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('invariant 10: nothing ends silently, and nothing forged wakes a person', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('used-up attempts are a dead letter with the last error', async () => {
     @Injectable()
@@ -17,14 +17,14 @@ describe('invariant 10: nothing ends silently, and nothing forged wakes a person
         return Promise.reject(new Error('always'));
       }
     }
-    bed = await startBed({ providers: [Broken], options: { deliveries: { maxAttempts: 3 } } });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
-    await bed.sandbox.pay(billId);
+    harness = await startHarness({ providers: [Broken], options: { deliveries: { maxAttempts: 3 } } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
+    await harness.sandbox.pay(billId);
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      await bed.settle();
-      bed.clock.advance(10_000);
+      await harness.settle();
+      harness.clock.advance(10_000);
     }
-    expect((await bed.host.ledger()).events[0]!.deliveries).toEqual([
+    expect((await harness.host.ledger()).events[0]!.deliveries).toEqual([
       { consumer: 'broken', state: 'DEAD', attempts: 3, lastError: 'Error: always' },
     ]);
   });
@@ -39,11 +39,11 @@ describe('invariant 10: nothing ends silently, and nothing forged wakes a person
         return Promise.resolve();
       }
     }
-    bed = await startBed({ providers: [Desk] });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'short', amount: '10' });
-    const { payment } = await bed.sandbox.pay(billId, { amount: '9.99' });
-    await bed.settle();
-    const ledger = await bed.host.ledger();
+    harness = await startHarness({ providers: [Desk] });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'short', amount: '10' });
+    const { payment } = await harness.sandbox.pay(billId, { amount: '9.99' });
+    await harness.settle();
+    const ledger = await harness.host.ledger();
     expect(ledger.reviews).toMatchObject([
       { reason: 'underpaid', state: 'OPEN', paymentId: payment.id, detail: { listed: { amount: '9.99' } } },
     ]);
@@ -52,33 +52,35 @@ describe('invariant 10: nothing ends silently, and nothing forged wakes a person
   });
 
   test('an event that no consumer takes is kept', async () => {
-    bed = await startBed();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'unheard', amount: '10' });
-    await bed.sandbox.pay(billId);
-    await bed.settle();
-    expect((await bed.host.ledger()).events).toMatchObject([{ name: 'payment.succeeded', deliveries: [] }]);
+    harness = await startHarness();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'unheard', amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect((await harness.host.ledger()).events).toMatchObject([{ name: 'payment.succeeded', deliveries: [] }]);
   });
 
   test('a bill whose payments the service does not list any more becomes a review, once', async () => {
-    bed = await startBed();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
-    await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+    harness = await startHarness();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
+    await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
     for (let check = 0; check < 2; check += 1) {
-      bed.clock.advance(120_000);
-      await bed.settle();
+      harness.clock.advance(120_000);
+      await harness.settle();
     }
-    expect((await bed.host.ledger()).reviews).toMatchObject([{ billId, reason: 'too-many-payments', state: 'OPEN' }]);
+    expect((await harness.host.ledger()).reviews).toMatchObject([
+      { billId, reason: 'too-many-payments', state: 'OPEN' },
+    ]);
   });
 
   test("forged claims, however many, open no review and emit no event: a note on the bill's timeline", async () => {
-    bed = await startBed();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'target', amount: '10' });
+    harness = await startHarness();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'target', amount: '10' });
     for (const Status of ['SUCCESS', 'FAIL', 'OVERPAID']) {
       const fields = postbackFields({ InvId: 'other', OutSum: '99999.00', TrsId: billId, Status }, 'wrong-token');
-      await postJson(`${bed.host.url}/postback/payment`, fields);
+      await postJson(`${harness.host.url}/postback/payment`, fields);
     }
-    await bed.settle();
-    const { callbacks, reviews, events } = await bed.host.ledger();
+    await harness.settle();
+    const { callbacks, reviews, events } = await harness.host.ledger();
     expect(callbacks.map(({ status, digest }) => [status, digest]).sort()).toEqual([
       ['FAIL', 'mismatch'],
       ['OVERPAID', 'mismatch'],

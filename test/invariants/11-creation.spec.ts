@@ -8,26 +8,26 @@ import {
   UnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
-import { moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 
-let bed: Bed;
+let harness: Harness;
 
 const billsOf = async (orderId: string) =>
-  (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId).map(({ state }) => state);
+  (await harness.host.ledger()).bills.filter((bill) => bill.orderId === orderId).map(({ state }) => state);
 const creations = (orderId: string) =>
-  bed.sandbox.requests.filter((request) => request.operation === 'create' && request.orderId === orderId).length;
-const create = (orderId: string, amount = '10') => bed.host.payments.createBill({ orderId, amount });
+  harness.sandbox.requests.filter((request) => request.operation === 'create' && request.orderId === orderId).length;
+const create = (orderId: string, amount = '10') => harness.host.payments.createBill({ orderId, amount });
 const failing = async (orderId: string): Promise<unknown> => create(orderId).catch((error: unknown) => error);
 
 describe('invariant 11: creation', () => {
   beforeAll(async () => {
     const options = { http: { totalTimeoutMs: 1_500, retryBaseMs: 1, retryCapMs: 2 }, creation: { waitMs: 200 } };
-    bed = await startBed({ instances: 2, options });
+    harness = await startHarness({ instances: 2, options });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('the intent is stored before the request is sent', async () => {
-    const hold = bed.sandbox.holdAnswers('create');
+    const hold = harness.sandbox.holdAnswers('create');
     const creating = create('stored-first');
     await hold.reached();
     expect(await billsOf('stored-first')).toEqual(['CREATING']);
@@ -39,21 +39,21 @@ describe('invariant 11: creation', () => {
   test.each(['loseAnswer', 'status500', 'html', 'malformed', 'empty'] as const)(
     'after %s nobody knows: one request, UNKNOWN, UnknownOutcomeError; the next call makes a new attempt',
     async (fault) => {
-      await bed.sandbox.setFaults({ requests: { [fault]: 1 } });
+      await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
       const error = await failing(fault);
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.clearFaults();
       expect(error).toBeInstanceOf(UnknownOutcomeError);
       expect(creations(fault)).toBe(1);
       expect(await billsOf(fault)).toEqual(['UNKNOWN']);
       const { intentId } = error as UnknownOutcomeError;
-      expect((await bed.host.ledger()).bills[0]).toMatchObject({ intentId });
+      expect((await harness.host.ledger()).bills[0]).toMatchObject({ intentId });
       expect((await create(fault)).attempt).toBe(2);
       expect((await billsOf(fault)).sort()).toEqual(['OPEN', 'UNKNOWN']);
     },
   );
 
   test('a time-out: unknown, and never sent again', async () => {
-    const hold = bed.sandbox.holdAnswers('create');
+    const hold = harness.sandbox.holdAnswers('create');
     const error = await failing('timed-out');
     hold.release();
     expect(error).toBeInstanceOf(UnknownOutcomeError);
@@ -62,7 +62,7 @@ describe('invariant 11: creation', () => {
   });
 
   test('a request that provably never left is sent again, then ends as REJECTED', async () => {
-    const nowhere = await bed.start({ options: { shops: moduleOptions('http://127.0.0.1:1').shops } });
+    const nowhere = await harness.start({ options: { shops: moduleOptions('http://127.0.0.1:1').shops } });
     const error = await nowhere.payments.createBill({ orderId: 'refused-port', amount: '1' }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(ServiceNetworkError);
     expect(error).toMatchObject({ reason: 'ECONNREFUSED', mayHaveLeft: false });
@@ -71,9 +71,9 @@ describe('invariant 11: creation', () => {
   });
 
   test('an understood refusal: REJECTED, and the next call makes a new attempt', async () => {
-    await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
     expect(await failing('refused')).toMatchObject({ code: 'unauthenticated', status: 401 });
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.clearFaults();
     expect(await billsOf('refused')).toEqual(['REJECTED']);
     expect((await create('refused')).attempt).toBe(2);
     expect(RequestRefusedError).toBeDefined();
@@ -83,7 +83,7 @@ describe('invariant 11: creation', () => {
     // On a slow machine the short wait may end first: then the error says to call again.
     const persistent = async (call: number): Promise<PaymentBill> => {
       try {
-        return await bed.instances[call % 2]!.payments.createBill({ orderId: 'crowd', amount: '10' });
+        return await harness.instances[call % 2]!.payments.createBill({ orderId: 'crowd', amount: '10' });
       } catch (error) {
         if (error instanceof CreationInProgressError) return persistent(call);
         throw error;
@@ -99,21 +99,21 @@ describe('invariant 11: creation', () => {
     const first = await create('again');
     expect(await create('again', '10.00')).toEqual(first);
     await expect(create('again', '11')).rejects.toBeInstanceOf(BillMismatchError);
-    const second = await bed.host.payments.createBill({ orderId: 'again', amount: '11' }, { newAttempt: true });
+    const second = await harness.host.payments.createBill({ orderId: 'again', amount: '11' }, { newAttempt: true });
     expect([second.attempt, second.amount]).toEqual([2, '11.00']);
   });
 
   test('a paid order takes no further bill, also not as a new attempt', async () => {
     const { billId } = await create('paid');
-    await bed.sandbox.pay(billId);
-    await bed.settle();
+    await harness.sandbox.pay(billId);
+    await harness.settle();
     await expect(create('paid')).rejects.toBeInstanceOf(OrderAlreadyPaidError);
-    const again = bed.host.payments.createBill({ orderId: 'paid', amount: '10' }, { newAttempt: true });
+    const again = harness.host.payments.createBill({ orderId: 'paid', amount: '10' }, { newAttempt: true });
     await expect(again).rejects.toBeInstanceOf(OrderAlreadyPaidError);
   });
 
   test('while another call is creating: a short wait, then CreationInProgressError', async () => {
-    const hold = bed.sandbox.holdAnswers('create');
+    const hold = harness.sandbox.holdAnswers('create');
     const creating = create('busy');
     await hold.reached();
     await expect(create('busy')).rejects.toBeInstanceOf(CreationInProgressError);
@@ -122,15 +122,15 @@ describe('invariant 11: creation', () => {
   });
 
   test('a creation whose process was killed becomes UNKNOWN by its lease; its own late answer still opens it', async () => {
-    const hold = bed.sandbox.holdAnswers('create');
+    const hold = harness.sandbox.holdAnswers('create');
     const creating = create('late-answer');
     await hold.reached();
     for (const [advanceMs, state] of [
       [60_000, 'CREATING'],
       [60_001, 'UNKNOWN'],
     ] as const) {
-      bed.clock.advance(advanceMs);
-      await bed.instances[1]!.confirmer.runOnce();
+      harness.clock.advance(advanceMs);
+      await harness.instances[1]!.confirmer.runOnce();
       expect(await billsOf('late-answer')).toEqual([state]);
     }
     hold.release();

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, postJson, postbackFields, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
 const CARD = '4111111111111111';
 
-let bed: Bed;
+let harness: Harness;
 const logged: string[] = [];
 const errors: unknown[] = [];
 
 /** Everything that could hold a secret: every row of every table, every line logged, every error thrown. */
 async function everything(): Promise<string> {
-  const tables: { name: string }[] = await bed.host.dataSource.query(
+  const tables: { name: string }[] = await harness.host.dataSource.query(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'payment_acceptance'`,
   );
   const rows = await Promise.all(
-    tables.map(({ name }) => bed.host.dataSource.query(`SELECT * FROM payment_acceptance."${name}"`)),
+    tables.map(({ name }) => harness.host.dataSource.query(`SELECT * FROM payment_acceptance."${name}"`)),
   );
   const thrown = errors.map((error) => inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error));
   return [JSON.stringify(rows), ...logged, ...thrown].join('\n');
@@ -30,29 +30,31 @@ describe('invariant 13: secrets appear in no log, error, inspection, JSON or sto
         logged.push(inspect(parts, { depth: 10, showHidden: true }));
       });
     }
-    bed = await startBed({ providers: [EffectWriter] });
+    harness = await startHarness({ providers: [EffectWriter] });
   });
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     jest.restoreAllMocks();
   });
 
   test('after a payment, forgeries, a card number in a callback, and failures of every kind', async () => {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'secret', amount: '10' });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'secret', amount: '10' });
     const signed = postbackFields({ InvId: 'secret', OutSum: '10.00', TrsId: billId });
     const redirect = redirectFields({ InvId: 'secret', OutSum: '10.00' });
-    await bed.sandbox.pay(billId, { card: CARD });
-    await postJson(`${bed.host.url}/postback/payment`, { ...signed, PayerCard: CARD, Nested: { card: CARD } });
-    await postForm(`${bed.host.url}/postback/payment`, { ...signed, note: `card 4111 1111 1111 1111` });
-    await postForm(`${bed.host.url}/redirect/payment/success`, redirect);
-    await postForm(`${bed.host.url}/redirect/payment/success`, { ...redirect, SignatureValue: 'A'.repeat(32) });
-    await bed.settle();
+    await harness.sandbox.pay(billId, { card: CARD });
+    await postJson(`${harness.host.url}/postback/payment`, { ...signed, PayerCard: CARD, Nested: { card: CARD } });
+    await postForm(`${harness.host.url}/postback/payment`, { ...signed, note: `card 4111 1111 1111 1111` });
+    await postForm(`${harness.host.url}/redirect/payment/success`, redirect);
+    await postForm(`${harness.host.url}/redirect/payment/success`, { ...redirect, SignatureValue: 'A'.repeat(32) });
+    await harness.settle();
     for (const fault of ['status500', 'html', 'unauthenticated', 'loseAnswer', 'resetBefore', 'malformed'] as const) {
-      await bed.sandbox.setFaults({ requests: { [fault]: 1 } });
-      await bed.host.payments.createBill({ orderId: fault, amount: '1' }).catch((error: unknown) => errors.push(error));
-      await bed.host.payments.listPayments(billId).catch((error: unknown) => errors.push(error));
-      bed.clock.advance(7 * 3_600_000);
-      await bed.settle();
+      await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
+      await harness.host.payments
+        .createBill({ orderId: fault, amount: '1' })
+        .catch((error: unknown) => errors.push(error));
+      await harness.host.payments.listPayments(billId).catch((error: unknown) => errors.push(error));
+      harness.clock.advance(7 * 3_600_000);
+      await harness.settle();
     }
     expect(errors.length).toBe(12);
 
@@ -63,7 +65,12 @@ describe('invariant 13: secrets appear in no log, error, inspection, JSON or sto
   });
 
   test('the services themselves can be inspected', () => {
-    for (const service of [bed.host.payments, bed.host.payments.shop('eu'), bed.host.confirmer, bed.host.deliveries]) {
+    for (const service of [
+      harness.host.payments,
+      harness.host.payments.shop('eu'),
+      harness.host.confirmer,
+      harness.host.deliveries,
+    ]) {
       expect(inspect(service, { depth: 10, showHidden: true })).not.toMatch(/token-0123456789abcdef/);
     }
   });

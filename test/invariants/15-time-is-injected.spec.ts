@@ -1,83 +1,83 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentRandom } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-let bed: Bed;
+let harness: Harness;
 
 const checks = (billId: string) =>
-  bed.sandbox.requests.filter((request) => request.operation === 'payments' && request.billId === billId).length;
+  harness.sandbox.requests.filter((request) => request.operation === 'payments' && request.billId === billId).length;
 
 describe('invariant 15: time, randomness and the network are injected', () => {
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   test('without any callback a bill is checked after 1, 2, 5, 15 minutes, an hour, and so on, and settles by that alone', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
+    harness = await startHarness({ providers: [EffectWriter] });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'silent', amount: '10' });
     const seen: number[] = [];
     for (let minute = 0; minute < 90; minute += 1) {
       const before = checks(billId);
-      await bed.settle();
+      await harness.settle();
       if (checks(billId) > before) seen.push(minute);
-      bed.clock.advance(MINUTE);
+      harness.clock.advance(MINUTE);
     }
     expect(seen).toEqual([1, 3, 8, 23, 83]);
-    await bed.sandbox.pay(billId);
-    bed.clock.advance(3 * 60 * MINUTE);
-    await bed.settle();
-    expect(await bed.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
+    await harness.sandbox.pay(billId);
+    harness.clock.advance(3 * 60 * MINUTE);
+    await harness.settle();
+    expect(await harness.effects()).toMatchObject([{ orderId: 'silent', event: 'payment.succeeded' }]);
   });
 
   test('an unpaid bill expires after its lifetime, unless a payment is running; a late payment is still found', async () => {
-    bed = await startBed({ providers: [EffectWriter] });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const idle = await bed.host.payments.createBill({ orderId: 'idle', amount: '10' });
-    const running = await bed.host.payments.createBill({ orderId: 'running', amount: '10' });
-    await bed.sandbox.pay(running.billId, { card: '4000 0000 0000 3220' });
-    bed.clock.advance(3 * DAY + 15 * MINUTE);
-    await bed.settle();
+    harness = await startHarness({ providers: [EffectWriter] });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    const idle = await harness.host.payments.createBill({ orderId: 'idle', amount: '10' });
+    const running = await harness.host.payments.createBill({ orderId: 'running', amount: '10' });
+    await harness.sandbox.pay(running.billId, { card: '4000 0000 0000 3220' });
+    harness.clock.advance(3 * DAY + 15 * MINUTE);
+    await harness.settle();
     const stateOf = async (orderId: string) =>
-      (await bed.host.ledger()).bills.find((bill) => bill.orderId === orderId)?.state;
+      (await harness.host.ledger()).bills.find((bill) => bill.orderId === orderId)?.state;
     expect([await stateOf('idle'), await stateOf('running')]).toEqual(['EXPIRED', 'OPEN']);
-    expect((await bed.host.ledger()).events.map(({ name, orderId }) => [name, orderId])).toEqual([
+    expect((await harness.host.ledger()).events.map(({ name, orderId }) => [name, orderId])).toEqual([
       ['bill.expired', 'idle'],
     ]);
-    await bed.sandbox.pay(idle.billId);
-    bed.clock.advance(DAY);
-    await bed.settle();
+    await harness.sandbox.pay(idle.billId);
+    harness.clock.advance(DAY);
+    await harness.settle();
     expect(await stateOf('idle')).toBe('PAID');
   });
 
   test('hints, however many, keep the minimum gap and leave the schedule where it was', async () => {
-    bed = await startBed();
-    const { billId } = await bed.host.payments.createBill({ orderId: 'hinted', amount: '10' });
-    const { nextCheckAt } = (await bed.host.ledger()).bills[0]!;
+    harness = await startHarness();
+    const { billId } = await harness.host.payments.createBill({ orderId: 'hinted', amount: '10' });
+    const { nextCheckAt } = (await harness.host.ledger()).bills[0]!;
     for (let hint = 0; hint < 5; hint += 1) {
-      await bed.sandbox.forge(billId);
-      await bed.settle();
+      await harness.sandbox.forge(billId);
+      await harness.settle();
     }
     expect(checks(billId)).toBe(1);
-    bed.clock.advance(2_000);
-    await bed.settle();
+    harness.clock.advance(2_000);
+    await harness.settle();
     expect(checks(billId)).toBe(2);
-    expect((await bed.host.ledger()).bills[0]!.nextCheckAt).toBe(nextCheckAt);
+    expect((await harness.host.ledger()).bills[0]!.nextCheckAt).toBe(nextCheckAt);
   });
 
   test('pauses are spread by the injected randomness, up to the percentage', async () => {
     const fractions = [0, 0.5];
-    bed = await startBed({
+    harness = await startHarness({
       options: { schedule: { jitterPercent: 20 } },
       prepare: (app) => Object.assign(app.get(PaymentRandom), { fraction: () => fractions.shift() ?? 0 }),
     });
-    for (const orderId of ['early', 'late']) await bed.host.payments.createBill({ orderId, amount: '1' });
-    bed.clock.advance(MINUTE + 1_000);
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
-    bed.clock.advance(6_000);
-    expect(await bed.host.confirmer.runOnce()).toBe(1);
+    for (const orderId of ['early', 'late']) await harness.host.payments.createBill({ orderId, amount: '1' });
+    harness.clock.advance(MINUTE + 1_000);
+    expect(await harness.host.confirmer.runOnce()).toBe(1);
+    harness.clock.advance(6_000);
+    expect(await harness.host.confirmer.runOnce()).toBe(1);
   });
 
   test('ids come from the injected randomness', async () => {
@@ -86,8 +86,8 @@ describe('invariant 15: time, randomness and the network are injected', () => {
       uuid: () => `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`,
       fraction: () => 0,
     };
-    bed = await startBed({ prepare: (app) => Object.assign(app.get(PaymentRandom), random) });
-    const { intentId } = await bed.host.payments.createBill({ orderId: 'random', amount: '1' });
+    harness = await startHarness({ prepare: (app) => Object.assign(app.get(PaymentRandom), random) });
+    const { intentId } = await harness.host.payments.createBill({ orderId: 'random', amount: '1' });
     expect(intentId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7000-8000-0{11}1$/);
   });
 });

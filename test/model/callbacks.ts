@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { EU_TOKEN, MAIN_TOKEN } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
 import { postForm, postJson, postbackFields } from '../support/http.js';
 import { redirectsOf } from './paying.js';
 import { anIndex, pick, step } from './step.js';

@@ -8,7 +8,7 @@ import {
   type PaymentEvent,
   type PaymentEventContext,
 } from 'nestjs-payment-acceptance';
-import { Effect } from '../support/bed.js';
+import { Effect } from '../support/harness.js';
 
 /** Which events each consumer takes; for `eu-books`, of the shop `eu` only. */
 export const CONSUMERS: Readonly<Record<string, readonly string[]>> = {

@@ -2,7 +2,7 @@ import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/p
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance';
-import { setCallbacks, startBed, type Bed, type Instance } from '../support/bed.js';
+import { setCallbacks, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { preparingDriver } from '../support/prepared-statements.js';
 import { Books, Desk, Handlers } from './desk.js';
 import { Replica } from './replica.js';
@@ -75,18 +75,18 @@ export class World {
   private readonly seen = new Set<string>();
 
   private constructor(
-    private readonly bed: Bed,
+    private readonly harness: Harness,
     readonly desk: Desk,
   ) {
     const slot = (instance: Instance) =>
       new Slot(instance, true, (id, listed) => this.replica.read(this.bill(id), listed, this.sandbox.now()));
-    const [one, two] = bed.instances as readonly [Instance, Instance];
+    const [one, two] = harness.instances as readonly [Instance, Instance];
     this.slots = [slot(one), slot(two)];
   }
 
   static async start(): Promise<World> {
     const desk = new Desk();
-    const bed = await startBed({
+    const harness = await startHarness({
       instances: 2,
       driver: preparingDriver,
       providers: providers(desk, true),
@@ -106,11 +106,11 @@ export class World {
         callbacks: { maxUnmatched: 5 },
       },
     });
-    return new World(bed, desk);
+    return new World(harness, desk);
   }
 
   get sandbox(): PaymentSandbox {
-    return this.bed.sandbox;
+    return this.harness.sandbox;
   }
 
   bill(id: string): ServiceBill {
@@ -127,7 +127,7 @@ export class World {
   /** Lets time pass for the service and for the module, postbacks that fall due included. */
   async pass(ms: number): Promise<void> {
     await this.sandbox.advanceClock(`${ms}ms`);
-    this.bed.clock.advance(ms);
+    this.harness.clock.advance(ms);
   }
 
   async setFaults(faults: FaultDocument): Promise<void> {
@@ -230,12 +230,12 @@ export class World {
   /** Closes an instance as a release does, and starts it anew, with the code of the consumer `eu-books` or without. */
   async restart(index: number, books: boolean): Promise<void> {
     const slot = this.free(index);
-    const started = await this.bed.start({ providers: providers(this.desk, books) });
+    const started = await this.harness.start({ providers: providers(this.desk, books) });
     await setCallbacks(this.sandbox, started.url);
     const stopped = slot.instance;
     slot.use(started, books);
     await stopped.app.close();
-    (this.bed.instances as Instance[]).splice(this.bed.instances.indexOf(stopped), 1);
+    (this.harness.instances as Instance[]).splice(this.harness.instances.indexOf(stopped), 1);
   }
 
   hostsBooks(): boolean {
@@ -264,7 +264,7 @@ export class World {
   }
 
   close(): Promise<void> {
-    return this.bed.close();
+    return this.harness.close();
   }
 }
 

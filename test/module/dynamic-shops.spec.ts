@@ -12,7 +12,7 @@ import {
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
 import { inspect } from 'node:util';
-import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed, type BedOptions } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { ShopTable } from '../support/shop-table.js';
@@ -29,7 +29,7 @@ class Checkout {
 @Module({ imports: [PaymentAcceptanceModule.forFeature('eu')], providers: [Checkout], exports: [Checkout] })
 class CheckoutModule {}
 
-let bed: Bed;
+let harness: Harness;
 let table: ShopTable;
 let logged: string[];
 
@@ -41,44 +41,44 @@ describe('dynamic shops', () => {
     table.rows.set('main', { apiToken: MAIN_TOKEN }).set('eu', { apiToken: EU_TOKEN, currency: 'EUR' });
   });
   afterEach(async () => {
-    await bed.close();
+    await harness.close();
     jest.restoreAllMocks();
   });
 
-  async function start(options: BedOptions['options'] = {}): Promise<Bed> {
-    bed = await startBed({
+  async function start(options: HarnessOptions['options'] = {}): Promise<Harness> {
+    harness = await startHarness({
       providers: [EffectWriter],
       imports: [{ module: CheckoutModule }],
       options: { shops: {}, shopResolver: table, ...options },
     });
-    table.url = bed.sandboxUrl;
+    table.url = harness.sandboxUrl;
     table.asked.length = 0;
-    return bed;
+    return harness;
   }
 
-  const payments = () => bed.host.payments;
-  const orders = async () => (await bed.effects()).map(({ orderId }) => orderId).sort();
-  const bills = async () => (await bed.host.ledger()).bills;
+  const payments = () => harness.host.payments;
+  const orders = async () => (await harness.effects()).map(({ orderId }) => orderId).sort();
+  const bills = async () => (await harness.host.ledger()).bills;
 
   /** The service and the host's table get a new token for a shop; only a resolver that is asked knows of it. */
   async function rotate(shop: 'main' | 'eu', row: Partial<PaymentShopOptions> = {}): Promise<void> {
-    await bed.sandbox.putShop(`shop-${shop}`, { apiToken: NEXT_TOKEN });
+    await harness.sandbox.putShop(`shop-${shop}`, { apiToken: NEXT_TOKEN });
     table.rows.set(shop, { apiToken: NEXT_TOKEN, ...row });
   }
 
   describe('shops of the host’s own database', () => {
     test('are billed, receive callbacks and are settled as those of the options', async () => {
       await start();
-      const [main, eu] = [payments().shop(), bed.host.app.get(Checkout).eu];
+      const [main, eu] = [payments().shop(), harness.host.app.get(Checkout).eu];
       expect([main.name, eu.name]).toEqual(['main', 'eu']);
       const paid = await main.createBill({ orderId: 'A-1', amount: '100.05' });
       const other = await eu.createBill({ orderId: 'A-2', amount: '7' });
       expect([paid.currency, other.currency]).toEqual(['RUB', 'EUR']);
-      const { redirect } = await bed.sandbox.pay(paid.billId);
-      await bed.sandbox.pay(other.billId);
-      await bed.settle();
+      const { redirect } = await harness.sandbox.pay(paid.billId);
+      await harness.sandbox.pay(other.billId);
+      await harness.settle();
       expect(await orders()).toEqual(['A-1', 'A-2']);
-      expect((await bed.host.ledger()).callbacks).toMatchObject([{ digest: 'match' }, { digest: 'match' }]);
+      expect((await harness.host.ledger()).callbacks).toMatchObject([{ digest: 'match' }, { digest: 'match' }]);
 
       const returned = await postForm(redirect!.url, redirect!.fields);
       expect(returned.status).toBe(303);
@@ -90,7 +90,7 @@ describe('dynamic shops', () => {
       const { main } = { main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: 'http://127.0.0.1:1' } };
       await start({ shops: { main } });
       expect((await payments().shop().settings()).apiBaseUrl).toBe('http://127.0.0.1:1');
-      expect((await payments().shop('eu').settings()).apiBaseUrl).toBe(bed.sandboxUrl);
+      expect((await payments().shop('eu').settings()).apiBaseUrl).toBe(harness.sandboxUrl);
       expect(table.asked).toEqual(['eu']);
     });
 
@@ -98,9 +98,9 @@ describe('dynamic shops', () => {
       await start();
       const names = ['A-1', 'A-2', 'A-3'];
       await Promise.all(names.map((orderId) => payments().createBill({ orderId, amount: '1' })));
-      await bed.settle();
+      await harness.settle();
       expect(table.count('main')).toBe(1);
-      bed.clock.advance(CACHE_MS);
+      harness.clock.advance(CACHE_MS);
       await payments().shop().settings();
       expect(table.count('main')).toBe(1);
     });
@@ -108,12 +108,12 @@ describe('dynamic shops', () => {
     test('are followed from their first bill on: a new one need not wait until all are listed again', async () => {
       await start();
       const apiToken = 'tenant-new-0123456789abcdef';
-      await bed.settle();
-      await bed.sandbox.putShop('shop-new', { apiToken, resultUrl: `${bed.host.url}/postback/payment/new` });
+      await harness.settle();
+      await harness.sandbox.putShop('shop-new', { apiToken, resultUrl: `${harness.host.url}/postback/payment/new` });
       table.rows.set('new', { apiToken });
       const { billId } = await payments().shop('new').createBill({ orderId: 'N-1', amount: '1' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(await orders()).toEqual(['N-1']);
     });
 
@@ -121,18 +121,18 @@ describe('dynamic shops', () => {
       await start();
       for (let number = 1; number <= 12; number += 1) {
         const apiToken = `tenant-${number}-0123456789abcdef`;
-        await bed.sandbox.putShop(`shop-t${number}`, { apiToken });
+        await harness.sandbox.putShop(`shop-t${number}`, { apiToken });
         table.rows.set(`t${number}`, { apiToken });
         const { billId } = await payments()
           .shop(`t${number}`)
           .createBill({ orderId: `T-${number}`, amount: '1' });
-        await bed.sandbox.pay(billId);
+        await harness.sandbox.pay(billId);
       }
-      await bed.settle();
+      await harness.settle();
       // No postback has come: the sandbox's new shops have no Result URL.
       expect(await orders()).toEqual([]);
-      bed.clock.advance(MINUTE);
-      await bed.settle();
+      harness.clock.advance(MINUTE);
+      await harness.settle();
       expect(await orders()).toHaveLength(12);
     });
 
@@ -152,27 +152,28 @@ describe('dynamic shops', () => {
       expect(() => payments().shop('no such name')).toThrow(UnknownShopError);
       table.asked.length = 0;
       const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
-      expect((await postJson(`${bed.host.url}/postback/payment/us`, fields)).status).toBe(404);
-      expect((await postJson(`${bed.host.url}/postback/payment/${encodeURIComponent('a b')}`, fields)).status).toBe(
+      expect((await postJson(`${harness.host.url}/postback/payment/us`, fields)).status).toBe(404);
+      expect((await postJson(`${harness.host.url}/postback/payment/${encodeURIComponent('a b')}`, fields)).status).toBe(
         404,
       );
-      expect((await postForm(`${bed.host.url}/redirect/payment/fail/us`, fields)).status).toBe(404);
+      expect((await postForm(`${harness.host.url}/redirect/payment/fail/us`, fields)).status).toBe(404);
       expect(table.asked).toEqual(['us']);
-      expect((await bed.host.ledger()).callbacks).toEqual([]);
+      expect((await harness.host.ledger()).callbacks).toEqual([]);
     });
   });
 
   describe('names that strangers make up', () => {
     const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
-    const post = async (name: string) => (await postJson(`${bed.host.url}/postback/payment/${name}`, fields)).status;
-    const dropped = async () => (await bed.host.app.get(PaymentOperations).stats()).dropped.unaskedShops;
+    const post = async (name: string) =>
+      (await postJson(`${harness.host.url}/postback/payment/${name}`, fields)).status;
+    const dropped = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped.unaskedShops;
 
     test('are not asked about again for five seconds, and the host’s own calls see a new shop at once', async () => {
       await start();
       expect([await post('new'), await post('new')]).toEqual([404, 404]);
       table.rows.set('new', { apiToken: 'tenant-new-0123456789abcdef' });
       expect([await post('new'), table.count('new')]).toEqual([404, 1]);
-      bed.clock.advance(GAP_MS);
+      harness.clock.advance(GAP_MS);
       expect(await post('new')).toBe(200);
       expect(await post('newer')).toBe(404);
       table.rows.set('newer', { apiToken: 'tenant-newer-0123456789abcdef' });
@@ -195,14 +196,14 @@ describe('dynamic shops', () => {
       expect(await dropped()).toBe(refused);
       expect([await post('main'), await post('quiet'), await post('eu')]).toEqual([200, 200, 200]);
       expect(logged).toEqual([]);
-      bed.clock.advance(1_000);
+      harness.clock.advance(1_000);
       expect(await post('another')).toBe(404);
     });
 
     test('stay questions that come again where neither they nor the list can be had', async () => {
       await start();
       table.trouble = () => Promise.reject(new Error('down'));
-      bed.clock.advance(MINUTE);
+      harness.clock.advance(MINUTE);
       const statuses = await Promise.all(Array.from({ length: 60 }, (_, index) => post(`made-up-${index}`)));
       expect(new Set(statuses)).toEqual(new Set([503]));
       expect(table.count('*')).toBe(1);
@@ -226,9 +227,9 @@ describe('dynamic shops', () => {
       await start();
       await payments().createBill({ orderId: 'A-1', amount: '1' });
       await rotate('main');
-      bed.clock.advance(CACHE_MS);
+      harness.clock.advance(CACHE_MS);
       await payments().createBill({ orderId: 'A-2', amount: '1' });
-      expect(bed.sandbox.requests.map(({ status }) => status)).toEqual([200, 200]);
+      expect(harness.sandbox.requests.map(({ status }) => status)).toEqual([200, 200]);
     });
 
     test('is seen at once when the service refuses the old one, by bills and by checks', async () => {
@@ -236,9 +237,9 @@ describe('dynamic shops', () => {
       const { billId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
       await rotate('main');
       await payments().createBill({ orderId: 'A-2', amount: '1' });
-      expect(bed.sandbox.requests.map(({ status }) => status)).toEqual([200, 401, 200]);
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      expect(harness.sandbox.requests.map(({ status }) => status)).toEqual([200, 401, 200]);
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(await orders()).toEqual(['A-1']);
     });
 
@@ -246,9 +247,9 @@ describe('dynamic shops', () => {
       await start();
       const { billId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
       await rotate('main');
-      await bed.sandbox.pay(billId);
+      await harness.sandbox.pay(billId);
       table.asked.length = 0;
-      await bed.settle();
+      await harness.settle();
       expect(await orders()).toEqual(['A-1']);
       expect([table.count('main'), logged]).toEqual([1, []]);
     });
@@ -257,39 +258,39 @@ describe('dynamic shops', () => {
       await start();
       const { orderId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
       await rotate('main', { previousApiTokens: [MAIN_TOKEN] });
-      const to = `${bed.host.url}/redirect/payment/success`;
+      const to = `${harness.host.url}/redirect/payment/success`;
       const take = (token: string) => postForm(to, redirectFields({ InvId: orderId, OutSum: '1.00' }, token));
       expect((await take(NEXT_TOKEN)).status).toBe(303);
       const returned = await take(MAIN_TOKEN);
       expect(returned.status).toBe(303);
       expect((await fetch(new URL(returned.headers.get('location')!, to))).status).toBe(200);
       table.rows.set('main', { apiToken: NEXT_TOKEN });
-      bed.clock.advance(CACHE_MS);
+      harness.clock.advance(CACHE_MS);
       expect((await take(MAIN_TOKEN)).status).toBe(403);
     });
 
     test('is seen at once by a postback, and by a result page of another instance', async () => {
       await start({ callbacks: { requirePostbackDigest: true } });
-      const other = await bed.start();
+      const other = await harness.start();
       const { orderId, billId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
       await other.payments.shop().settings();
       await rotate('main');
       const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId }, NEXT_TOKEN);
-      expect((await postJson(`${bed.host.url}/postback/payment`, postback)).status).toBe(200);
+      expect((await postJson(`${harness.host.url}/postback/payment`, postback)).status).toBe(200);
       const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' }, NEXT_TOKEN);
-      const returned = await postForm(`${bed.host.url}/redirect/payment/success`, redirect);
+      const returned = await postForm(`${harness.host.url}/redirect/payment/success`, redirect);
       const page = new URL(returned.headers.get('location')!, `${other.url}/redirect/payment/success`);
       expect((await fetch(page)).status).toBe(200);
     });
 
     test('is what the link to the result page is made with, once it is known', async () => {
       await start();
-      const other = await bed.start();
+      const other = await harness.start();
       const { orderId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
       await rotate('main');
       await other.payments.shop().settings();
       const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' }, NEXT_TOKEN);
-      const returned = await postForm(`${bed.host.url}/redirect/payment/success`, redirect);
+      const returned = await postForm(`${harness.host.url}/redirect/payment/success`, redirect);
       const page = new URL(returned.headers.get('location')!, `${other.url}/redirect/payment/success`);
       expect((await fetch(page)).status).toBe(200);
     });
@@ -298,7 +299,7 @@ describe('dynamic shops', () => {
       await start();
       await payments().createBill({ orderId: 'A-1', amount: '1' });
       const forge = () =>
-        postForm(`${bed.host.url}/redirect/payment/fail`, {
+        postForm(`${harness.host.url}/redirect/payment/fail`, {
           ...redirectFields({ InvId: 'A-1', OutSum: '1.00' }),
           SignatureValue: 'A'.repeat(32),
         });
@@ -306,7 +307,7 @@ describe('dynamic shops', () => {
       const answers = await Promise.all(Array.from({ length: 20 }, forge));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403]));
       expect(table.count('main')).toBe(1);
-      bed.clock.advance(GAP_MS);
+      harness.clock.advance(GAP_MS);
       await forge();
       await forge();
       expect(table.count('main')).toBe(1);
@@ -321,33 +322,33 @@ describe('dynamic shops', () => {
     test.each(failures)('and %s is never "no such shop": callbacks come again, checks wait', async (_name, trouble) => {
       await start({ shopLookup: { timeoutMs: 50 } });
       const { orderId, billId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
-      await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-      await bed.sandbox.pay(billId);
-      bed.clock.advance(MINUTE + CACHE_MS);
+      await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+      await harness.sandbox.pay(billId);
+      harness.clock.advance(MINUTE + CACHE_MS);
       table.trouble = trouble;
       const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-      expect((await postJson(`${bed.host.url}/postback/payment`, fields)).status).toBe(503);
-      expect((await postForm(`${bed.host.url}/redirect/payment/success`, fields)).status).toBe(503);
+      expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(503);
+      expect((await postForm(`${harness.host.url}/redirect/payment/success`, fields)).status).toBe(503);
       await expect(payments().createBill({ orderId: 'A-2', amount: '1' })).rejects.toThrow(ShopResolverError);
-      await bed.settle();
+      await harness.settle();
       expect((await bills()).map(({ state }) => state)).toEqual(['OPEN']);
-      expect((await bed.host.ledger()).callbacks).toEqual([]);
+      expect((await harness.host.ledger()).callbacks).toEqual([]);
       expect(logged.some((line) => line.includes('knows no shop'))).toBe(false);
 
       table.trouble = undefined;
-      bed.clock.advance(GAP_MS);
-      await bed.settle();
+      harness.clock.advance(GAP_MS);
+      await harness.settle();
       expect(await orders()).toEqual(['A-1']);
     });
 
     test('does not keep the shops of the options waiting', async () => {
       await start();
-      const local = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: bed.sandboxUrl };
-      const host = await bed.start({ options: { shops: { local }, shopResolver: table } });
+      const local = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl };
+      const host = await harness.start({ options: { shops: { local }, shopResolver: table } });
       const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-      await bed.sandbox.pay(billId);
+      await harness.sandbox.pay(billId);
       table.trouble = () => Promise.reject(new Error('down'));
-      bed.clock.advance(MINUTE);
+      harness.clock.advance(MINUTE);
       expect(await host.confirmer.runOnce()).toBe(1);
       expect((await bills()).map(({ state }) => state)).toEqual(['PAID']);
       expect(logged).toContainEqual(expect.stringContaining('New and removed shops are not seen yet'));
@@ -358,8 +359,8 @@ describe('dynamic shops', () => {
       await start();
       table.trouble = undefined;
       const { billId } = await payments().createBill({ orderId: 'A-1', amount: '1' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(await orders()).toEqual(['A-1']);
     });
 
@@ -374,7 +375,7 @@ describe('dynamic shops', () => {
     ]); // prettier-ignore
       expect(inspect(error)).not.toContain('bad token');
       const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
-      expect((await postJson(`${bed.host.url}/postback/payment/eu`, fields)).status).toBe(503);
+      expect((await postJson(`${harness.host.url}/postback/payment/eu`, fields)).status).toBe(503);
       table.rows.set('eu', { apiToken: EU_TOKEN });
       expect((await payments().shop('eu').settings()).name).toBe('eu');
     });
@@ -384,21 +385,21 @@ describe('dynamic shops', () => {
     test('gets no callbacks; its bills are kept and said, and settle when it is back', async () => {
       await start();
       const { orderId, billId } = await payments().shop('eu').createBill({ orderId: 'E-1', amount: '1' });
-      await bed.settle();
-      await bed.sandbox.pay(billId);
+      await harness.settle();
+      await harness.sandbox.pay(billId);
       const row = table.rows.get('eu')!;
       table.rows.delete('eu');
-      bed.clock.advance(MINUTE + CACHE_MS);
+      harness.clock.advance(MINUTE + CACHE_MS);
       const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId }, EU_TOKEN);
-      expect((await postJson(`${bed.host.url}/postback/payment/eu`, postback)).status).toBe(404);
-      await bed.settle();
-      bed.clock.advance(MINUTE);
-      await bed.settle();
+      expect((await postJson(`${harness.host.url}/postback/payment/eu`, postback)).status).toBe(404);
+      await harness.settle();
+      harness.clock.advance(MINUTE);
+      await harness.settle();
       expect(await bills()).toMatchObject([{ state: 'OPEN' }]);
       expect(logged).toEqual([expect.stringContaining('knows no shop "eu" (any more). Its 1 bills are kept')]);
       expect((await payments().shop('eu').findBills('E-1')).length).toBe(1);
       const known = async () =>
-        (await bed.host.app.get(PaymentOperations).shopStates()).map(({ shop, known: is }) => [shop, is]);
+        (await harness.host.app.get(PaymentOperations).shopStates()).map(({ shop, known: is }) => [shop, is]);
       expect(await known()).toEqual([['eu', false], ['main', true]]); // prettier-ignore
       table.trouble = () => Promise.reject(new Error('down'));
       expect(await known()).toEqual([['eu', null], ['main', null]]); // prettier-ignore
@@ -406,8 +407,8 @@ describe('dynamic shops', () => {
       expect(await orders()).toEqual([]);
 
       table.rows.set('eu', row);
-      bed.clock.advance(MINUTE);
-      await bed.settle();
+      harness.clock.advance(MINUTE);
+      await harness.settle();
       expect(await orders()).toEqual(['E-1']);
     });
   });

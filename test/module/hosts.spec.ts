@@ -16,7 +16,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { map, type Observable } from 'rxjs';
 import { ADAPTERS } from '../support/adapters.js';
-import { setCallbacks, startBed, type Bed, type BedOptions } from '../support/bed.js';
+import { setCallbacks, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -53,8 +53,8 @@ const strictPipe = new ValidationPipe({
   forbidUnknownValues: true,
 });
 
-type Host = [string, (app: INestApplication) => void, string, BedOptions['extras']];
-const publicRoutes: BedOptions['extras'] = { routes: { path: '/payments/', decorators: [Public()] } };
+type Host = [string, (app: INestApplication) => void, string, HarnessOptions['extras']];
+const publicRoutes: HarnessOptions['extras'] = { routes: { path: '/payments/', decorators: [Public()] } };
 
 /** What a host may have on globally; then what stands before the routes. */
 const HOSTS: Host[] = [
@@ -92,22 +92,22 @@ const ALL: Host = [
   publicRoutes,
 ];
 
-let bed: Bed | undefined;
+let harness: Harness | undefined;
 
 describe.each(ADAPTERS)('on %s', (adapter) => {
-  afterEach(() => bed?.close());
+  afterEach(() => harness?.close());
 
   test.each(adapter === 'express' ? [...HOSTS, ALL] : [ALL])(
     'a host with %s takes postbacks and redirects as any other',
     async (_name, prepare, prefix, extras) => {
-      bed = await startBed({ adapter, prepare, extras, providers: [EffectWriter] });
-      await setCallbacks(bed.sandbox, bed.host.url, prefix.slice(1));
-      const base = bed.host.url + prefix;
-      const { orderId, billId } = await bed.host.payments.createBill({ orderId: 'H-1', amount: '100.05' });
-      const { redirect } = await bed.sandbox.pay(billId);
-      await bed.settle();
-      expect(await bed.effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
-      expect((await bed.host.ledger()).callbacks).toMatchObject([{ kind: 'postback', digest: 'match', billId }]);
+      harness = await startHarness({ adapter, prepare, extras, providers: [EffectWriter] });
+      await setCallbacks(harness.sandbox, harness.host.url, prefix.slice(1));
+      const base = harness.host.url + prefix;
+      const { orderId, billId } = await harness.host.payments.createBill({ orderId: 'H-1', amount: '100.05' });
+      const { redirect } = await harness.sandbox.pay(billId);
+      await harness.settle();
+      expect(await harness.effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
+      expect((await harness.host.ledger()).callbacks).toMatchObject([{ kind: 'postback', digest: 'match', billId }]);
 
       // A router of Fastify's tells addresses with and without a slash at the end apart, unless the host says otherwise.
       for (const suffix of ['', '/main', ...(adapter === 'express' ? ['/'] : [])]) {
@@ -133,10 +133,13 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
   );
 
   test('a global guard stops the callbacks of routes that are not public', async () => {
-    bed = await startBed({ adapter, prepare: (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))) });
+    harness = await startHarness({
+      adapter,
+      prepare: (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))),
+    });
     for (const path of ['postback/payment', 'redirect/payment/success', 'redirect/payment/fail']) {
-      expect((await postJson(`${bed.host.url}/${path}`, {})).status).toBe(403);
+      expect((await postJson(`${harness.host.url}/${path}`, {})).status).toBe(403);
     }
-    expect((await fetch(`${bed.host.url}/redirect/payment/result/x`)).status).toBe(403);
+    expect((await fetch(`${harness.host.url}/redirect/payment/result/x`)).status).toBe(403);
   });
 });

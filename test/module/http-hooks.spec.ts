@@ -1,33 +1,33 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { ServiceHttpHooks, ServiceRequestInfo, ServiceResponseInfo } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
 const CARD = '4111 1111 1111 1111';
 const NEXT_TOKEN = 'the-next-token-0123456789';
 
-let bed: Bed;
+let harness: Harness;
 let before: ServiceRequestInfo[];
 let after: ServiceResponseInfo[];
 
-async function start(hooks?: ServiceHttpHooks): Promise<Bed> {
+async function start(hooks?: ServiceHttpHooks): Promise<Harness> {
   before = [];
   after = [];
   const recording: ServiceHttpHooks = {
     beforeRequest: (info) => before.push(info),
     afterResponse: (info) => after.push(info),
   };
-  bed = await startBed({
+  harness = await startHarness({
     providers: [EffectWriter],
     options: { http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1, hooks: hooks ?? recording } },
   });
-  return bed;
+  return harness;
 }
 
 describe('hooks around the requests to the service', () => {
   afterEach(async () => {
-    await bed.close();
+    await harness.close();
     jest.restoreAllMocks();
   });
 
@@ -40,7 +40,7 @@ describe('hooks around the requests to the service', () => {
       shop: 'main',
       operation: 'createBill',
       method: 'POST',
-      url: `${bed.sandboxUrl}/api/v1/bill/create`,
+      url: `${harness.sandboxUrl}/api/v1/bill/create`,
       fields: {
         amount: '100.05',
         order_id: 'A-1',
@@ -56,7 +56,7 @@ describe('hooks around the requests to the service', () => {
       shop: 'main',
       operation: 'listPayments',
       method: 'GET',
-      url: `${bed.sandboxUrl}/api/v1/bill/payments?id=${billId}`,
+      url: `${harness.sandboxUrl}/api/v1/bill/payments?id=${billId}`,
       fields: {},
     };
     expect(before).toMatchObject([created, listed]);
@@ -98,10 +98,10 @@ describe('hooks around the requests to the service', () => {
         shopId: 'shop-main',
         apiToken: NEXT_TOKEN,
         previousApiTokens: [MAIN_TOKEN],
-        apiBaseUrl: bed.sandboxUrl,
+        apiBaseUrl: harness.sandboxUrl,
       },
     };
-    const rotated = await bed.start({
+    const rotated = await harness.start({
       options: { shops, http: { hooks: { afterResponse: (info) => after.push(info) } } },
     });
     await rotated.payments.createBill({ orderId: 'A-1', amount: '1' });
@@ -145,7 +145,7 @@ describe('hooks around the requests to the service', () => {
     const { host, sandbox } = await start(audit);
     const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '100.05' });
     expect(sandbox.bill(billId).amount).toBe('100.05');
-    const url = `${bed.sandboxUrl}/api/v1/bill/create`;
+    const url = `${harness.sandboxUrl}/api/v1/bill/create`;
     expect(audit.urls).toEqual([url, url, '100.05']);
   });
 });

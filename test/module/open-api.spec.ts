@@ -2,19 +2,19 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import * as swagger from '@nestjs/swagger';
 import type { PaymentRoutesOptions } from 'nestjs-payment-acceptance';
 import { ADAPTERS, type Adapter } from '../support/adapters.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 
-let bed: Bed | undefined;
+let harness: Harness | undefined;
 
 describe('open api', () => {
   afterEach(async () => {
-    await bed?.close();
-    bed = undefined;
+    await harness?.close();
+    harness = undefined;
   });
 
   async function documentOf(routes: PaymentRoutesOptions, adapter: Adapter = 'express') {
-    bed = await startBed({ adapter, extras: { routes } });
-    return swagger.SwaggerModule.createDocument(bed.host.app, new swagger.DocumentBuilder().build());
+    harness = await startHarness({ adapter, extras: { routes } });
+    return swagger.SwaggerModule.createDocument(harness.host.app, new swagger.DocumentBuilder().build());
   }
 
   const PATHS = [
@@ -81,7 +81,7 @@ describe('open api', () => {
 
   test('the routes are left out of it with false, and one by one by the host’s own decorators', async () => {
     expect((await documentOf({ openApi: false })).paths).toEqual({});
-    await bed!.close();
+    await harness!.close();
     const hidden = await documentOf({
       openApi: swagger,
       redirect: { classDecorators: [swagger.ApiExcludeController()] },

@@ -11,7 +11,7 @@ import {
   PaymentShop,
   type CreateBillRequest,
 } from 'nestjs-payment-acceptance';
-import { moduleOptions } from '../support/bed.js';
+import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
 
 /** A host's service with both kinds of injection, and a handler. */

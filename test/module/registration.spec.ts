@@ -14,7 +14,7 @@ import {
   UnknownShopError,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
-import { moduleOptions } from '../support/bed.js';
+import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
 
 const SERVICE = 'http://127.0.0.1:1';

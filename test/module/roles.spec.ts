@@ -6,23 +6,23 @@ import {
   PaymentAcceptanceService,
   PaymentHandlerError,
 } from 'nestjs-payment-acceptance';
-import { Effect, moduleOptions, startBed, type Bed, type BedOptions } from '../support/bed.js';
+import { Effect, moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { Starting } from '../support/starting.js';
 
-let bed: Bed | undefined;
+let harness: Harness | undefined;
 const starting = new Starting();
 
 describe('roles', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
-    await bed?.close();
-    bed = undefined;
+    await harness?.close();
+    harness = undefined;
     await starting.close('drop');
   });
 
-  const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
+  const open = async (options: HarnessOptions): Promise<Harness> => (harness = await startHarness(options));
 
   describe('role', () => {
     test('"callbacks" receives, and runs no worker: another instance settles', async () => {
@@ -125,7 +125,7 @@ describe('roles', () => {
   });
 
   describe('a host that has its body parser switched off', () => {
-    const parserOff: BedOptions['prepare'] = (app) => {
+    const parserOff: HarnessOptions['prepare'] = (app) => {
       // As NestFactory.create(AppModule, { bodyParser: false }) does: nobody registers the parsers at init.
       Object.assign((app as unknown as { appOptions: object }).appOptions, { bodyParser: false });
     };

@@ -20,22 +20,22 @@ import type { Response } from 'express';
 import { PaymentAcceptanceModule, PaymentCallbacks, PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import type { Observable } from 'rxjs';
 import { ADAPTERS } from '../support/adapters.js';
-import { EU_TOKEN, moduleOptions, startBed, type Bed, type BedOptions } from '../support/bed.js';
+import { EU_TOKEN, moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { Starting } from '../support/starting.js';
 
-let bed: Bed | undefined;
+let harness: Harness | undefined;
 const starting = new Starting();
 
 describe('routes', () => {
   afterEach(async () => {
     await starting.close('drop');
-    await bed?.close();
-    bed = undefined;
+    await harness?.close();
+    harness = undefined;
   });
-  const open = async (options: BedOptions): Promise<Bed> => (bed = await startBed(options));
-  const billOf = ({ host }: Bed, orderId = 'A-1') => host.payments.createBill({ orderId, amount: '1' });
+  const open = async (options: HarnessOptions): Promise<Harness> => (harness = await startHarness(options));
+  const billOf = ({ host }: Harness, orderId = 'A-1') => host.payments.createBill({ orderId, amount: '1' });
 
   /** A list of addresses, as hosts keep one: injected into a guard that stands on one controller only. */
   @Injectable()
@@ -73,10 +73,10 @@ describe('routes', () => {
         redirect: { successPath: 'thanks', failPath: 'cart/sorry', resultPath: 'pay/result' },
         postback: { path: 'hooks/payment' },
       };
-      const prepare: BedOptions['prepare'] = (app) => void app.setGlobalPrefix('api');
+      const prepare: HarnessOptions['prepare'] = (app) => void app.setGlobalPrefix('api');
       const { host, settle } = await open({ adapter, extras: { routes }, prepare, providers: [EffectWriter] });
       const base = `${host.url}/api/shop`;
-      const { orderId, billId } = await billOf(bed!);
+      const { orderId, billId } = await billOf(harness!);
       const eu = await host.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
       for (const [path, order, token] of [
         ['thanks', orderId, undefined],
@@ -107,7 +107,7 @@ describe('routes', () => {
           },
         },
       });
-      const { orderId, billId } = await billOf(bed!);
+      const { orderId, billId } = await billOf(harness!);
       const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
       const send = () =>
         fetch(`${host.url}/postback/payment`, {
@@ -127,7 +127,7 @@ describe('routes', () => {
     test('the acknowledgement has the body and the type that the service wants', async () => {
       const callbacks = { replyBody: '{"status":"ok"}', replyContentType: 'application/json' };
       const { host } = await open({ adapter, options: { callbacks } });
-      const { orderId, billId } = await billOf(bed!);
+      const { orderId, billId } = await billOf(harness!);
       const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
       const answer = await postJson(`${host.url}/postback/payment`, fields);
       expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -152,7 +152,7 @@ describe('routes', () => {
   describe('routes that are switched off', () => {
     test('leave the others alone', async () => {
       const { host } = await open({ extras: { routes: { redirect: false } } });
-      const { orderId, billId } = await billOf(bed!);
+      const { orderId, billId } = await billOf(harness!);
       const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
       expect((await postJson(`${host.url}/postback/payment`, fields)).status).toBe(200);
       expect((await postForm(`${host.url}/redirect/payment/success`, fields)).status).toBe(404);
@@ -192,9 +192,9 @@ describe('routes', () => {
         imports: [{ module: BillingModule }],
         providers: [EffectWriter],
       });
-      const { orderId, billId } = await billOf(bed!);
-      await bed!.sandbox.putShop('shop-main', { resultUrl: `${host.url}/billing/notify/main` });
-      await bed!.sandbox.pay(billId);
+      const { orderId, billId } = await billOf(harness!);
+      await harness!.sandbox.putShop('shop-main', { resultUrl: `${host.url}/billing/notify/main` });
+      await harness!.sandbox.pay(billId);
       await settle();
       expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
 
@@ -217,7 +217,7 @@ describe('routes', () => {
 
     test('throw nothing where the database does not answer: 503', async () => {
       const { host } = await open({ extras: { routes: { redirect: false, postback: false } } });
-      const { orderId, billId } = await billOf(bed!);
+      const { orderId, billId } = await billOf(harness!);
       const callbacks = host.app.get(PaymentCallbacks);
       const redirect = redirectFields({ InvId: orderId, OutSum: '1.00' });
       const first = await callbacks.redirect('success', 'main', redirect);

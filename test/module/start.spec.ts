@@ -12,9 +12,9 @@ import {
 } from 'nestjs-payment-acceptance';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
-import { moduleOptions } from '../support/bed.js';
+import { moduleOptions } from '../support/harness.js';
 import { closing } from '../support/closing.js';
-import { createdBill } from '../support/recorded-bed.js';
+import { createdBill } from '../support/recorded-harness.js';
 import { Recorder } from '../support/recorder.js';
 import { Starting } from '../support/starting.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { setCallbacks, startBed, type Bed } from '../support/bed.js';
+import { setCallbacks, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';
@@ -10,44 +10,44 @@ import { until } from '../support/until.js';
 const NEVER_MS = 3_600_000;
 const running = (pollMs: number) => ({ autoStart: true, confirmer: { pollMs }, deliveries: { pollMs } });
 
-let bed: Bed;
+let harness: Harness;
 
 describe('wake ups', () => {
   const closeLater = closing();
-  afterEach(() => bed.close());
+  afterEach(() => harness.close());
 
   const listeners = () =>
-    bed.host.dataSource.query<{ pid: number }[]>(
+    harness.host.dataSource.query<{ pid: number }[]>(
       `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_notify%' AND pid <> pg_backend_pid()`,
     );
   const paid = (orderId: string) =>
     until(
-      () => bed.effects(),
+      () => harness.effects(),
       (effects) => effects.some((effect) => effect.orderId === orderId),
     );
 
   describe('an instance that only receives callbacks', () => {
     test('wakes the one that works, at once, also after the connection between them was lost', async () => {
-      bed = await startBed({ extras: { role: 'callbacks' }, options: running(NEVER_MS) });
-      await bed.start({ providers: [EffectWriter], extras: { role: 'workers' }, options: running(NEVER_MS) });
-      await setCallbacks(bed.sandbox, bed.host.url);
+      harness = await startHarness({ extras: { role: 'callbacks' }, options: running(NEVER_MS) });
+      await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options: running(NEVER_MS) });
+      await setCallbacks(harness.sandbox, harness.host.url);
       await until(listeners, (all) => all.length === 2);
-      await pay(bed, 'told');
+      await pay(harness, 'told');
       await paid('told');
 
       const lost = await listeners();
-      for (const { pid } of lost) await bed.host.dataSource.query('SELECT pg_terminate_backend($1)', [pid]);
-      await pay(bed, 'told-again');
+      for (const { pid } of lost) await harness.host.dataSource.query('SELECT pg_terminate_backend($1)', [pid]);
+      await pay(harness, 'told-again');
       await until(listeners, (all) => all.length === 2 && all.every(({ pid }) => lost.every((old) => old.pid !== pid)));
       await paid('told-again');
     });
 
     test('leaves it to the next look where instances only poll', async () => {
       const options = { ...running(NEVER_MS), wakeUps: 'poll' as const };
-      bed = await startBed({ extras: { role: 'callbacks' }, options });
-      const works = await bed.start({ providers: [EffectWriter], extras: { role: 'workers' }, options });
+      harness = await startHarness({ extras: { role: 'callbacks' }, options });
+      const works = await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options });
       expect(await listeners()).toEqual([]);
-      await pay(bed, 'found');
+      await pay(harness, 'found');
       works.confirmer.wake();
       await paid('found');
     });
@@ -55,15 +55,15 @@ describe('wake ups', () => {
 
   describe('an idle instance', () => {
     test('of two shops looks for work with less than a statement a second', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      await bed.settle();
-      const count = new Statements(bed.host.dataSource);
+      harness = await startHarness({ providers: [EffectWriter] });
+      await harness.settle();
+      const count = new Statements(harness.host.dataSource);
       closeLater(count.stop);
       // Every five seconds, as is the default: what a minute costs.
       for (let second = 0; second < 60; second += 5) {
-        bed.clock.advance(5_000);
-        expect(await bed.host.confirmer.runOnce()).toBe(0);
-        expect(await bed.host.deliveries.runOnce()).toBe(0);
+        harness.clock.advance(5_000);
+        expect(await harness.host.confirmer.runOnce()).toBe(0);
+        expect(await harness.host.deliveries.runOnce()).toBe(0);
       }
       const { statements } = count.take();
       expect(statements).toBeLessThan(60);

@@ -4,7 +4,7 @@ const source = 'libs/payment-acceptance/src';
 export const PURE_FILES = [
   'domain/judge',
   'domain/decide',
-  'domain/facts',
+  'domain/decision-builder',
   'domain/schedule',
   'domain/hints',
   'domain/money',

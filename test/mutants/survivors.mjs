@@ -18,7 +18,7 @@ const ACCEPTED = [
     mutants: ['(a.paymentId <= b.paymentId ? -1 : 1),'],
   },
   {
-    file: 'domain/facts.ts',
+    file: 'domain/decision-builder.ts',
     reason: 'The case does nothing, and nothing is what happens without it. The compiler asks for every case.',
     code: "case 'pending':",
     mutants: ['case "":'],

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { MAIN_TOKEN } from '../support/bed.js';
+import { MAIN_TOKEN } from '../support/harness.js';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-program-'));

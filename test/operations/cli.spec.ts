@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../libs/payment-acceptance/src/cli/run.js';
-import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, createTestDatabase } from '../support/database.js';
 
 let healthy = true;
@@ -19,16 +19,16 @@ class Orders {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 let env: NodeJS.ProcessEnv;
 const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-cli-'));
 
 describe('cli', () => {
   beforeAll(async () => {
-    bed = await startBed({ providers: [Orders] });
+    harness = await startHarness({ providers: [Orders] });
     env = {
-      DATABASE_URL: bed.databaseUrl,
-      PAYMENT_ACCEPTANCE_API_BASE_URL: bed.sandboxUrl,
+      DATABASE_URL: harness.databaseUrl,
+      PAYMENT_ACCEPTANCE_API_BASE_URL: harness.sandboxUrl,
       PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
       PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: MAIN_TOKEN,
       PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'shop-main',
@@ -40,7 +40,7 @@ describe('cli', () => {
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
-    await bed.close();
+    await harness.close();
   });
   beforeEach(() => {
     healthy = true;
@@ -72,10 +72,10 @@ describe('cli', () => {
   };
 
   async function paidUnseen(orderId: string, shop = 'main'): Promise<string> {
-    const { billId } = await bed.host.payments.shop(shop).createBill({ orderId, amount: '10' });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.clearFaults();
+    const { billId } = await harness.host.payments.shop(shop).createBill({ orderId, amount: '10' });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.clearFaults();
     return billId;
   }
 
@@ -107,8 +107,8 @@ describe('cli', () => {
       expect(code).toBe(0);
       expect(out).toMatch(/state +OPEN, now PAID\n/);
       expect(out).toMatch(/payment \S+: SUCCESS, 10\.00 RUB\n$/);
-      await bed.settle();
-      expect((await bed.host.ledger()).events[0]).toMatchObject({
+      await harness.settle();
+      expect((await harness.host.ledger()).events[0]).toMatchObject({
         orderId: 'checked',
         deliveries: [{ consumer: 'orders', state: 'DONE' }],
       });
@@ -123,7 +123,7 @@ describe('cli', () => {
       expect(await json('status')).toMatchObject({ code: 0, document: { status: 'up', degraded: [], deadLetters: 0 } });
       healthy = false;
       await command(`check ${await paidUnseen('dead')}`);
-      await bed.settle();
+      await harness.settle();
       const { code, out } = await command('status');
       expect(code).toBe(1);
       expect(out).toMatch(/^status +degraded\ndegraded +dead-letters\n/);
@@ -135,9 +135,9 @@ describe('cli', () => {
         code: 0,
         out: '1 dead letters are sent again.\n',
       });
-      await bed.settle();
+      await harness.settle();
       expect((await command('status')).code).toBe(0);
-      const actions: unknown[] = await bed.host.dataSource.query(
+      const actions: unknown[] = await harness.host.dataSource.query(
         `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'replay' ORDER BY at DESC LIMIT 1`,
       );
       expect(actions).toEqual([{ operator: 'ann' }]);
@@ -145,9 +145,9 @@ describe('cli', () => {
 
     test('reconcile writes CSV, sums to the other stream, and ends with 1 on a difference', async () => {
       const day = new Date().toISOString().slice(0, 10);
-      const quoted = await bed.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });
-      await bed.sandbox.pay(quoted.billId);
-      await bed.settle();
+      const quoted = await harness.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });
+      await harness.sandbox.pay(quoted.billId);
+      await harness.settle();
       const agreed = await command(`reconcile --day ${day} --shop main`);
       expect(agreed).toMatchObject({
         code: 0,
@@ -214,13 +214,13 @@ describe('cli', () => {
       const source = file(
         'data-source.cjs',
         `const { DataSource } = require(${typeorm});
-       module.exports.AppDataSource = new DataSource({ type: '${connectionOf(bed.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
+       module.exports.AppDataSource = new DataSource({ type: '${connectionOf(harness.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
          dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
       );
-      const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: bed.sandboxUrl });
+      const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl });
       const options = file('options.cjs', `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`);
-      process.env.CLI_TEST_DATABASE_URL = bed.databaseUrl;
-      const before = (await bed.host.ledger()).bills.length;
+      process.env.CLI_TEST_DATABASE_URL = harness.databaseUrl;
+      const before = (await harness.host.ledger()).bills.length;
       const none = Object.fromEntries(Object.keys(env).map((name) => [name, undefined]));
       expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
         code: 0,
@@ -228,8 +228,8 @@ describe('cli', () => {
       });
       delete process.env.CLI_TEST_DATABASE_URL;
       // `dropSchema` of the host's file is not obeyed: neither our tables are gone, nor the host's.
-      expect((await bed.host.ledger()).bills.length).toBe(before);
-      expect(await bed.effects()).toEqual([]);
+      expect((await harness.host.ledger()).bills.length).toBe(before);
+      expect(await harness.effects()).toEqual([]);
     });
 
     test.each([

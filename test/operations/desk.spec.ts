@@ -6,25 +6,25 @@ import {
   type ReconciledPayment,
   type ReconciliationOptions,
 } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 let checks: PaymentChecks;
 
 describe('desk', () => {
   beforeAll(async () => {
-    bed = await startBed({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
-    checks = bed.host.app.get(PaymentChecks);
+    harness = await startHarness({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
+    checks = harness.host.app.get(PaymentChecks);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   /** The service pays, and none of its callbacks arrives. */
-  async function paidUnseen(orderId: string, pay: Parameters<Bed['sandbox']['pay']>[1] = {}): Promise<string> {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.setFaults({ postbacks: { drop: 1 } });
-    await bed.sandbox.pay(billId, pay);
-    await bed.sandbox.clearFaults();
+  async function paidUnseen(orderId: string, pay: Parameters<Harness['sandbox']['pay']>[1] = {}): Promise<string> {
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await harness.sandbox.pay(billId, pay);
+    await harness.sandbox.clearFaults();
     return billId;
   }
 
@@ -41,30 +41,30 @@ describe('desk', () => {
         payments: [{ status: 'SUCCESS', amount: '10.00' }],
         events: ['payment.succeeded'],
       });
-      await bed.settle();
-      expect(await bed.effects()).toMatchObject([{ orderId: 'unseen' }]);
+      await harness.settle();
+      expect(await harness.effects()).toMatchObject([{ orderId: 'unseen' }]);
       expect(await checks.check(intentId)).toMatchObject({ stateBefore: 'PAID', events: [] });
     });
 
     test('takes a bill of the shop only, and only one that is not being checked', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'strict', amount: '10' });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'strict', amount: '10' });
       await expect(checks.check(billId, 'eu')).rejects.toThrow(/Shop "eu" has no bill/);
       await expect(checks.check("'; --")).rejects.toBeInstanceOf(OperatorActionError);
       await expect(checks.check(billId, 'nobody')).rejects.toMatchObject({ code: 'unknown-shop' });
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET lease_until = now() + interval '1 day' WHERE service_bill_id = $1`,
         [billId],
       );
       await expect(checks.check(billId)).rejects.toThrow(/under way/);
-      await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
     });
 
     test('without an answer leaves the bill where it was in the schedule', async () => {
       const billId = await paidUnseen('unanswered');
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
-      await bed.sandbox.clearFaults();
-      const bill = (await bed.host.ledger()).bills.find((each) => each.billId === billId)!;
+      await harness.sandbox.clearFaults();
+      const bill = (await harness.host.ledger()).bills.find((each) => each.billId === billId)!;
       expect(bill).toMatchObject({ state: 'OPEN', lastCheckError: null });
       expect((await checks.check(billId)).stateAfter).toBe('PAID');
     });
@@ -72,21 +72,23 @@ describe('desk', () => {
     test('that cannot be settled now gives the bill back at once', async () => {
       const billId = await paidUnseen('unsettled');
       const rename = (from: string, to: string) =>
-        bed.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
+        harness.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
       await rename('event', 'away');
       await expect(checks.check(billId)).rejects.toThrow(/event/);
       await rename('away', 'event');
       expect((await checks.check(billId)).stateAfter).toBe('PAID');
-      await bed.settle();
+      await harness.settle();
     });
 
     test('with too many payments to list opens the review, as any check does', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'crowded', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'too-many-payments' });
-      await bed.sandbox.clearFaults();
-      expect((await bed.host.ledger()).reviews).toMatchObject([{ orderId: 'crowded', reason: 'too-many-payments' }]);
-      await bed.settle();
+      await harness.sandbox.clearFaults();
+      expect((await harness.host.ledger()).reviews).toMatchObject([
+        { orderId: 'crowded', reason: 'too-many-payments' },
+      ]);
+      await harness.settle();
     });
   });
 
@@ -94,7 +96,7 @@ describe('desk', () => {
     const today = () => new Date().toISOString().slice(0, 10);
     async function reconcile(options: Partial<ReconciliationOptions> = {}): Promise<ReconciledPayment[]> {
       const rows: ReconciledPayment[] = [];
-      const reconciliation = bed.host.app.get(PaymentReconciliation);
+      const reconciliation = harness.host.app.get(PaymentReconciliation);
       for await (const row of reconciliation.reconcile({ day: today(), shop: 'main', ...options })) rows.push(row);
       return rows;
     }
@@ -124,14 +126,14 @@ describe('desk', () => {
     test('shows every difference by its name', async () => {
       await checks.check(await paidUnseen('altered'));
       const alter = (change: string) =>
-        bed.host.dataSource.query(
+        harness.host.dataSource.query(
           `UPDATE payment_acceptance.payment SET ${change}
          WHERE bill_id IN (SELECT id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
         );
       await alter(`amount = 9.99, currency = 'EUR', status = 'FAIL'`);
       expect(of(await reconcile(), 'altered')).toMatchObject([{ differences: ['status', 'amount', 'currency'] }]);
       await alter(`amount = 10, currency = 'RUB', status = 'SUCCESS'`);
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.event SET "key" = 'another'
        WHERE bill_id IN (SELECT id FROM payment_acceptance.bill WHERE order_id = 'altered')`,
       );
@@ -148,11 +150,11 @@ describe('desk', () => {
     test('leaves out payments of other days, and bills that were not active', async () => {
       expect(await reconcile({ day: '2020-02-29' })).toEqual([]);
       const [row] = of(await reconcile(), 'unseen');
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET opened_at = opened_at - interval '9 days', ended_at = ended_at - interval '9 days'
        WHERE order_id = 'unseen'`,
       );
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.payment SET first_seen_at = now() - interval '9 days', changed_at = now() - interval '9 days'
        WHERE payment_id = $1`,
         [row!.paymentId],
@@ -162,19 +164,19 @@ describe('desk', () => {
     });
 
     test('goes on over a bill without an answer, and stops when the service is away', async () => {
-      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       const rows = await reconcile();
       expect(rows.length).toBeGreaterThan(3);
       expect(new Set(rows.map(({ differences, error }) => `${differences.join()} ${String(error)}`))).toEqual(
         new Set(['not-answered bill-not-found']),
       );
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.clearFaults();
       for (let index = 0; index < 10; index += 1) {
-        await bed.host.payments.createBill({ orderId: `more-${index}`, amount: '1' });
+        await harness.host.payments.createBill({ orderId: `more-${index}`, amount: '1' });
       }
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(reconcile()).rejects.toMatchObject({ code: 'service-unavailable' });
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.clearFaults();
     });
 
     test.each(['yesterday', '2026-2-1', '2026-02-30', ''])('refuses %j, which is no day', async (day) => {

@@ -1,21 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentDoctor, type DoctorFinding } from 'nestjs-payment-acceptance';
-import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startBed, type Bed } from '../support/bed.js';
+import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';
 import { Recorder } from '../support/recorder.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('doctor', () => {
   const closeLater = closing();
   beforeAll(async () => {
-    bed = await startBed({ providers: [EffectWriter], options: { http: { attempts: 1, totalTimeoutMs: 5_000 } } });
+    harness = await startHarness({
+      providers: [EffectWriter],
+      options: { http: { attempts: 1, totalTimeoutMs: 5_000 } },
+    });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   type Seen = Record<string, Pick<DoctorFinding, 'verdict' | 'detail'>>;
-  const examine = async (doctor = bed.host.app.get(PaymentDoctor), shop = 'main'): Promise<Seen> =>
+  const examine = async (doctor = harness.host.app.get(PaymentDoctor), shop = 'main'): Promise<Seen> =>
     Object.fromEntries((await doctor.examine(shop)).map(({ name, verdict, detail }) => [name, { verdict, detail }]));
   const named = (findings: Seen, verdict: string) =>
     Object.keys(findings).filter((name) => findings[name]!.verdict === verdict);
@@ -38,10 +41,10 @@ describe('doctor', () => {
     });
 
     test('with payments and postbacks: everything that can be seen is confirmed', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'paid', amount: '10', custom: 'cart 7' });
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'paid', amount: '10', custom: 'cart 7' });
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       const findings = await examine();
       expect(named(findings, 'different')).toEqual([]);
       expect(named(findings, 'not-probeable')).toEqual([
@@ -60,11 +63,11 @@ describe('doctor', () => {
     });
 
     test('makes nothing, changes nothing, and sends each token to its own shop only', async () => {
-      const before = [bed.sandbox.bills().length, JSON.stringify(await bed.host.ledger())];
-      const asked = bed.sandbox.requests.length;
-      const all = await bed.host.app.get(PaymentDoctor).examine();
-      expect([bed.sandbox.bills().length, JSON.stringify(await bed.host.ledger())]).toEqual(before);
-      expect(new Set(bed.sandbox.requests.slice(asked).map(({ operation }) => operation))).toEqual(
+      const before = [harness.sandbox.bills().length, JSON.stringify(await harness.host.ledger())];
+      const asked = harness.sandbox.requests.length;
+      const all = await harness.host.app.get(PaymentDoctor).examine();
+      expect([harness.sandbox.bills().length, JSON.stringify(await harness.host.ledger())]).toEqual(before);
+      expect(new Set(harness.sandbox.requests.slice(asked).map(({ operation }) => operation))).toEqual(
         new Set(['payments']),
       );
       expect(new Set(all.map(({ shop }) => shop))).toEqual(new Set(['main', 'eu']));
@@ -77,7 +80,7 @@ describe('doctor', () => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const { shops } = moduleOptions(recorder.url);
-      const other = await bed.start({ options: { shops: { main: { ...shops.main!, timeZone: '+05:00' } } } });
+      const other = await harness.start({ options: { shops: { main: { ...shops.main!, timeZone: '+05:00' } } } });
       const far = new Date(Date.now() + 600_000).toUTCString();
       const odd = JSON.stringify({
         success: 'true',
@@ -133,7 +136,7 @@ describe('doctor', () => {
     });
 
     test('that is not there is the one finding; the rest is not probeable', async () => {
-      const gone = await bed.start({
+      const gone = await harness.start({
         options: {
           shops: { main: { ...moduleOptions('http://127.0.0.1:9').shops.main!, apiBaseUrl: 'http://127.0.0.1:9' } },
         },

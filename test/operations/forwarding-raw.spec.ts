@@ -1,20 +1,20 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ForwardedPostback } from 'nestjs-payment-acceptance';
 import { ADAPTERS, type Adapter } from '../support/adapters.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 
-let bed: Bed | undefined;
+let harness: Harness | undefined;
 
 /** A host, and what it has forwarded. */
 async function start(adapter: Adapter, rawBody: boolean): Promise<ForwardedPostback[]> {
   const forwarded: ForwardedPostback[] = [];
   const forwardUnknown = (postback: ForwardedPostback) => Promise.resolve(forwarded.push(postback) > 0);
-  bed = await startBed({ adapter, rawBody, options: { callbacks: { forwardUnknown } } });
+  harness = await startHarness({ adapter, rawBody, options: { callbacks: { forwardUnknown } } });
   return forwarded;
 }
 
 const post = (contentType: string, body: Uint8Array<ArrayBuffer>) =>
-  fetch(`${bed!.host.url}/postback/payment`, { method: 'POST', headers: { 'content-type': contentType }, body });
+  fetch(`${harness!.host.url}/postback/payment`, { method: 'POST', headers: { 'content-type': contentType }, body });
 
 /** What a parser changes and nobody could restore: the order, the escapes and their case, white space, repeated fields. */
 const BODIES: [string, string, Buffer][] = [
@@ -31,7 +31,7 @@ const BODIES: [string, string, Buffer][] = [
 ];
 
 describe.each(ADAPTERS)('%s', (adapter) => {
-  afterEach(() => bed?.close());
+  afterEach(() => harness?.close());
 
   test.each(BODIES)('forwards %s byte for byte where the host keeps raw bodies', async (_name, contentType, body) => {
     const forwarded = await start(adapter, true);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { PaymentOperations, type ForwardedPostback, type LedgerCallback } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
@@ -10,11 +10,11 @@ import { until } from '../support/until.js';
 const received: ForwardedPostback[] = [];
 let older: (postback: ForwardedPostback, signal: AbortSignal) => Promise<boolean>;
 
-let bed: Bed;
+let harness: Harness;
 
 describe('forwarding', () => {
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [EffectWriter],
       options: {
         callbacks: {
@@ -29,17 +29,17 @@ describe('forwarding', () => {
       },
     });
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
   beforeEach(() => {
     received.length = 0;
     older = () => Promise.resolve(true);
   });
 
-  const post = (fields: Record<string, string>) => postForm(`${bed.host.url}/postback/payment`, fields);
+  const post = (fields: Record<string, string>) => postForm(`${harness.host.url}/postback/payment`, fields);
   const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
-  const stats = () => bed.host.app.get(PaymentOperations).stats();
+  const stats = () => harness.host.app.get(PaymentOperations).stats();
   const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
-    (await bed.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
+    (await harness.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
 
   describe('a postback of a bill that is not ours', () => {
     test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {
@@ -57,7 +57,7 @@ describe('forwarding', () => {
 
     test('passes its digest through, whatever it is worth here', async () => {
       await post({ ...postback('old-2'), SignatureValue: 'made by another formula' });
-      await postJson(`${bed.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
+      await postJson(`${harness.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
       expect(received).toMatchObject([
         { digest: 'mismatch', body: { SignatureValue: 'made by another formula' } },
         { digest: 'absent', shop: 'eu', contentType: 'application/json' },
@@ -89,9 +89,9 @@ describe('forwarding', () => {
         .spyOn(Logger.prototype, 'error')
         .mockImplementation((line: unknown) => void said.push(String(line)));
       older = () => Promise.reject(new Error('no such bill'));
-      bed.clock.advance(10_000);
+      harness.clock.advance(10_000);
       for (let index = 0; index < 5; index += 1) await post(postback(`made-up-${index}`));
-      bed.clock.advance(10_000);
+      harness.clock.advance(10_000);
       await post(postback('another'));
       logged.mockRestore();
       expect(said).toEqual([
@@ -117,7 +117,7 @@ describe('forwarding', () => {
     test('takes no room of those that wait for a bill, nor more than as much beside them', async () => {
       const before = (await stats()).dropped.unrecordedForwards;
       for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
-      const { callbacks } = await bed.host.ledger();
+      const { callbacks } = await harness.host.ledger();
       expect(
         callbacks.filter(({ shop, corroboration }) => shop === 'main' && 'forwarded' in corroboration),
       ).toHaveLength(3);
@@ -156,44 +156,44 @@ describe('forwarding', () => {
   describe('a postback of a bill of ours', () => {
     /** Those above have waited for their day, and make room. */
     beforeAll(async () => {
-      bed.clock.advance(25 * 3_600_000);
-      await bed.settle();
+      harness.clock.advance(25 * 3_600_000);
+      await harness.settle();
       expect((await stats()).waitingCallbacks).toBe(0);
     });
 
     test('is never forwarded, and settles', async () => {
-      const { billId } = await bed.host.payments.createBill({ orderId: 'ours', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'ours', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(received).toEqual([]);
-      expect(await bed.effects()).toMatchObject([{ orderId: 'ours' }]);
+      expect(await harness.effects()).toMatchObject([{ orderId: 'ours' }]);
     });
 
     test('that comes before the creation is answered is tied to it, where the older integration declines', async () => {
       older = () => Promise.resolve(false);
-      await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-      await bed.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
-      await bed.sandbox.clearFaults();
-      const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
-      await bed.sandbox.pay(id);
-      await bed.sandbox.settled();
+      await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+      await harness.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
+      await harness.sandbox.clearFaults();
+      const { id } = harness.sandbox.bills().find(({ orderId }) => orderId === 'early')!;
+      await harness.sandbox.pay(id);
+      await harness.sandbox.settled();
       expect(received.map(({ billId }) => billId)).toEqual([id]);
       expect(await stored(id)).toMatchObject([{ pending: true }]);
     });
 
     test('that comes before the creation is answered asks for its check, although the older integration accepts it', async () => {
-      const hold = bed.sandbox.holdAnswers('create');
-      const creating = bed.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
+      const hold = harness.sandbox.holdAnswers('create');
+      const creating = harness.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
       await hold.reached();
-      const { id } = bed.sandbox.bills().find(({ orderId }) => orderId === 'accepted too early')!;
-      await bed.sandbox.pay(id);
-      await bed.sandbox.settled();
+      const { id } = harness.sandbox.bills().find(({ orderId }) => orderId === 'accepted too early')!;
+      await harness.sandbox.pay(id);
+      await harness.sandbox.settled();
       expect(received.map(({ billId }) => billId)).toEqual([id]);
       hold.release();
       await creating;
-      await bed.settle();
+      await harness.settle();
       expect(await stored(id)).toMatchObject([{ pending: false, outcome: 'confirmed' }]);
-      expect(await bed.effects()).toContainEqual(expect.objectContaining({ orderId: 'accepted too early' }));
+      expect(await harness.effects()).toContainEqual(expect.objectContaining({ orderId: 'accepted too early' }));
     });
   });
 });

@@ -10,7 +10,7 @@ import {
   type PaymentHealth,
 } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, ON_MARIADB } from '../support/database.js';
 import { until } from '../support/until.js';
 
@@ -46,21 +46,21 @@ class HealthController {
 class HealthModule {}
 const hosted: DynamicModule = { module: HealthModule, imports: [TerminusModule], controllers: [HealthController] };
 
-let bed: Bed;
+let harness: Harness;
 let payments: PaymentHealthIndicator;
 
 describe('health', () => {
   beforeAll(async () => {
-    bed = await startBed({ imports: [hosted], providers: [Orders], options: { http: { attempts: 1 } } });
-    payments = bed.host.app.get(PaymentHealthIndicator);
+    harness = await startHarness({ imports: [hosted], providers: [Orders], options: { http: { attempts: 1 } } });
+    payments = harness.host.app.get(PaymentHealthIndicator);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
   beforeEach(() => {
     healthy = true;
   });
 
   async function get(path = '') {
-    const answer = await fetch(`${bed.host.url}/health${path}`);
+    const answer = await fetch(`${harness.host.url}/health${path}`);
     const body = (await answer.json()) as { status: string; details: { payments: PaymentHealth } };
     return { http: answer.status, status: body.status, payments: body.details.payments };
   }
@@ -85,9 +85,9 @@ describe('health', () => {
 
     test('a dead letter: degraded, and 200 all the same; Terminus 12 says so for the application', async () => {
       healthy = false;
-      const { billId } = await bed.host.payments.createBill({ orderId: 'dead', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       await reading(({ degraded }) => degraded.includes('dead-letters'));
       expect(await get()).toMatchObject({
         http: 200,
@@ -101,13 +101,13 @@ describe('health', () => {
       });
       expect((await payments.isHealthy('p', { deadLetters: 2 })).p.degraded).toEqual([]);
       healthy = true;
-      await bed.host.app.get(PaymentOperations).replay({}, 'ann');
-      await bed.settle();
+      await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+      await harness.settle();
       await reading(({ degraded }) => degraded.length === 0);
     });
 
     test('a database that does not answer: 503, down, within the time limit; then well again', async () => {
-      const other = await new DataSource(connectionOf(bed.databaseUrl)).initialize();
+      const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
       const blocker = other.createQueryRunner();
       await blocker.query(
         ON_MARIADB
@@ -134,19 +134,19 @@ describe('health', () => {
   describe('degraded by', () => {
     test('a service that does not answer, from the third request on and until it answers', async () => {
       const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
-      const { billId } = await bed.host.payments.createBill({ orderId: 'silent', amount: '10' });
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      const { billId } = await harness.host.payments.createBill({ orderId: 'silent', amount: '10' });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
       for (const expected of [[], [], ['service-not-answering']]) {
-        await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
+        await expect(harness.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
         expect(await degradations()).toEqual(expected);
       }
-      await bed.sandbox.setFaults({ requests: { billNotFound: 1 } });
-      await expect(bed.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'bill-not-found' });
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
+      await expect(harness.host.payments.listPayments(billId)).rejects.toMatchObject({ code: 'bill-not-found' });
+      await harness.sandbox.clearFaults();
       expect(await degradations()).toEqual([]);
       const { service } = (await payments.isHealthy('payments')).payments;
       expect(service).toEqual({
-        [new URL(bed.sandboxUrl).host]: {
+        [new URL(harness.sandboxUrl).host]: {
           lastAnswerAt: expect.any(String),
           lastFailureAt: expect.any(String),
           failuresInARow: 0,
@@ -155,11 +155,11 @@ describe('health', () => {
     });
 
     test('bills whose checks are overdue, and a shop that the service refuses', async () => {
-      bed.clock.advance(6 * 60_000);
+      harness.clock.advance(6 * 60_000);
       expect((await reading(({ degraded }) => degraded.length > 0)).degraded).toEqual(['checks-overdue']);
-      await bed.sandbox.setFaults({ requests: { unauthenticated: 1 } });
-      await bed.settle();
-      await bed.sandbox.clearFaults();
+      await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+      await harness.settle();
+      await harness.sandbox.clearFaults();
       const { degraded, backlog } = await reading((health) => health.degraded.includes('shops-refused'));
       expect(degraded).toContain('shops-refused');
       expect(backlog?.refusedShops).toEqual(['main']);
@@ -168,7 +168,7 @@ describe('health', () => {
 
   test('reads the tables once for all that ask together, and not for each that asks next', async () => {
     let reads = 0;
-    const probe = bed.host.app.get(PaymentProbe);
+    const probe = harness.host.app.get(PaymentProbe);
     const reached = probe.reached.bind(probe);
     probe.reached = (point) => {
       if (point === 'before SELECT payment_acceptance.shop_state') reads += 1;
@@ -182,7 +182,7 @@ describe('health', () => {
   });
 
   test('workers that run by themselves are seen to', async () => {
-    const running = await bed.start({ options: { autoStart: true } });
+    const running = await harness.start({ options: { autoStart: true } });
     const indicator = running.app.get(PaymentHealthIndicator);
     expect((await indicator.isHealthy('p')).p.workers).toEqual({ confirmer: 'running', deliveries: 'running' });
   });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { OperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 let imports: PaymentImport;
 
 /** A bill that an older program has had made: the module knows nothing of it. */
 async function olderBill(orderId: string, amount = '10.00'): Promise<BillToImport> {
-  const answer = await fetch(`${bed.sandboxUrl}/api/v1/bill/create`, {
+  const answer = await fetch(`${harness.sandboxUrl}/api/v1/bill/create`, {
     method: 'POST',
     headers: { authorization: `Bearer ${MAIN_TOKEN}` },
     body: new URLSearchParams({ amount, order_id: orderId, shop_id: 'shop-main', type: 'normal', currency_in: 'RUB' }),
@@ -18,30 +18,31 @@ async function olderBill(orderId: string, amount = '10.00'): Promise<BillToImpor
 }
 
 const run = (bills: BillToImport[], dryRun = false) => imports.importBills(bills, { operator: 'ann', dryRun });
-const billsOf = async (orderId: string) => (await bed.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
+const billsOf = async (orderId: string) =>
+  (await harness.host.ledger()).bills.filter((bill) => bill.orderId === orderId);
 
 describe('importing open bills of an older integration', () => {
   beforeAll(async () => {
-    bed = await startBed({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
-    imports = bed.host.app.get(PaymentImport);
+    harness = await startHarness({ instances: 2, providers: [EffectWriter], options: { http: { attempts: 1 } } });
+    imports = harness.host.app.get(PaymentImport);
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test('a payment that comes later settles, also with a postback that came before', async () => {
     const [early, late] = [await olderBill('early'), await olderBill('late')];
-    await bed.sandbox.pay(early.billId);
-    await bed.settle();
+    await harness.sandbox.pay(early.billId);
+    await harness.settle();
     expect(await run([early, late])).toEqual({ dryRun: false, imported: 2, present: 0, refused: [] });
     expect(await billsOf('late')).toMatchObject([
       { state: 'OPEN', attempt: 1, amount: '10.00', currency: 'RUB', createdAt: late.createdAt },
     ]);
-    await bed.settle();
-    expect((await bed.host.ledger()).callbacks).toMatchObject([{ billId: early.billId, pending: false }]);
-    await bed.sandbox.pay(late.billId);
-    await bed.sandbox.settled();
-    bed.clock.advance(2_000);
-    await bed.settle();
-    expect((await bed.effects()).map(({ orderId, event }) => [orderId, event])).toEqual([
+    await harness.settle();
+    expect((await harness.host.ledger()).callbacks).toMatchObject([{ billId: early.billId, pending: false }]);
+    await harness.sandbox.pay(late.billId);
+    await harness.sandbox.settled();
+    harness.clock.advance(2_000);
+    await harness.settle();
+    expect((await harness.effects()).map(({ orderId, event }) => [orderId, event])).toEqual([
       ['early', 'payment.succeeded'],
       ['late', 'payment.succeeded'],
     ]);
@@ -50,21 +51,21 @@ describe('importing open bills of an older integration', () => {
   test('createBill returns the imported bill, and another one for another amount only when asked', async () => {
     const older = await olderBill('same');
     await run([older]);
-    const bill = await bed.host.payments.createBill({ orderId: 'same', amount: '10' });
+    const bill = await harness.host.payments.createBill({ orderId: 'same', amount: '10' });
     expect(bill).toMatchObject({ billId: older.billId, linkPageUrl: older.linkPageUrl, attempt: 1 });
-    await expect(bed.host.payments.createBill({ orderId: 'same', amount: '11' })).rejects.toMatchObject({
+    await expect(harness.host.payments.createBill({ orderId: 'same', amount: '11' })).rejects.toMatchObject({
       code: 'bill-mismatch',
     });
   });
 
   test('again changes nothing, also by two at once; who imported is recorded', async () => {
     const bills = await Promise.all(Array.from({ length: 5 }, (_, index) => olderBill(`twice-${index}`)));
-    const other = bed.instances[1]!.app.get(PaymentImport);
+    const other = harness.instances[1]!.app.get(PaymentImport);
     const reports = await Promise.all([run(bills), other.importBills(bills, { operator: 'ben' })]);
     expect(reports.reduce((sum, { imported }) => sum + imported, 0)).toBe(5);
     expect(reports.reduce((sum, { present }) => sum + present, 0)).toBe(5);
     expect(await run(bills)).toMatchObject({ imported: 0, present: 5, refused: [] });
-    const actions: unknown[] = await bed.host.dataSource.query(
+    const actions: unknown[] = await harness.host.dataSource.query(
       `SELECT 1 FROM payment_acceptance.operator_action WHERE action = 'import-bill' AND detail ->> 'orderId' LIKE 'twice-%'`,
     );
     expect(actions.length).toBe(5);
@@ -123,7 +124,7 @@ describe('importing open bills of an older integration', () => {
     const older = await olderBill('addressed');
     const linkPageUrl = ' HTTPS://Pay.Example/a b\r\n"><i>';
     expect(await run([{ ...older, linkPageUrl, linkUrl: 'http://pay.example' }])).toMatchObject({ imported: 1 });
-    expect(await bed.host.payments.createBill({ orderId: 'addressed', amount: '10' })).toMatchObject({
+    expect(await harness.host.payments.createBill({ orderId: 'addressed', amount: '10' })).toMatchObject({
       linkPageUrl: 'https://pay.example/a%20b%22%3E%3Ci%3E',
       linkUrl: 'http://pay.example/',
     });
@@ -136,7 +137,7 @@ describe('importing open bills of an older integration', () => {
   test('one that was never paid expires by its age, like any other', async () => {
     const old = { ...(await olderBill('old')), createdAt: new Date(Date.now() - 4 * 86_400_000) };
     await run([old]);
-    await bed.settle();
+    await harness.settle();
     expect(await billsOf('old')).toMatchObject([{ state: 'EXPIRED' }]);
   });
 });

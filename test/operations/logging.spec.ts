@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConsoleLogger, Injectable, Logger } from '@nestjs/common';
 import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm } from '../support/http.js';
 
 @Injectable()
@@ -12,7 +12,7 @@ class Orders {
   }
 }
 
-let bed: Bed;
+let harness: Harness;
 
 /** What the host's logger writes while the work runs. */
 async function written(logger: ConsoleLogger, work: () => Promise<unknown>): Promise<string[]> {
@@ -28,21 +28,21 @@ async function written(logger: ConsoleLogger, work: () => Promise<unknown>): Pro
 }
 
 async function trouble(orderId: string): Promise<{ billId: string; intentId: string }> {
-  const bill = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.setFaults({ requests: { status500: 1 } });
-  await bed.sandbox.pay(bill.billId);
-  await bed.settle();
-  await bed.sandbox.clearFaults();
-  bed.clock.advance(60_000);
-  await bed.settle();
+  const bill = await harness.host.payments.createBill({ orderId, amount: '10' });
+  await harness.sandbox.setFaults({ requests: { status500: 1 } });
+  await harness.sandbox.pay(bill.billId);
+  await harness.settle();
+  await harness.sandbox.clearFaults();
+  harness.clock.advance(60_000);
+  await harness.settle();
   const forged = postbackFields({ InvId: orderId, OutSum: '10.00', TrsId: 'b\n4111 1111 1111 1111' });
-  await postForm(`${bed.host.url}/postback/payment`, forged);
+  await postForm(`${harness.host.url}/postback/payment`, forged);
   return bill;
 }
 
 describe('a log line says to machines what it is about', () => {
   beforeAll(async () => {
-    bed = await startBed({
+    harness = await startHarness({
       providers: [Orders],
       options: {
         http: { attempts: 1 },
@@ -51,7 +51,7 @@ describe('a log line says to machines what it is about', () => {
     });
   });
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     Logger.overrideLogger(false);
   });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { NonRetryableError, OnPaymentFailed, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { until } from '../support/until.js';
 import { registerSdk, type Sdk } from './sdk.js';
@@ -25,42 +25,42 @@ class Orders {
 }
 
 let sdk: Sdk;
-let bed: Bed;
+let harness: Harness;
 
 describe('metrics', () => {
   beforeAll(async () => {
     sdk = registerSdk();
-    bed = await startBed({ providers: [Orders], options: { http: { attempts: 1 } } });
+    harness = await startHarness({ providers: [Orders], options: { http: { attempts: 1 } } });
     await journey();
   });
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     sdk.end();
   });
 
   /** A failed and a successful payment of one bill, callbacks of every kind, and some trouble. */
   async function journey(): Promise<void> {
-    const { billId } = await bed.host.payments.createBill({ orderId: 'a', amount: '10' });
-    await bed.host.payments.createBill({ orderId: 'a', amount: '11' }).catch(() => undefined);
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
-    await bed.sandbox.settled();
-    bed.clock.advance(20_000);
-    await bed.settle();
-    bed.clock.advance(10_000);
-    await bed.settle();
-    const { url } = bed.host;
+    const { billId } = await harness.host.payments.createBill({ orderId: 'a', amount: '10' });
+    await harness.host.payments.createBill({ orderId: 'a', amount: '11' }).catch(() => undefined);
+    harness.clock.advance(60_000);
+    await harness.settle();
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.sandbox.settled();
+    harness.clock.advance(20_000);
+    await harness.settle();
+    harness.clock.advance(10_000);
+    await harness.settle();
+    const { url } = harness.host;
     const fields = { InvId: 'a', OutSum: '10.00' };
     await postForm(`${url}/redirect/payment/fail`, redirectFields(fields));
     await postForm(`${url}/redirect/payment/success`, { ...redirectFields(fields), SignatureValue: 'X' });
     await postForm(`${url}/postback/payment`, postbackFields({ ...fields, TrsId: 'unknown' }));
     await postForm(`${url}/postback/payment`, { InvId: 'a' });
-    await bed.sandbox.setFaults({ requests: { status500: 1 } });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    await bed.sandbox.clearFaults();
+    await harness.sandbox.setFaults({ requests: { status500: 1 } });
+    harness.clock.advance(60_000);
+    await harness.settle();
+    await harness.sandbox.clearFaults();
   }
 
   describe('counters', () => {
@@ -130,7 +130,7 @@ describe('metrics', () => {
     });
     const now = await until(read, (values) => values.waiting === 1);
     expect(now).toEqual({ '': 1, waiting: 1, reviews: 0, unknown: 0, pending: 0, refused: 0, oldest: 0 });
-    bed.clock.advance(7 * 3_600_000);
+    harness.clock.advance(7 * 3_600_000);
     const age = async () => (await sdk.values('payment_acceptance.checks.overdue.age'))[''] ?? 0;
     expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
   });

@@ -7,28 +7,29 @@ import {
   UnknownShopError,
   type BillToImport,
 } from 'nestjs-payment-acceptance';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 
 const SERVICES = [PaymentChecks, PaymentDoctor, PaymentImport, PaymentReconciliation];
 const today = () => new Date().toISOString().slice(0, 10);
 
-let bed: Bed;
+let harness: Harness;
 
-const billOf = async (shop: string) => (await bed.host.ledger()).bills.find((bill) => bill.orderId === `of-${shop}`)!;
+const billOf = async (shop: string) =>
+  (await harness.host.ledger()).bills.find((bill) => bill.orderId === `of-${shop}`)!;
 
 describe('for an operator who is in charge of one shop', () => {
   beforeAll(async () => {
-    bed = await startBed({ options: { http: { attempts: 1 } } });
+    harness = await startHarness({ options: { http: { attempts: 1 } } });
     for (const shop of ['main', 'eu']) {
-      const { billId } = await bed.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
-      await bed.sandbox.pay(billId);
+      const { billId } = await harness.host.payments.shop(shop).createBill({ orderId: `of-${shop}`, amount: '10' });
+      await harness.sandbox.pay(billId);
     }
-    await bed.settle();
+    await harness.settle();
   });
-  afterAll(() => bed.close());
+  afterAll(() => harness.close());
 
   test.each(SERVICES)('%p gives a view that cannot be widened, and none of a shop that there is not', (service) => {
-    const whole: { forShop(name: string): object } = bed.host.app.get(service);
+    const whole: { forShop(name: string): object } = harness.host.app.get(service);
     const view = whole.forShop('eu');
     expect('forShop' in view).toBe(false);
     expect(Object.values(view).every((member) => typeof member === 'function')).toBe(true);
@@ -37,22 +38,22 @@ describe('for an operator who is in charge of one shop', () => {
   });
 
   test('a check finds the own bills only, by either id, and asks nothing about others', async () => {
-    const checks = bed.host.app.get(PaymentChecks).forShop('eu');
+    const checks = harness.host.app.get(PaymentChecks).forShop('eu');
     const [own, other] = [await billOf('eu'), await billOf('main')];
     expect(await checks.check(own.billId!)).toMatchObject({ shop: 'eu', orderId: 'of-eu' });
     expect(await checks.check(own.intentId)).toMatchObject({ shop: 'eu', orderId: 'of-eu' });
-    const asked = bed.sandbox.requests.length;
+    const asked = harness.sandbox.requests.length;
     for (const id of [other.billId!, other.intentId]) {
       await expect(checks.check(id)).rejects.toThrow(/Shop "eu" has no bill/);
       // A caller without types may give more than there is to give.
       const widened = checks.check as (bill: string, shop?: string) => Promise<unknown>;
       await expect(widened(id, 'main')).rejects.toThrow(/Shop "eu" has no bill/);
     }
-    expect(bed.sandbox.requests).toHaveLength(asked);
+    expect(harness.sandbox.requests).toHaveLength(asked);
   });
 
   test('a reconciliation has the own payments only, whatever it is asked for', async () => {
-    const reconciliation = bed.host.app.get(PaymentReconciliation).forShop('eu');
+    const reconciliation = harness.host.app.get(PaymentReconciliation).forShop('eu');
     const shops = [];
     const options = { day: today(), shop: 'main' };
     for await (const row of reconciliation.reconcile(options)) shops.push(row.shop);
@@ -60,14 +61,14 @@ describe('for an operator who is in charge of one shop', () => {
   });
 
   test('an examination is of the own shop only', async () => {
-    const doctor = bed.host.app.get(PaymentDoctor);
+    const doctor = harness.host.app.get(PaymentDoctor);
     const all = new Set((await doctor.examine()).map(({ shop }) => shop));
     const own = new Set((await doctor.forShop('eu').examine()).map(({ shop }) => shop));
     expect([[...all].filter((shop) => ['main', 'eu'].includes(shop)), [...own]]).toEqual([['main', 'eu'], ['eu']]);
   });
 
   test('an import takes bills of the own shop, which those are that name none, and refuses those of others', async () => {
-    const imports = bed.host.app.get(PaymentImport).forShop('eu');
+    const imports = harness.host.app.get(PaymentImport).forShop('eu');
     const bill = (orderId: string, shop?: string): BillToImport => ({
       orderId,
       billId: `older-${orderId}`,
@@ -84,7 +85,7 @@ describe('for an operator who is in charge of one shop', () => {
         ['d', 'There is no shop "nobody".'],
       ]);
     }
-    const { bills } = await bed.host.ledger();
+    const { bills } = await harness.host.ledger();
     const own = bills.filter(({ billId }) => billId?.startsWith('older-'));
     expect(own.map(({ shop, orderId }) => `${shop} ${orderId}`).sort()).toEqual(['eu a', 'eu b']);
   });

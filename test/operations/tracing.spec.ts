@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { OnPaymentSucceeded, PaymentReviews, UnknownOutcomeError } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN, startBed, type Bed } from '../support/bed.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { registerSdk, type Sdk } from './sdk.js';
 
@@ -22,16 +22,16 @@ class Orders {
 }
 
 let sdk: Sdk;
-let bed: Bed;
+let harness: Harness;
 
 describe('tracing', () => {
   beforeAll(async () => {
     sdk = registerSdk();
-    bed = await startBed({ instances: 2, providers: [Orders], options: { http: { attempts: 1 } } });
+    harness = await startHarness({ instances: 2, providers: [Orders], options: { http: { attempts: 1 } } });
   });
   afterEach(() => sdk.reset());
   afterAll(async () => {
-    await bed.close();
+    await harness.close();
     sdk.end();
   });
 
@@ -49,14 +49,14 @@ describe('tracing', () => {
   /** Buys inside a span of the host, as an HTTP request would be. */
   const buy = (orderId: string) =>
     host().startActiveSpan('POST /orders', (span) =>
-      bed.host.payments.createBill({ orderId, amount: '10' }).finally(() => span.end()),
+      harness.host.payments.createBill({ orderId, amount: '10' }).finally(() => span.end()),
     );
 
   describe('one trace', () => {
     test("from the host's request over createBill, check, settlement and delivery to what the handler does", async () => {
       const { billId } = await buy('traced');
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       const [created, check, settled, delivered] = [
         one('payment.create_bill'),
         one('payment.check'),
@@ -81,20 +81,20 @@ describe('tracing', () => {
 
     test('a later check goes on with it; one of a bill that nobody traced begins its own', async () => {
       const { billId } = await buy('later');
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET traceparent = NULL WHERE order_id <> 'later'`,
       );
-      bed.clock.advance(61_000);
-      await bed.settle();
+      harness.clock.advance(61_000);
+      await harness.settle();
       const created = one('payment.create_bill');
       const ours = sdk.spans('payment.check').filter((span) => span.attributes['payment.bill_id'] === billId);
       expect(ours.length).toBe(1);
       expectChild(ours[0]!, created);
       expect(ours[0]!.attributes['payment.outcome']).toBe('unchanged');
-      await bed.host.dataSource.query(`UPDATE payment_acceptance.bill SET traceparent = NULL`);
+      await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET traceparent = NULL`);
       sdk.reset();
-      bed.clock.advance(121_000);
-      await bed.settle();
+      harness.clock.advance(121_000);
+      await harness.settle();
       const own = one('payment.check');
       expect(own.parentSpanContext).toBeUndefined();
       expect(traceOf(own)).not.toBe(traceOf(created));
@@ -102,12 +102,12 @@ describe('tracing', () => {
 
     test('an unsampled trace stays unsampled', async () => {
       const { billId } = await buy('unsampled');
-      await bed.host.dataSource.query(
+      await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET traceparent = regexp_replace(traceparent, '01$', '00') WHERE order_id = 'unsampled'`,
       );
       sdk.reset();
-      await bed.sandbox.pay(billId);
-      await bed.settle();
+      await harness.sandbox.pay(billId);
+      await harness.settle();
       expect(sdk.spans().map(({ name }) => name)).toEqual(['payment.callback']);
     });
   });
@@ -117,9 +117,9 @@ describe('tracing', () => {
       const { billId } = await buy('linked');
       const created = one('payment.create_bill');
       const fields = { InvId: 'linked', OutSum: '10.00' };
-      await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: billId }));
-      await postForm(`${bed.host.url}/redirect/payment/success`, redirectFields(fields));
-      await postForm(`${bed.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: 'nobody-s' }));
+      await postForm(`${harness.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: billId }));
+      await postForm(`${harness.host.url}/redirect/payment/success`, redirectFields(fields));
+      await postForm(`${harness.host.url}/postback/payment`, postbackFields({ ...fields, TrsId: 'nobody-s' }));
       const [postback, redirect, unmatched] = sdk.spans('payment.callback');
       for (const span of [postback!, redirect!]) {
         expect(span.links.map(({ context }) => context.spanId)).toEqual([created.spanContext().spanId]);
@@ -133,25 +133,25 @@ describe('tracing', () => {
       });
       expect(redirect!.attributes['payment.callback.kind']).toBe('redirect-success');
       expect([unmatched!.links, unmatched!.attributes['payment.outcome']]).toEqual([[], 'unmatched']);
-      await bed.settle();
+      await harness.settle();
     });
   });
 
   describe('what fails', () => {
     test('marks its span with the kind of the error, and none of its words', async () => {
       const { billId } = await buy('failing');
-      await bed.sandbox.pay(billId);
-      await bed.sandbox.settled();
-      await bed.host.confirmer.runOnce();
-      await bed.host.deliveries.runOnce();
+      await harness.sandbox.pay(billId);
+      await harness.sandbox.settled();
+      await harness.host.confirmer.runOnce();
+      await harness.host.deliveries.runOnce();
       const delivered = one('payment.deliver');
       expect(delivered.attributes).toMatchObject({ 'error.type': 'RangeError', 'payment.outcome': 'retried' });
       expect(delivered.status.code).toBe(2);
-      await bed.sandbox.setFaults({ requests: { status500: 1 } });
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(buy('unknown')).rejects.toBeInstanceOf(UnknownOutcomeError);
-      bed.clock.advance(7 * 3_600_000);
-      await bed.host.confirmer.runOnce();
-      await bed.sandbox.clearFaults();
+      harness.clock.advance(7 * 3_600_000);
+      await harness.host.confirmer.runOnce();
+      await harness.sandbox.clearFaults();
       expect(sdk.spans('payment.create_bill').at(-1)!.attributes['error.type']).toBe('unknown-outcome');
       const check = sdk.spans('payment.check').at(-1)!;
       expect(check.attributes).toMatchObject({
@@ -167,18 +167,18 @@ describe('tracing', () => {
 
     test("an operator's settlement is part of the operator's request", async () => {
       const { billId } = await buy('reviewed');
-      await bed.sandbox.pay(billId, { amount: '9.00' });
-      bed.clock.advance(60_000);
-      await bed.settle();
-      const review = (await bed.host.ledger()).reviews.find(({ orderId }) => orderId === 'reviewed')!;
+      await harness.sandbox.pay(billId, { amount: '9.00' });
+      harness.clock.advance(60_000);
+      await harness.settle();
+      const review = (await harness.host.ledger()).reviews.find(({ orderId }) => orderId === 'reviewed')!;
       sdk.reset();
       await host().startActiveSpan('PUT /reviews', (span) =>
-        bed.host.app
+        harness.host.app
           .get(PaymentReviews)
           .accept(review.id, { operator: 'ann' })
           .finally(() => span.end()),
       );
-      await bed.settle();
+      await harness.settle();
       expectChild(one('payment.settle'), one('PUT /reviews'));
       const delivered = sdk.spans('payment.deliver').find((span) => traceOf(span) === traceOf(one('PUT /reviews')))!;
       expectChild(delivered, one('payment.settle'));

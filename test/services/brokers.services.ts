@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { closing } from '../support/closing.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import type { BrokerKind, Bus } from './support/bus.js';
 import { nats } from './support/nats.js';
 import { eventually, payThrough } from './support/outage.js';
@@ -26,23 +26,23 @@ for (const [kind, broker] of kinds) {
   describeOn(broker, (url) => {
     const target = { host: new URL(url).hostname, port: Number(new URL(url).port || (kind === nats ? 4222 : 5672)) };
 
-    async function start(options = {}, instances = 1): Promise<{ bed: Bed; bus: Bus; proxy: Proxy }> {
+    async function start(options = {}, instances = 1): Promise<{ harness: Harness; bus: Bus; proxy: Proxy }> {
       const bus = await kind.makeBus(url);
       closeLater(() => bus.remove());
       const proxy = await startProxy(target);
       closeLater(() => proxy.close());
-      const bed = await startBed({ imports: [bus.module(proxy.port)], options, instances });
-      closeLater(() => bed.close());
-      return { bed, bus, proxy };
+      const harness = await startHarness({ imports: [bus.module(proxy.port)], options, instances });
+      closeLater(() => harness.close());
+      return { harness, bus, proxy };
     }
 
     test('each event arrives in its envelope, and is done only then', async () => {
-      const { bed, bus } = await start();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'Ä-1', amount: '100.05', custom: '€ "1"' });
-      await bed.sandbox.pay(billId, { outcome: 'fail' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      const { events } = await bed.host.ledger();
+      const { harness, bus } = await start();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'Ä-1', amount: '100.05', custom: '€ "1"' });
+      await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      const { events } = await harness.host.ledger();
       const messages = await bus.received();
       expect(messages.map(({ event }): object => event)).toEqual(
         events.toReversed().map(({ id, name, occurredAt }) => ({
@@ -67,16 +67,16 @@ for (const [kind, broker] of kinds) {
     });
 
     test('a broker that cannot be reached delays no start, costs no attempt and no handler its event', async () => {
-      const { bed, bus, proxy } = await start();
+      const { harness, bus, proxy } = await start();
       await proxy.cut();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'waiting', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      const deliveries = async () => (await bed.host.ledger()).events.flatMap((event) => event.deliveries);
+      const { billId } = await harness.host.payments.createBill({ orderId: 'waiting', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      const deliveries = async () => (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
       expect(await deliveries()).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
       await proxy.restore();
       await eventually(
-        () => bed.host.deliveries.runOnce(),
+        () => harness.host.deliveries.runOnce(),
         (done) => done > 0,
         'the event goes out',
       );
@@ -85,40 +85,40 @@ for (const [kind, broker] of kinds) {
     });
 
     test('an acknowledgement that was lost sends the event again, with the same id', async () => {
-      const { bed, bus, proxy } = await start({ deliveries: { retryBaseMs: 1, retryCapMs: 1 } });
+      const { harness, bus, proxy } = await start({ deliveries: { retryBaseMs: 1, retryCapMs: 1 } });
       const pay = async (orderId: string): Promise<void> => {
-        const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-        await bed.sandbox.pay(billId);
+        const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+        await harness.sandbox.pay(billId);
       };
       await pay('first');
-      await bed.settle();
+      await harness.settle();
       await pay('second');
       void proxy.mute();
-      await bed.settle();
-      const [second] = (await bed.host.ledger()).events;
+      await harness.settle();
+      const [second] = (await harness.host.ledger()).events;
       expect(second!.deliveries).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
       expect(second!.deliveries[0]!.lastError).toContain('The broker has not acknowledged an event in time.');
       await proxy.cut();
       await proxy.restore();
       await eventually(
-        () => bed.host.deliveries.runOnce(),
+        () => harness.host.deliveries.runOnce(),
         (done) => done > 0,
         'the event goes out',
       );
       const ids = (await bus.received()).map(({ event }) => event.id);
       expect(ids.filter((id) => id === second!.id)).toHaveLength(kind.deduplicates ? 1 : 2);
-      expect((await bed.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+      expect((await harness.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 1 }]);
     });
 
     test('an application that shuts down ends its connection, also where the broker no longer answers', async () => {
-      const { bed, proxy } = await start();
-      const { billId } = await bed.host.payments.createBill({ orderId: 'last', amount: '10' });
-      await bed.sandbox.pay(billId);
-      await bed.settle();
-      const other = await bed.start();
+      const { harness, proxy } = await start();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'last', amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      const other = await harness.start();
       await other.deliveries.runOnce();
       expect(proxy.open()).toBe(2);
-      await bed.host.app.close();
+      await harness.host.app.close();
       void proxy.mute();
       const began = performance.now();
       await other.app.close();
@@ -129,8 +129,8 @@ for (const [kind, broker] of kinds) {
       const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
       test('with what was under way', async () => {
-        const { bed, bus, proxy } = await start(RUNNING, 2);
-        await payThrough(bed, bus, 30, async () => {
+        const { harness, bus, proxy } = await start(RUNNING, 2);
+        await payThrough(harness, bus, 30, async () => {
           await proxy.cut();
           await pause(700);
           await proxy.restore();
@@ -138,10 +138,10 @@ for (const [kind, broker] of kinds) {
       });
 
       test('after acknowledgements that were lost', async () => {
-        const { bed, bus, proxy } = await start(RUNNING, 2);
+        const { harness, bus, proxy } = await start(RUNNING, 2);
         // All of them are connected: what gets lost is an acknowledgement.
-        for (const { deliveries } of bed.instances) await deliveries.runOnce();
-        const { messages } = await payThrough(bed, bus, 30, async () => {
+        for (const { deliveries } of harness.instances) await deliveries.runOnce();
+        const { messages } = await payThrough(harness, bus, 30, async () => {
           await proxy.mute();
           await proxy.cut();
           await proxy.restore();

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
 import { randomBytes } from 'node:crypto';
 import { closing } from '../support/closing.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { onServer } from './support/nats.js';
 import { pay } from './support/pay.js';
 import { eventually } from './support/outage.js';
@@ -18,23 +18,23 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     return name;
   };
 
-  async function startHost(stream: string, prefix: string, more: Partial<PaymentNatsOptions> = {}): Promise<Bed> {
+  async function startHost(stream: string, prefix: string, more: Partial<PaymentNatsOptions> = {}): Promise<Harness> {
     const subject: PaymentNatsOptions['subject'] = ({ type }) => `${prefix}.${type}`;
     const imports = [PaymentNatsModule.register({ servers: url, stream, subject, ...more })];
-    const bed = await startBed({ imports });
-    closeLater(() => bed.close());
-    return bed;
+    const harness = await startHarness({ imports });
+    closeLater(() => harness.close());
+    return harness;
   }
 
-  const deliveriesOf = async (bed: Bed) => (await bed.host.ledger()).events[0]!.deliveries;
+  const deliveriesOf = async (harness: Harness) => (await harness.host.ledger()).events[0]!.deliveries;
   const countIn = (stream: string) =>
     onServer(url, async (manager) => (await manager.streams.info(stream)).state.messages);
 
   test('a subject that no stream takes has not been delivered', async () => {
     const stream = await newStream();
-    const bed = await startHost(stream, 'nobody-takes-this');
-    await pay(bed);
-    const [delivery] = await deliveriesOf(bed);
+    const harness = await startHost(stream, 'nobody-takes-this');
+    await pay(harness);
+    const [delivery] = await deliveriesOf(harness);
     expect(delivery!.state).toBe('PENDING');
     expect(delivery!.lastError).toContain(
       `No stream takes "nobody-takes-this.payment.succeeded". Add it to "${stream}".`,
@@ -43,9 +43,9 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
 
   test('a subject of another stream is refused', async () => {
     const [stream, other] = [await newStream(), await newStream()];
-    const bed = await startHost(stream, other);
-    await pay(bed);
-    const [delivery] = await deliveriesOf(bed);
+    const harness = await startHost(stream, other);
+    await pay(harness);
+    const [delivery] = await deliveriesOf(harness);
     expect(delivery!.state).toBe('PENDING');
     expect(delivery!.lastError).toContain('JetStream has not taken the event');
     expect(await countIn(other)).toBe(0);
@@ -53,16 +53,16 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
 
   test('a stream that does not exist, or acknowledges nothing, keeps the events waiting', async () => {
     const silent = await newStream({ no_ack: true });
-    const bed = await startHost(silent, silent);
-    await pay(bed);
-    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
+    const harness = await startHost(silent, silent);
+    await pay(harness);
+    expect(await deliveriesOf(harness)).toMatchObject([{ state: 'PENDING', attempts: 0 }]);
     await onServer(url, (manager) => manager.streams.update(silent, { no_ack: false }));
     await eventually(
-      () => bed.host.deliveries.runOnce(),
+      () => harness.host.deliveries.runOnce(),
       (done) => done > 0,
       'the event goes out',
     );
-    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+    expect(await deliveriesOf(harness)).toMatchObject([{ state: 'DONE', attempts: 1 }]);
     expect(await countIn(silent)).toBe(1);
   });
 
@@ -76,10 +76,10 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     const imports = ['books', 'mail'].map((consumer) =>
       PaymentNatsModule.register({ servers, stream, consumer, subject: subject(consumer) }),
     );
-    const bed = await startBed({ imports });
-    closeLater(() => bed.close());
-    await pay(bed);
-    expect(await deliveriesOf(bed)).toMatchObject([{ state: 'DONE' }, { state: 'DONE' }]);
+    const harness = await startHarness({ imports });
+    closeLater(() => harness.close());
+    await pay(harness);
+    expect(await deliveriesOf(harness)).toMatchObject([{ state: 'DONE' }, { state: 'DONE' }]);
     expect(await countIn(stream)).toBe(2);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { closing } from '../support/closing.js';
 import { onPostgres } from '../support/database.js';
-import { startBed } from '../support/bed.js';
+import { startHarness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 import { programOf, startOwnServer } from './support/own-server.js';
@@ -62,29 +62,29 @@ onPgBouncer(
   async () => {
     const pooler = await startPgBouncer(new URL(process.env.TEST_DATABASE_URL ?? ''));
     closeLater(() => pooler.close());
-    const bed = await startBed({
+    const harness = await startHarness({
       through: (databaseUrl) => sameDatabase(new URL(databaseUrl), pooler.url),
       instances: 2,
       providers: [EffectWriter],
       options: { autoStart: true, confirmer: { pollMs: 50 }, deliveries: { pollMs: 50 } },
     });
-    closeLater(() => bed.close());
+    closeLater(() => harness.close());
     const orders = Array.from({ length: 60 }, (_, index) => `order-${index}`);
     await Promise.all(
       orders.map(async (orderId, index) => {
-        const { billId } = await bed.instances[index % 2]!.payments.createBill({ orderId, amount: '10' });
-        await bed.sandbox.pay(billId, { outcome: 'fail' });
-        await bed.sandbox.pay(billId);
+        const { billId } = await harness.instances[index % 2]!.payments.createBill({ orderId, amount: '10' });
+        await harness.sandbox.pay(billId, { outcome: 'fail' });
+        await harness.sandbox.pay(billId);
       }),
     );
-    await bed.sandbox.settled();
+    await harness.sandbox.settled();
     const effects = await until(
-      () => bed.effects(),
+      () => harness.effects(),
       (all) => all.length >= 2 * orders.length,
     );
     const told = effects.map(({ orderId, event }) => `${orderId} ${event}`).sort();
     expect(told).toEqual(orders.flatMap((order) => [`${order} payment.failed`, `${order} payment.succeeded`]).sort());
-    const { callbacks, reviews } = await bed.host.ledger();
+    const { callbacks, reviews } = await harness.host.ledger();
     expect([callbacks.length, reviews.length]).toEqual([2 * orders.length, 0]);
   },
 );

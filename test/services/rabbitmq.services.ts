@@ -5,7 +5,7 @@ import { PaymentRabbitMqModule, type PaymentRabbitMqOptions } from 'nestjs-payme
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { closing } from '../support/closing.js';
-import { startBed, type Bed } from '../support/bed.js';
+import { startHarness, type Harness } from '../support/harness.js';
 import { eventually } from './support/outage.js';
 import { pay } from './support/pay.js';
 import { onChannel, readingOf } from './support/rabbitmq.js';
@@ -25,14 +25,14 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     return name;
   };
 
-  async function startHost(options: Partial<PaymentRabbitMqOptions> & { exchange: string }): Promise<Bed> {
+  async function startHost(options: Partial<PaymentRabbitMqOptions> & { exchange: string }): Promise<Harness> {
     const imports: DynamicModule[] = [PaymentRabbitMqModule.register({ url, ...options })];
-    const bed = await startBed({ imports });
-    closeLater(() => bed.close());
-    return bed;
+    const harness = await startHarness({ imports });
+    closeLater(() => harness.close());
+    return harness;
   }
 
-  const deliveryOf = async (bed: Bed) => (await bed.host.ledger()).events[0]!.deliveries[0]!;
+  const deliveryOf = async (harness: Harness) => (await harness.host.ledger()).events[0]!.deliveries[0]!;
 
   test('messages are persistent, and say what they are', async () => {
     const name = newName();
@@ -42,8 +42,8 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
       await channel.assertQueue(name);
       await channel.bindQueue(name, name, 'of.main');
     });
-    const bed = await startHost({ exchange: name, routingKey });
-    await pay(bed);
+    const harness = await startHost({ exchange: name, routingKey });
+    await pay(harness);
     const message = await onChannel(url, (channel) => channel.get(name, { noAck: true }));
     if (!message) throw new Error('There is no message.');
     const { event } = readingOf(message);
@@ -60,9 +60,9 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
   test('what no queue takes has not been delivered, until one is bound', async () => {
     const name = newName();
     await onChannel(url, (channel) => channel.assertExchange(name, 'topic'));
-    const bed = await startHost({ exchange: name });
-    await pay(bed);
-    const { state, lastError } = await deliveryOf(bed);
+    const harness = await startHost({ exchange: name });
+    await pay(harness);
+    const { state, lastError } = await deliveryOf(harness);
     expect(state).toBe('PENDING');
     expect(lastError).toContain(`No queue takes "payment.succeeded.main" of the exchange "${name}" (NO_ROUTE).`);
 
@@ -70,9 +70,9 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
       await channel.assertQueue(name);
       await channel.bindQueue(name, name, 'payment.#');
     });
-    bed.clock.advance(60_000);
-    await bed.settle();
-    expect(await deliveryOf(bed)).toMatchObject({ state: 'DONE', attempts: 2 });
+    harness.clock.advance(60_000);
+    await harness.settle();
+    expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE', attempts: 2 });
     expect(await onChannel(url, (channel) => channel.checkQueue(name))).toMatchObject({ messageCount: 1 });
   });
 
@@ -83,14 +83,14 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
       await channel.assertQueue(name, { arguments: { 'x-max-length': 1, 'x-overflow': 'reject-publish' } });
       await channel.bindQueue(name, name, '#');
     });
-    const bed = await startHost({ exchange: name });
-    await pay(bed, 'first');
-    await pay(bed, 'second');
-    expect((await deliveryOf(bed)).lastError).toContain('RabbitMQ has not confirmed the event');
+    const harness = await startHost({ exchange: name });
+    await pay(harness, 'first');
+    await pay(harness, 'second');
+    expect((await deliveryOf(harness)).lastError).toContain('RabbitMQ has not confirmed the event');
     await onChannel(url, (channel) => channel.purgeQueue(name));
-    bed.clock.advance(60_000);
-    await bed.settle();
-    expect(await deliveryOf(bed)).toMatchObject({ state: 'DONE', attempts: 2 });
+    harness.clock.advance(60_000);
+    await harness.settle();
+    expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE', attempts: 2 });
   });
 
   test('an exchange that does not exist keeps the events waiting, also one that is deleted meanwhile', async () => {
@@ -101,41 +101,42 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
         await channel.assertQueue(name);
         await channel.bindQueue(name, name, '#');
       });
-    const bed = await startHost({ exchange: name });
-    await pay(bed, 'before');
-    expect(await deliveryOf(bed)).toMatchObject({ state: 'PENDING', attempts: 0 });
+    const harness = await startHost({ exchange: name });
+    await pay(harness, 'before');
+    expect(await deliveryOf(harness)).toMatchObject({ state: 'PENDING', attempts: 0 });
     await make();
     const goesOut = () =>
       eventually(
-        () => bed.host.deliveries.runOnce(),
+        () => harness.host.deliveries.runOnce(),
         (done) => done > 0,
         'the event goes out',
       );
     await goesOut();
-    expect(await deliveryOf(bed)).toMatchObject({ state: 'DONE' });
+    expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE' });
 
     await onChannel(url, (channel) => channel.deleteExchange(name));
-    await pay(bed, 'meanwhile');
-    expect((await deliveryOf(bed)).state).toBe('PENDING');
+    await pay(harness, 'meanwhile');
+    expect((await deliveryOf(harness)).state).toBe('PENDING');
     await make();
-    bed.clock.advance(60_000);
+    harness.clock.advance(60_000);
     await goesOut();
-    expect(await deliveryOf(bed)).toMatchObject({ state: 'DONE' });
+    expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE' });
   });
 
   test('the password of its address is shown to nobody who prints the application', async () => {
     const wrong = new URL(url);
     wrong.password = 'a-password-of-nobody';
-    const bed = await startHost({ exchange: newName(), url: wrong.href });
-    await pay(bed);
-    const printed = [...(bed.host.app as unknown as { container: NestContainer }).container.getModules().values()].map(
-      ({ providers }) =>
-        inspect(
-          [...providers.values()].map(({ instance }): unknown => instance),
-          { depth: 6 },
-        ),
+    const harness = await startHost({ exchange: newName(), url: wrong.href });
+    await pay(harness);
+    const printed = [
+      ...(harness.host.app as unknown as { container: NestContainer }).container.getModules().values(),
+    ].map(({ providers }) =>
+      inspect(
+        [...providers.values()].map(({ instance }): unknown => instance),
+        { depth: 6 },
+      ),
     );
     expect(printed.join()).toContain('BrokerConsumer');
-    expect(printed.join() + JSON.stringify(await bed.host.ledger())).not.toContain('a-password-of-nobody');
+    expect(printed.join() + JSON.stringify(await harness.host.ledger())).not.toContain('a-password-of-nobody');
   });
 });

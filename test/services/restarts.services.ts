@@ -1,6 +1,6 @@
 import { describe, test } from '@jest/globals';
 import { closing } from '../support/closing.js';
-import { startBed } from '../support/bed.js';
+import { startHarness } from '../support/harness.js';
 import type { BrokerKind } from './support/bus.js';
 import { nats, onServer } from './support/nats.js';
 import { payThrough } from './support/outage.js';
@@ -20,9 +20,9 @@ type Server = Awaited<ReturnType<typeof startOwnServer>>;
 async function survives(kind: BrokerKind, server: Server): Promise<void> {
   closeLater(() => server.close());
   const bus = await kind.makeBus(server.url);
-  const bed = await startBed({ imports: [bus.module(server.port)], options: OPTIONS, instances: 2 });
-  closeLater(() => bed.close());
-  await payThrough(bed, bus, 30, async () => {
+  const harness = await startHarness({ imports: [bus.module(server.port)], options: OPTIONS, instances: 2 });
+  closeLater(() => harness.close());
+  await payThrough(harness, bus, 30, async () => {
     await server.kill();
     await server.start();
   });

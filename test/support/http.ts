@@ -1,5 +1,5 @@
 import { redirectSignature } from 'nestjs-payment-acceptance';
-import { MAIN_TOKEN } from './bed.js';
+import { MAIN_TOKEN } from './harness.js';
 
 /** Fields of a redirect, signed as the service signs them. */
 export function redirectFields(

@@ -6,7 +6,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Effect } from './bed.js';
+import { Effect } from './harness.js';
 
 /** A host's durable handler: one row for each event it has taken. */
 @Injectable()

@@ -1,8 +1,8 @@
-import type { Bed } from './bed.js';
+import type { Harness } from './harness.js';
 
 /** A bill of the order is made and paid, and its postback has come. */
-export async function pay(bed: Bed, orderId: string): Promise<void> {
-  const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-  await bed.sandbox.pay(billId);
-  await bed.sandbox.settled();
+export async function pay(harness: Harness, orderId: string): Promise<void> {
+  const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+  await harness.sandbox.pay(billId);
+  await harness.sandbox.settled();
 }

@@ -63,7 +63,7 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
 });
 
 /** An open bill that a check has claimed, by its schedule. */
-export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
+export const billIdOf = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
   const { id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
   const claim = {
     token: 'claim-1',

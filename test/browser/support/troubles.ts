@@ -11,14 +11,14 @@ export interface Trouble {
 }
 
 /** A payment of less than the bill: an open review. */
-export async function underpaid({ bed, sandbox }: World, amount = '1890.00', paid = '1800.00'): Promise<Trouble> {
-  const { id, billId } = await bed.buy({ amount, description: 'Coffee beans' });
+export async function underpaid({ harness, sandbox }: World, amount = '1890.00', paid = '1800.00'): Promise<Trouble> {
+  const { id, billId } = await harness.buy({ amount, description: 'Coffee beans' });
   await sandbox.pay(billId, { amount: paid });
   await until(
-    () => bed.ledger(),
+    () => harness.ledger(),
     ({ reviews }) => reviews.some(({ orderId, state }) => orderId === id && state === 'OPEN'),
   );
-  return { order: id, intent: await intentOf(bed, id), bill: billId };
+  return { order: id, intent: await intentOf(harness, id), bill: billId };
 }
 
 /**
@@ -27,25 +27,27 @@ export async function underpaid({ bed, sandbox }: World, amount = '1890.00', pai
  * cause.
  */
 export async function refusedByHandler(
-  { bed, sandbox }: World,
+  { harness, sandbox }: World,
   end: 'given up' | 'tried' = 'given up',
 ): Promise<Trouble & { mend(): Promise<unknown> }> {
-  const { id, billId } = await bed.buy({ amount: '640.00', description: 'Cup' });
-  const intent = await intentOf(bed, id);
+  const { id, billId } = await harness.buy({ amount: '640.00', description: 'Cup' });
+  const intent = await intentOf(harness, id);
   const rule = `refused_${id.replaceAll('-', '')}`;
-  await bed.database(`ALTER TABLE shop_order_event ADD CONSTRAINT ${rule} CHECK (order_id <> '${id}')`);
+  await harness.database(`ALTER TABLE shop_order_event ADD CONSTRAINT ${rule} CHECK (order_id <> '${id}')`);
   await sandbox.pay(billId);
   await until(
     () =>
-      bed.database(`SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = '${intent}' AND last_error IS NOT NULL`),
+      harness.database(
+        `SELECT 1 FROM payment_acceptance.delivery WHERE bill_id = '${intent}' AND last_error IS NOT NULL`,
+      ),
     ({ length }) => length === 1,
   );
   if (end === 'given up') {
-    await bed.database(
+    await harness.database(
       `UPDATE payment_acceptance.delivery SET attempts = 11, due_at = now() WHERE bill_id = '${intent}'`,
     );
     await until(
-      () => bed.ledger(),
+      () => harness.ledger(),
       ({ events }) => events.some(({ orderId, deliveries }) => orderId === id && deliveries[0]?.state === 'DEAD'),
     );
   }
@@ -53,12 +55,12 @@ export async function refusedByHandler(
     order: id,
     intent,
     bill: billId,
-    mend: () => bed.database(`ALTER TABLE shop_order_event DROP CONSTRAINT ${rule}`),
+    mend: () => harness.database(`ALTER TABLE shop_order_event DROP CONSTRAINT ${rule}`),
   };
 }
 
 /** A creation whose answer is lost: the service has made the bill, and the shop cannot know. */
-export async function lostAnswer({ bed, sandbox, shopUrl }: World): Promise<Trouble> {
+export async function lostAnswer({ harness, sandbox, shopUrl }: World): Promise<Trouble> {
   await sandbox.setFaults({ requests: { loseAnswer: { operation: 'create' } } });
   const answer = await fetch(`${shopUrl}/api/orders`, {
     method: 'POST',
@@ -69,10 +71,10 @@ export async function lostAnswer({ bed, sandbox, shopUrl }: World): Promise<Trou
   if (answer.status !== 502) throw new Error(`The answer was not lost: ${answer.status} ${await answer.text()}`);
   await answer.body?.cancel();
   const { id: bill, orderId: order } = sandbox.bills().at(-1)!;
-  return { order, intent: await intentOf(bed, order), bill };
+  return { order, intent: await intentOf(harness, order), bill };
 }
 
-async function intentOf(bed: World['bed'], orderId: string): Promise<string> {
-  const { bills } = await bed.ledger();
+async function intentOf(harness: World['harness'], orderId: string): Promise<string> {
+  const { bills } = await harness.ledger();
   return bills.find((bill) => bill.orderId === orderId)!.intentId;
 }

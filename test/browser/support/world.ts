@@ -7,7 +7,7 @@ export const CARDS = { good: '4111 1111 1111 1111', bad: '4000 0000 0000 0002' }
 
 /** The sample shop as it runs, the sandbox, and a browser. */
 export interface World {
-  readonly bed: ShopBed;
+  readonly harness: ShopBed;
   readonly sandbox: PaymentSandbox;
   readonly shopUrl: string;
   readonly sandboxUrl: string;
@@ -20,18 +20,18 @@ export interface World {
 }
 
 export async function openWorld(instances = 1, options: StartOptions = {}): Promise<World> {
-  const bed = await startShops(instances, { processingTime: '300ms', ...options });
+  const harness = await startShops(instances, { processingTime: '300ms', ...options });
   const browser = await launch().catch(async (error: unknown) => {
-    await bed.close();
+    await harness.close();
     throw error;
   });
   const visitors: Visitor[] = [];
   return {
-    bed,
+    harness,
     browser,
-    sandbox: bed.sandbox,
-    shopUrl: bed.urls[0]!,
-    sandboxUrl: bed.sandboxUrl,
+    sandbox: harness.sandbox,
+    shopUrl: harness.urls[0]!,
+    sandboxUrl: harness.sandboxUrl,
     async visit(more) {
       const visitor = await Visitor.open(browser, more);
       visitors.push(visitor);
@@ -44,7 +44,7 @@ export async function openWorld(instances = 1, options: StartOptions = {}): Prom
     },
     async close() {
       await browser.close();
-      await bed.close();
+      await harness.close();
     },
   };
 }

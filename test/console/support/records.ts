@@ -9,7 +9,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { Effect, type Bed } from '../../support/bed.js';
+import { Effect, type Harness } from '../../support/harness.js';
 
 /** Takes payments; failed ones only once `mended`, so that they are dead letters before. */
 @Injectable()
@@ -51,26 +51,26 @@ export interface Records {
 }
 
 /** One of everything that an operator looks at and acts on, in that shop. */
-export async function record(bed: Bed, shop: 'main' | 'eu'): Promise<Records> {
-  const payments = bed.host.payments.shop(shop);
-  const pay = async (orderId: string, input: Parameters<Bed['sandbox']['pay']>[1] = {}) => {
+export async function record(harness: Harness, shop: 'main' | 'eu'): Promise<Records> {
+  const payments = harness.host.payments.shop(shop);
+  const pay = async (orderId: string, input: Parameters<Harness['sandbox']['pay']>[1] = {}) => {
     const { billId, intentId } = await payments.createBill({ orderId, amount: '100.05', description: 'Two cups' });
-    await bed.sandbox.pay(billId, input);
+    await harness.sandbox.pay(billId, input);
     return { billId, intentId };
   };
   const paid = await pay(`${shop}-paid`);
   const short = await pay(`${shop}-short`, { amount: '99.00' });
   const dead = await pay(`${shop}-dead`, { outcome: 'fail' });
-  await bed.settle();
-  await bed.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+  await harness.settle();
+  await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
   const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '7' }).catch((e: unknown) => e);
-  await bed.sandbox.clearFaults();
+  await harness.sandbox.clearFaults();
   if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
-  const lostBill = bed.sandbox.bills().find(({ custom }) => custom === lost.intentId)!.id;
-  await bed.sandbox.pay(lostBill); // its postback waits for the bill
-  await bed.sandbox.settled();
-  const { reviews } = await bed.host.ledger();
-  const [letter] = await bed.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
+  const lostBill = harness.sandbox.bills().find(({ custom }) => custom === lost.intentId)!.id;
+  await harness.sandbox.pay(lostBill); // its postback waits for the bill
+  await harness.sandbox.settled();
+  const { reviews } = await harness.host.ledger();
+  const [letter] = await harness.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
   return {
     paid: paid.intentId,
     review: reviews.find(({ orderId }) => orderId === `${shop}-short`)!.id,
@@ -83,9 +83,9 @@ export async function record(bed: Bed, shop: 'main' | 'eu'): Promise<Records> {
 }
 
 /** Empties the records, so that a test finds nothing of the one before. */
-export async function forget(bed: Bed): Promise<void> {
+export async function forget(harness: Harness): Promise<void> {
   const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action'];
   const names = tables.map((name) => `payment_acceptance.${name}`).join(', ');
-  await bed.host.dataSource.query(`TRUNCATE ${names}, payment_acceptance.shop_order, effect`);
-  bed.host.app.get(Bookkeeper).mended = false;
+  await harness.host.dataSource.query(`TRUNCATE ${names}, payment_acceptance.shop_order, effect`);
+  harness.host.app.get(Bookkeeper).mended = false;
 }

@@ -79,19 +79,19 @@ export const mutants = [
   {
     name: 'lost-plan-fails',
     breaks: 'A statement whose plan the connection has lost is sent again without one.',
-    file: `${src}/storage/kept-plans.ts`,
+    file: `${src}/storage/prepared-statements.ts`,
     find: 'if (code !== undefined && NOT_KEPT.has(code)) {',
     replace: 'if (code === undefined && NOT_KEPT.has("")) {',
-    tests: ['test/failures/kept-plans.spec.ts'],
+    tests: ['test/failures/prepared-statements.spec.ts'],
     pattern: 'payments go on',
   },
   {
     name: 'lost-plan-ends-a-transaction',
     breaks: 'A transaction that finds its plan lost is done again.',
     file: `${src}/storage/database.ts`,
-    find: 'if (error instanceof PlanNotKeptError) continue;',
+    find: 'if (error instanceof PreparedStatementsUnavailableError) continue;',
     replace: '',
-    tests: ['test/failures/kept-plans.spec.ts'],
+    tests: ['test/failures/prepared-statements.spec.ts'],
     pattern: 'done again, once',
   },
 ];

@@ -32,7 +32,7 @@ export const mutants = [
   {
     name: 'batch-fails-as-a-whole',
     breaks: 'One bill that the database refuses does not keep the others of its batch from being settled.',
-    file: `${src}/common/batches.ts`,
+    file: `${src}/common/group-commit.ts`,
     find: 'const separate = batch.length > 1 && this.separable(error);',
     replace: 'const separate = false;',
     tests: ['test/failures/settling-together.spec.ts'],
@@ -86,7 +86,7 @@ export const mutants = [
   {
     name: 'event-id-of-its-own',
     breaks: 'The id of an event follows from the fact, so that the same one has it again.',
-    file: `${src}/domain/facts.ts`,
+    file: `${src}/domain/decision-builder.ts`,
     find: 'return uuidFromName(this.eventKey(name, key));',
     replace: 'return uuidFromName(this.eventKey(name, key) + Math.random());',
     tests: [`${src}/domain/decide.spec.ts`],
@@ -94,7 +94,7 @@ export const mutants = [
   {
     name: 'event-key-without-shop',
     breaks: 'Two shops whose payments have the same id each get their event.',
-    file: `${src}/domain/facts.ts`,
+    file: `${src}/domain/decision-builder.ts`,
     find: 'return `${name}:${this.input.bill.shop}:${key}`;',
     replace: 'return `${name}:${key}`;',
     tests: [`${src}/domain/decide.spec.ts`],
@@ -129,7 +129,7 @@ export const mutants = [
   {
     name: 'paid-bill-opened-by-a-fail',
     breaks: 'A failed payment that comes after the paid one leaves the bill paid.',
-    file: `${src}/domain/facts.ts`,
+    file: `${src}/domain/decision-builder.ts`,
     find: "? 'EXPIRED' : bill.state;",
     replace: "? 'EXPIRED' : 'OPEN';",
     tests: ['test/invariants/09-order.spec.ts'],
@@ -138,7 +138,7 @@ export const mutants = [
   {
     name: 'second-payment-unreviewed',
     breaks: 'A second payment of an order opens a review.',
-    file: `${src}/domain/facts.ts`,
+    file: `${src}/domain/decision-builder.ts`,
     find: "if (!firstForOrder) this.review('second-payment', payment);",
     replace: '',
     tests: ['test/invariants/03-one-judge.spec.ts'],
@@ -147,7 +147,7 @@ export const mutants = [
   {
     name: 'running-payment-expires',
     breaks: 'A bill with a payment that is NEW does not expire.',
-    file: `${src}/domain/facts.ts`,
+    file: `${src}/domain/decision-builder.ts`,
     find: "bill.state === 'OPEN' && !rows.some(isRunning) &&",
     replace: "bill.state === 'OPEN' &&",
     tests: ['test/invariants/15-time-is-injected.spec.ts'],

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Bed } from '../../support/bed.js';
+import type { Harness } from '../../support/harness.js';
 import type { Bus } from './bus.js';
 
 /** Asks again, with a breath between, until the answer fits; fails after a minute. */
@@ -19,14 +19,14 @@ const distinct = (ids: readonly string[]): number => new Set(ids).size;
  * A failed and a successful payment of each of these orders, several at once. After a third of them `disturb` runs, while
  * the others are being paid. Then all events must arrive, and each bill's in their order.
  */
-export async function payThrough(bed: Bed, bus: Bus, orders: number, disturb: () => Promise<void>) {
+export async function payThrough(harness: Harness, bus: Bus, orders: number, disturb: () => Promise<void>) {
   const ids = Array.from({ length: orders }, (_, index) => `order-${index}`);
   let disturbance: Promise<void> | undefined;
   let paid = 0;
   const pay = async (orderId: string): Promise<void> => {
-    const { billId } = await bed.host.payments.createBill({ orderId, amount: '10' });
-    await bed.sandbox.pay(billId, { outcome: 'fail' });
-    await bed.sandbox.pay(billId);
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
     paid += 1;
     if (paid === Math.ceil(orders / 3)) disturbance = disturb();
   };
@@ -42,15 +42,15 @@ export async function payThrough(bed: Bed, bus: Bus, orders: number, disturb: ()
     `all ${orders * 2} events arrive`,
   );
   await eventually(
-    async () => (await bed.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
+    async () => (await harness.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
     (states) => states.length === orders * 2 && states.every((state) => state === 'DONE'),
     'all deliveries are done',
   );
-  const { events } = await bed.host.ledger();
+  const { events } = await harness.host.ledger();
   const messages = await bus.received();
   expect(new Set(messages.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
   const firsts = [...new Map(messages.toReversed().map(({ event }) => [event.id, event])).values()].toReversed();
-  for (const { billId } of (await bed.host.ledger()).bills) {
+  for (const { billId } of (await harness.host.ledger()).bills) {
     const ofBill = firsts.filter(({ data }) => data.billId === billId);
     expect(ofBill.map(({ type }) => type)).toEqual(['payment.failed', 'payment.succeeded']);
   }

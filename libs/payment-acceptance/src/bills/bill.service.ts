@@ -7,7 +7,8 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { UnderWay } from '../common/under-way.js';
+import { retry, type RetryPolicy } from '../common/retry.js';
+import { InFlight } from '../common/in-flight.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import { BillStore } from '../storage/bill.store.js';
@@ -42,14 +43,14 @@ interface Intent {
 
 const POLL_MS = 50;
 
-/** Pauses before an outcome that could not be stored is stored again: the answer must not be forgotten lightly. */
-const STORE_AGAIN_MS = [50, 200, 1_000, 3_000];
+/** Four seconds in all where the database is in trouble: an answer of the service must not be forgotten lightly. */
+const STORING: RetryPolicy = { attempts: 7, baseMs: 70, capMs: 3_000, fraction: () => 1 };
 
 /** Creation and look-up of bills. The intent is stored before the request leaves, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
-  private readonly creations = new UnderWay();
+  private readonly creations = new InFlight();
   private stopping = false;
 
   constructor(
@@ -65,7 +66,7 @@ export class BillService implements BeforeApplicationShutdown {
   /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
-    await this.creations.ended();
+    await this.creations.idle();
   }
 
   /**
@@ -183,7 +184,7 @@ export class BillService implements BeforeApplicationShutdown {
     const about = { shop: shop.name, orderId: fields.orderId, intentId, billId: answer.billId };
     try {
       // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
-      const opened = await insistently(
+      const opened = await storeOutcome(
         async () => (await this.store.open(intentId, answer, firstCheckMs)) ?? (await this.store.byId(intentId)),
       );
       if (opened?.billId === answer.billId) {
@@ -206,7 +207,7 @@ export class BillService implements BeforeApplicationShutdown {
   /** The error that ends the call is worth more than one about storing it; the intent then ends by its lease. */
   private async closeIntent(intentId: string, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
     try {
-      await insistently(() => this.store.close(intentId, state, describeError(reason)));
+      await storeOutcome(() => this.store.close(intentId, state, describeError(reason)));
     } catch (error) {
       this.logger.error(`The end of intent ${intentId} (${state}) could not be stored. ${describeError(error)}`, {
         intentId,
@@ -216,15 +217,6 @@ export class BillService implements BeforeApplicationShutdown {
   }
 }
 
-/** Stores an outcome, again after a few pauses where the database is in trouble. */
-async function insistently<T>(store: () => Promise<T>): Promise<T> {
-  for (const pauseMs of STORE_AGAIN_MS) {
-    try {
-      return await store();
-    } catch (error) {
-      if (isUniqueViolation(error)) throw error;
-      await sleep(pauseMs);
-    }
-  }
-  return store();
+function storeOutcome<T>(store: () => Promise<T>): Promise<T> {
+  return retry(STORING, store, (error) => !isUniqueViolation(error) && { afterMs: 0 });
 }

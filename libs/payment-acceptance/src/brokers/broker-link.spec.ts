@@ -37,9 +37,10 @@ describe('broker link', () => {
       },
       new PaymentLogger('Test'),
     );
-    expect(link.ready()).toBe(false);
+    link.connect();
+    expect(link.isReady()).toBe(false);
     await link.connecting;
-    expect(link.ready()).toBe(true);
+    expect(link.isReady()).toBe(true);
   });
   afterEach(async () => {
     await link.close();

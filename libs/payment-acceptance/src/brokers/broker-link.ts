@@ -1,8 +1,8 @@
-import { backoff } from '../common/backoff.js';
+import { backoff } from '../common/retry.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
 import type { PaymentCloudEvent } from '../events/cloud-event.js';
 import { isUnavailable, unavailable } from './broker.errors.js';
 
@@ -34,7 +34,7 @@ const RETRY_BASE_MS = 200;
 const RETRY_CAP_MS = 5_000;
 const CLOSE_MS = 2_000;
 
-/** Keeps one connection to a broker: made when it is first asked for, and made again whenever it is lost. */
+/** Keeps one connection to a broker: made when it is asked for, and made again whenever it is lost. */
 export class BrokerLink {
   private connection: BrokerConnection | undefined;
   private keeper: Promise<void> | undefined;
@@ -55,14 +55,17 @@ export class BrokerLink {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** Whether an event could go out now. Waits for nothing; being asked for the first time, it begins to connect. */
-  ready(): boolean {
-    if (!this.closing && !this.keeper) {
-      this.firstAttempt = new Promise((tried) => {
-        this.keeper = this.keep(tried);
-      });
-      void this.firstAttempt.then(() => (this.firstAttempt = undefined));
-    }
+  /** Begins to connect, once; from then on a connection that is lost is made again. */
+  connect(): void {
+    if (this.closing || this.keeper) return;
+    this.firstAttempt = new Promise((tried) => {
+      this.keeper = this.keep(tried);
+    });
+    void this.firstAttempt.then(() => (this.firstAttempt = undefined));
+  }
+
+  /** Whether an event could go out now. */
+  isReady(): boolean {
     return (this.connection?.ready ?? false) && !this.isOnTrial();
   }
 
@@ -167,7 +170,7 @@ export class BrokerLink {
     const { consumer, connectTimeoutMs } = this.options;
     const opening = this.options.connect(() => this.options.onReady());
     try {
-      const limited = within(connectTimeoutMs, opening, 'The broker');
+      const limited = withTimeout(connectTimeoutMs, opening, 'The broker');
       const connection = await Promise.race([limited, dropped.then(() => undefined)]);
       if (!connection) limited.catch(() => undefined);
       else return connection;
@@ -182,7 +185,7 @@ export class BrokerLink {
   }
 
   private async end(connection: BrokerConnection): Promise<void> {
-    await within(CLOSE_MS, connection.close(), 'The broker').catch(() => undefined);
+    await withTimeout(CLOSE_MS, connection.close(), 'The broker').catch(() => undefined);
   }
 
   private isClosing(): boolean {

@@ -14,7 +14,7 @@ export interface ResolvedBrokerOptions {
   readonly acknowledgeTimeoutMs: number;
 }
 
-const LONGEST_MS = 600_000;
+const MAX_TIMEOUT_MS = 600_000;
 
 /**
  * @param further what else is wrong with the options, by the module that knows
@@ -43,8 +43,8 @@ export function resolveBrokerOptions(
     problems.push('source: must be a URI reference, as in https://shop.example/payments.');
   }
   for (const name of ['connectTimeoutMs', 'acknowledgeTimeoutMs'] as const) {
-    if (!Number.isInteger(resolved[name]) || resolved[name] < 1 || resolved[name] > LONGEST_MS) {
-      problems.push(`${name}: must be a whole number of milliseconds from 1 to ${LONGEST_MS}.`);
+    if (!Number.isInteger(resolved[name]) || resolved[name] < 1 || resolved[name] > MAX_TIMEOUT_MS) {
+      problems.push(`${name}: must be a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
     }
   }
   if (problems.length > 0) throw new PaymentConfigurationError(problems, module);

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 
 /** What is learnt of a callback while it is received, for its span and its count. */
-export interface Seen {
+export interface RecordedCallback {
   digest: DigestCheck;
   /** Id of the row that was stored. */
   id?: string;
@@ -30,12 +30,12 @@ export class CallbackWatch {
   run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
     shop: string,
     kind: CallbackKind,
-    receive: (seen: Seen) => Promise<Answer>,
+    receive: (seen: RecordedCallback) => Promise<Answer>,
     failed: (error: unknown) => Failed,
   ): Promise<Answer | Failed> {
     const attributes = { 'payment.shop': shop, 'payment.callback.kind': kind };
     return this.telemetry.span('payment.callback', { attributes }, async (span) => {
-      const seen: Seen = { digest: 'absent' };
+      const seen: RecordedCallback = { digest: 'absent' };
       let answer: Answer | Failed;
       try {
         answer = await receive(seen);
@@ -52,7 +52,7 @@ export class CallbackWatch {
 
   private async traceOf(id: string): Promise<string | null> {
     try {
-      return await within(LINK_LIMIT_MS, this.callbacks.traceOf(id));
+      return await withTimeout(LINK_LIMIT_MS, this.callbacks.traceOf(id));
     } catch {
       // It is stored; only its span stands alone.
       return null;

@@ -5,8 +5,8 @@ import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-va
 export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
 /** Of a callback; ours are shorter. */
-export const LONGEST_CUSTOM = 4_000;
-export const LONGEST_CURRENCY = 16;
+export const MAX_CUSTOM_LENGTH = 4_000;
+export const MAX_CURRENCY_LENGTH = 16;
 
 const DECIMAL = /^-?\d{1,20}(\.\d{1,10})?$/;
 const NOT_DECIMAL = '$property must be a decimal such as 100.05';
@@ -111,7 +111,7 @@ export class RedirectDto extends CallbackDto {
   @TextOrJson()
   @IsOptional()
   @IsString()
-  @MaxLength(LONGEST_CUSTOM)
+  @MaxLength(MAX_CUSTOM_LENGTH)
   readonly custom?: string;
 
   /** Checked when present (section 5.5, documented). */

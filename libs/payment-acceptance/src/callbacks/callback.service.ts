@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
+import { GroupCommitFullError } from '../common/group-commit.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { maskCards, redactFields } from '../common/redact.js';
-import { SparseLines } from '../common/sparse-lines.js';
+import { WakeUps } from '../common/wake-ups.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { cleanLine, databaseText } from '../common/text.js';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
@@ -17,7 +19,7 @@ import { isUuid } from '../domain/uuid.js';
 import { BillStore } from '../storage/bill.store.js';
 import type { NewCallback, Recorded } from '../storage/callback.store.js';
 import { AwaitedResults } from './awaited-results.js';
-import { CallbackWatch, type Seen } from './callback-watch.js';
+import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {
   INVALID,
   malformed,
@@ -31,12 +33,12 @@ import {
   type RedirectAnswer,
   type ResultAnswer,
 } from './callback.answers.js';
-import { LONGEST_CURRENCY, LONGEST_CUSTOM, PostbackDto, RedirectDto } from './callback.dto.js';
+import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
-import { CallbackJournal, JournalFullError } from './journal.js';
+import { CallbackJournal } from './journal.js';
 import { Overload } from './overload.js';
 import { parseBody } from './parse-body.js';
-import { claimedBill, issueTicket, readTicket } from './result-ticket.js';
+import { billIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
 /** How a postback came, as far as an older integration may want to know it. */
@@ -50,9 +52,7 @@ export type Transmission = Pick<ForwardedPostback, 'rawBody' | 'contentType'>;
 @Injectable()
 export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
-  /** @internal Called after a hint was stored, so that its check need not wait for a poll. */
-  onHint: (() => void) | undefined;
-  private readonly lines: SparseLines;
+  private readonly rateLimited: RateLimitedLog;
 
   constructor(
     private readonly journal: CallbackJournal,
@@ -64,9 +64,10 @@ export class PaymentCallbacks {
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
     private readonly random: PaymentRandom,
+    private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.lines = new SparseLines(clock);
+    this.rateLimited = new RateLimitedLog(this.logger, clock);
   }
 
   /**
@@ -83,7 +84,7 @@ export class PaymentCallbacks {
     shop: Shop,
     body: unknown,
     transmission: Transmission,
-    seen: Seen,
+    seen: RecordedCallback,
   ): Promise<PostbackAnswer> {
     const parsed = parseBody(PostbackDto, body);
     if ('errors' in parsed) return malformed(parsed.errors);
@@ -135,7 +136,7 @@ export class PaymentCallbacks {
     shop: Shop,
     kind: 'redirect-success' | 'redirect-fail',
     body: unknown,
-    seen: Seen,
+    seen: RecordedCallback,
   ): Promise<RedirectAnswer> {
     const parsed = parseBody(RedirectDto, body);
     if ('errors' in parsed) return malformed(parsed.errors);
@@ -145,7 +146,7 @@ export class PaymentCallbacks {
     seen.digest = digest;
     if (digest === 'absent') return neutral;
     if (digest === 'mismatch') return REFUSED;
-    const bill = await within(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
+    const bill = await withTimeout(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
     if (!bill) return neutral;
     const stored = await this.store(
       {
@@ -173,9 +174,9 @@ export class PaymentCallbacks {
   /** What the payer of that ticket is told: stored state only. */
   async result(ticket: string): Promise<ResultAnswer> {
     try {
-      const id = claimedBill(ticket);
+      const id = billIdOf(ticket);
       const bill =
-        id === undefined ? undefined : await within(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
+        id === undefined ? undefined : await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
       const shop = bill && (await this.shops.find(bill.shop));
       if (!bill || !shop) return INVALID;
       const now = this.clock.now();
@@ -191,7 +192,7 @@ export class PaymentCallbacks {
   private async receive<T extends { readonly kind: string }>(
     kind: CallbackKind,
     name: string = this.shops.defaultName,
-    take: (shop: Shop, seen: Seen) => Promise<T>,
+    take: (shop: Shop, seen: RecordedCallback) => Promise<T>,
   ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
     const comeAgain = (error: unknown) => {
       const shown = cleanLine(name);
@@ -199,7 +200,7 @@ export class PaymentCallbacks {
       return this.comeAgain(`A callback for shop "${shown}" could not be stored.`, about, error);
     };
     try {
-      const shop = this.shops.configuredShop(name) ?? (await this.shops.findClaimed(name));
+      const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
       if (shop === 'busy') {
         this.overload.drop('unaskedShops', null);
         return NOT_STORED;
@@ -215,8 +216,8 @@ export class PaymentCallbacks {
   /** Whatever fails here is our own trouble, a shop resolver's included. */
   private comeAgain(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
     const type = errorType(error);
-    const more = this.lines.turn(`${about.callback ?? ''} ${type}`);
-    if (more !== undefined) this.logger.error(`${sentence}${more} ${describeError(error)}`, { ...about, error: type });
+    const line = (leftOut: string): string => `${sentence}${leftOut} ${describeError(error)}`;
+    this.rateLimited.error(`${about.callback ?? ''} ${type}`, line, { ...about, error: type });
     return NOT_STORED;
   }
 
@@ -231,12 +232,12 @@ export class PaymentCallbacks {
     return (await this.shops.provenBy(shop, holds)) ? 'match' : 'mismatch';
   }
 
-  private async store(callback: NewCallback, seen: Seen): Promise<typeof STORED | NotStored> {
+  private async store(callback: NewCallback, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
     let recorded: Recorded;
     try {
       recorded = await this.journal.record(callback);
     } catch (error) {
-      if (!(error instanceof JournalFullError)) throw error;
+      if (!(error instanceof GroupCommitFullError)) throw error;
       this.overload.drop('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
@@ -255,7 +256,7 @@ export class PaymentCallbacks {
       seen.outcome = recorded;
       return STORED;
     }
-    if (recorded === 'matched') this.onHint?.();
+    if (recorded === 'matched') this.wakeUps.tell('hint');
     seen.id = callback.id;
     seen.outcome = recorded === 'unmatched' && callback.forwarded ? 'forwarded' : recorded;
     return STORED;
@@ -270,12 +271,12 @@ export class PaymentCallbacks {
   }
 }
 
-/** What a callback claims, to be held against our bill. */
+/** What a callback says, to be held against our bill. */
 function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   return {
     amount: parseAmount(callback.OutSum),
-    currency: comparable(callback.CurrencyIn, LONGEST_CURRENCY),
-    custom: comparable(callback.custom, LONGEST_CUSTOM),
+    currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
+    custom: comparable(callback.custom, MAX_CUSTOM_LENGTH),
   };
 }
 

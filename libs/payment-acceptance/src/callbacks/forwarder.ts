@@ -3,9 +3,9 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { maskCards } from '../common/redact.js';
-import { SparseLines } from '../common/sparse-lines.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { cleanLine } from '../common/text.js';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback, ForwardPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
@@ -21,9 +21,8 @@ export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
  */
 @Injectable()
 export class Forwarder {
-  private readonly logger = new PaymentLogger('PaymentCallbacks');
   private running = 0;
-  private readonly lines: SparseLines;
+  private readonly log: RateLimitedLog;
 
   constructor(
     private readonly callbacks: CallbackStore,
@@ -31,14 +30,14 @@ export class Forwarder {
     clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.lines = new SparseLines(clock);
+    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock);
   }
 
   async offer(postback: ForwardedPostback): Promise<Forwarded> {
     const { forwardUnknown, maxForwards, storeTimeoutMs } = this.options.callbacks;
     if (!forwardUnknown) return 'own';
     const own = this.callbacks.isOfOwnBill(postback.shop, postback.billId);
-    if (await within(storeTimeoutMs, own)) return 'own';
+    if (await withTimeout(storeTimeoutMs, own)) return 'own';
     if (this.running >= maxForwards) {
       this.overload.drop('delayedForwards', postback.shop);
       return 'failed';
@@ -68,13 +67,10 @@ export class Forwarder {
 
   /** Strangers cause failures at will, with bills that they make up. */
   private tell({ shop, billId: named }: ForwardedPostback, error: unknown): void {
-    const more = this.lines.turn(shop);
-    if (more === undefined) return;
     const billId = cleanLine(maskCards(named));
-    this.logger.error(
-      `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.${more} ${describeError(error)}`,
-      { shop, billId, callback: 'postback', error: errorType(error) },
-    );
+    const what = `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.`;
+    const fields = { shop, billId, callback: 'postback', error: errorType(error) };
+    this.log.error(shop, (leftOut) => `${what}${leftOut} ${describeError(error)}`, fields);
   }
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 
 /** What this instance has dropped since it started, so that floods stay bounded. All of it comes again, or is not missed. */
 export interface DroppedCounts {
@@ -58,11 +59,12 @@ const PAUSE_MS = 60_000;
 /** Counts what is dropped, and says so now and then. */
 @Injectable()
 export class Overload {
-  private readonly logger = new PaymentLogger('PaymentCallbacks');
   private readonly counts = new Map<string, DroppedCounts>();
-  private readonly saidAt = new Map<string, number>();
+  private readonly log: RateLimitedLog;
 
-  constructor(private readonly clock: PaymentClock) {}
+  constructor(clock: PaymentClock) {
+    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
+  }
 
   /** @param shop its name; `null` where there is none, never a name that a stranger has made up */
   drop(what: Dropped, shop: string | null): void {
@@ -70,11 +72,9 @@ export class Overload {
     const before = this.read(key);
     const after = { ...before, [what]: before[what] + 1 };
     this.counts.set(key, after);
-    const now = this.clock.now().getTime();
-    if (now < (this.saidAt.get(`${what} ${key}`) ?? -Infinity) + PAUSE_MS) return;
-    this.saidAt.set(`${what} ${key}`, now);
     const whose = shop === null ? '' : `Shop "${shop}", `;
-    this.logger.warn(`${SENTENCES[what]} ${whose}${after[what]} since the start.`, shop === null ? {} : { shop });
+    const line = (): string => `${SENTENCES[what]} ${whose}${after[what]} since the start.`;
+    this.log.warn(`${what} ${key}`, line, shop === null ? {} : { shop });
   }
 
   /** Of one shop; with `null` of all. */

@@ -19,7 +19,7 @@ export function issueTicket(shop: Shop, billId: string, expiresAt: Date): string
 }
 
 /** The bill that the ticket says it is for: nothing is proven, it only tells with whose token to read the ticket. */
-export function claimedBill(ticket: string): string | undefined {
+export function billIdOf(ticket: string): string | undefined {
   const bytes = bytesOf(ticket);
   return bytes && uuidFromBytes(bytes);
 }

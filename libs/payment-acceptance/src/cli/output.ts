@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { shownText, UNSEEN } from '../common/text.js';
+import { shownText, NON_PRINTING } from '../common/text.js';
 
 /**
  * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and the id of an order
@@ -13,7 +13,7 @@ export interface Output {
 export function printJson({ out }: Output, document: unknown): void {
   const text = JSON.stringify(document, null, 2);
   // JSON escapes the controls below the space, and no others.
-  const escaped = text.replace(UNSEEN, (character) =>
+  const escaped = text.replace(NON_PRINTING, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   out(`${escaped}\n`);

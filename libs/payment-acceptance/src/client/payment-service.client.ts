@@ -3,6 +3,7 @@ import { HttpService } from '@nestjs/axios';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
+import { retry } from '../common/retry.js';
 import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
@@ -18,7 +19,7 @@ import {
   type CreatedBill,
 } from './answers.js';
 import { RequestHooks } from './request-hooks.js';
-import { retryAfterMs, retrying } from './retrying.js';
+import { retryAfterMs } from './retry-after.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
   AnswerNotUnderstoodError,
@@ -134,7 +135,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       fraction: () => this.random.fraction(),
       signal: control.signal,
     };
-    return retrying(policy, () => this.withTokens(shop, exchange, control.signal), exchange.mayRetry);
+    return retry(policy, () => this.withTokens(shop, exchange, control.signal), exchange.mayRetry);
   }
 
   /** A request that was refused for its token did nothing, so it is made with the shop's further ones in turn. */

@@ -10,7 +10,7 @@ export interface ServiceContact {
 }
 
 /** Whatever addresses the shops have, no more hosts than this are remembered: the latest ones. */
-const MOST_HOSTS = 100;
+const MAX_HOSTS = 100;
 
 /** Remembers the outcome of every request, so that health costs no request of its own. */
 export class ServiceContacts {
@@ -27,7 +27,7 @@ export class ServiceContacts {
         : { ...before, lastFailureAt: now, failuresInARow: before.failuresInARow + 1 },
     );
     const [oldest] = this.byHost.keys();
-    if (this.byHost.size > MOST_HOSTS && oldest !== undefined) this.byHost.delete(oldest);
+    if (this.byHost.size > MAX_HOSTS && oldest !== undefined) this.byHost.delete(oldest);
   }
 
   all(): readonly ServiceContact[] {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { LeasedWorker, type LeasedWork } from './leased-worker.js';
+import { LeasedWorker, type Claimed, type LeasedWork } from './leased-worker.js';
 import { PaymentLogger } from './payment-logger.js';
 
 /** A queue of items, each of which ends when the test says so. */
@@ -11,14 +11,14 @@ class Work implements LeasedWork<string> {
   private readonly ends = new Map<string, PromiseWithResolversLike>();
   private readonly waiting: { ready: () => boolean; go: () => void }[] = [];
   claimError: Error | undefined;
-  rest = (): number | null => null;
+  nextMs: number | null = null;
   private over = false;
 
-  claim(limit: number): Promise<string[]> {
+  claim(limit: number): Promise<Claimed<string>> {
     this.limits.push(limit);
     this.notify();
     if (this.claimError) return Promise.reject(this.claimError);
-    return Promise.resolve(this.queue.splice(0, limit));
+    return Promise.resolve({ items: this.queue.splice(0, limit), nextMs: this.nextMs });
   }
 
   fieldsOf = (item: string) => ({ deliveryId: item });
@@ -194,7 +194,7 @@ describe('by itself', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { work, worker, logged } = setUp(1, 5_000);
-      work.rest = () => 1;
+      work.nextMs = 1;
       work.claimError = new Error('the database is away');
       worker.start();
       await jest.advanceTimersByTimeAsync(4_999);
@@ -210,7 +210,7 @@ describe('by itself', () => {
 
   test('looks again before the next poll where the work knows that there may be more', async () => {
     const { work, worker } = setUp(1);
-    work.rest = () => 1;
+    work.nextMs = 1;
     worker.start();
     await work.until(() => work.limits.length >= 3);
     await worker.stop();
@@ -235,7 +235,8 @@ describe('by itself', () => {
 
   test('says whether it runs, hangs in a claim, or has been stopped', async () => {
     let answer = (): void => undefined;
-    const claim = () => new Promise<string[]>((resolve) => (answer = () => resolve([])));
+    const claim = () =>
+      new Promise<Claimed<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
     const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
     const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new PaymentLogger('test'));
     const stop = (): Promise<void> => {
@@ -261,7 +262,7 @@ describe('by itself', () => {
       const { work, worker, logged } = setUp(1, 5_000);
       const claim = work.claim.bind(work);
       let letGo = (): void => undefined;
-      work.claim = () => new Promise((resolve) => (letGo = () => resolve(['late'])));
+      work.claim = () => new Promise((resolve) => (letGo = () => resolve({ items: ['late'], nextMs: null })));
       worker.start();
       await jest.advanceTimersByTimeAsync(59_999);
       expect([logged.mock.calls, worker.state(60_000)]).toEqual([[], 'running']);
@@ -290,7 +291,7 @@ describe('by itself', () => {
     try {
       const { work, worker, logged } = setUp(1, 5_000);
       const answers: (() => void)[] = [];
-      work.claim = () => new Promise((resolve) => answers.push(() => resolve([])));
+      work.claim = () => new Promise((resolve) => answers.push(() => resolve({ items: [], nextMs: null })));
       worker.start();
       await jest.advanceTimersByTimeAsync(3_600_000);
       expect([answers.length, logged.mock.calls.length, worker.state(60_000)]).toEqual([2, 1, 'stalled']);

@@ -1,22 +1,28 @@
 import { setMaxListeners } from 'node:events';
 import { describeError, errorType } from './errors.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
-import { TimeLimitError, within } from './time-limit.js';
-import { UnderWay } from './under-way.js';
+import { TimeoutError, withTimeout } from './timeout.js';
+import { InFlight } from './in-flight.js';
 
 /** Work that is claimed from a table under a lease, then done item by item. */
 export interface LeasedWork<T> {
+  /** Called before each claim: what has to be done from time to time, whether there are items or not. */
+  maintain?(): Promise<void>;
   /** Leases at most `limit` items to this instance and commits, before any of them starts. */
-  claim(limit: number): Promise<T[]>;
+  claim(limit: number): Promise<Claimed<T>>;
   /** Does one item. Records its own failures; what it throws is unexpected. */
   process(item: T, stopping: AbortSignal): Promise<void>;
-  /**
-   * After a claim that found less than it asked for: in how many milliseconds there may be more, if that is known. An
-   * upper bound is `pollMs`, since others make work, too.
-   */
-  rest?(): number | null;
   /** What a log line about the item says it is about. */
   fieldsOf(item: T): LogFields;
+}
+
+export interface Claimed<T> {
+  readonly items: readonly T[];
+  /**
+   * Where there were less than asked for: in how many milliseconds there may be more, if that is known. An upper bound is
+   * `pollMs`, since others make work, too.
+   */
+  readonly nextMs: number | null;
 }
 
 /** Whether a worker runs by itself; one that is driven by hand was never started. */
@@ -29,8 +35,8 @@ export interface LeasedWorkerOptions {
   pollMs: number;
 }
 
-/** Whatever the work says: between two looks without a signal the database has a moment. */
-const LEAST_REST_MS = 10;
+/** Whatever the claim says: between two looks without a signal the database has a moment. */
+const MIN_PAUSE_MS = 10;
 
 /** While most places are taken, one that becomes free waits so long for others, so that one claim fills them all. */
 const GATHER_MS = 5;
@@ -40,7 +46,7 @@ const LOOK_MS = 60_000;
 
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
-  private readonly inFlight = new UnderWay();
+  private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
   /** When a look has ended last. */
@@ -97,12 +103,12 @@ export class LeasedWorker<T> {
     this.stopping.abort();
     this.look();
     await this.loop;
-    await this.inFlight.ended();
+    await this.inFlight.idle();
   }
 
   private async round(): Promise<number> {
     if (this.stopping.signal.aborted) return 0;
-    const items = await this.work.claim(this.options.concurrency);
+    const { items } = await this.claimed(this.options.concurrency);
     const ends = await Promise.allSettled(items.map((item) => this.work.process(item, this.stopping.signal)));
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
@@ -116,9 +122,8 @@ export class LeasedWorker<T> {
       const claimed = free > 0 ? await this.claim(free) : undefined;
       if (free <= 0) this.lastLookAt = performance.now();
       // A signal that came meanwhile knew nothing of the places that are taken now.
-      if (this.takeSignal() || claimed === free) this.wake();
-      // What the work says of its rest is of the claim before, where there was none, or one that failed.
-      await this.pause(claimed === undefined ? null : this.work.rest?.());
+      if (this.takeSignal() || claimed?.items.length === free) this.wake();
+      await this.pause(claimed?.nextMs ?? null);
     }
   }
 
@@ -128,13 +133,18 @@ export class LeasedWorker<T> {
     return signalled;
   }
 
-  /** How many items were claimed; `undefined` where the claim failed. */
-  private async claim(limit: number): Promise<number | undefined> {
+  private async claimed(limit: number): Promise<Claimed<T>> {
+    await this.work.maintain?.();
+    return this.work.claim(limit);
+  }
+
+  /** Claims items and begins them; `undefined` where the claim failed. */
+  private async claim(limit: number): Promise<Claimed<T> | undefined> {
     try {
-      const looking = this.work.claim(limit).finally(() => (this.lastLookAt = performance.now()));
-      const items = await (this.isOneOverdue ? looking : this.inTime(looking));
-      for (const item of items) this.begin(item);
-      return items.length;
+      const looking = this.claimed(limit).finally(() => (this.lastLookAt = performance.now()));
+      const claimed = await (this.isOneOverdue ? looking : this.inTime(looking));
+      for (const item of claimed.items) this.begin(item);
+      return claimed;
     } catch (error) {
       this.logger.error(`Could not look for work; trying again in ${this.options.pollMs} ms. ${describeError(error)}`);
       return undefined;
@@ -145,14 +155,14 @@ export class LeasedWorker<T> {
    * Leaves a look behind that does not end: one at a time, or they would take all connections of a pool. Should it end after
    * all, its items are leased to nobody else.
    */
-  private async inTime(looking: Promise<T[]>): Promise<T[]> {
+  private async inTime(looking: Promise<Claimed<T>>): Promise<Claimed<T>> {
     try {
-      return await within(LOOK_MS, looking);
+      return await withTimeout(LOOK_MS, looking);
     } catch (error) {
-      if (error instanceof TimeLimitError) {
+      if (error instanceof TimeoutError) {
         this.isOneOverdue = true;
         void looking
-          .then((late) => late.forEach((item) => this.begin(item)))
+          .then((late) => late.items.forEach((item) => this.begin(item)))
           .catch((end: unknown) =>
             this.logger.error(`A look that had taken too long has failed. ${describeError(end)}`),
           )
@@ -170,11 +180,11 @@ export class LeasedWorker<T> {
     void this.inFlight.track(running).then(() => this.wake());
   }
 
-  private async pause(knownMs: number | null | undefined): Promise<void> {
+  private async pause(knownMs: number | null): Promise<void> {
     if (this.signalled) return;
-    const restMs = Math.max(LEAST_REST_MS, knownMs ?? Infinity);
+    const pauseMs = Math.max(MIN_PAUSE_MS, knownMs ?? Infinity);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(restMs, this.options.pollMs));
+      const timer = setTimeout(resolve, Math.min(pauseMs, this.options.pollMs));
       this.signal = () => {
         clearTimeout(timer);
         resolve();

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { inspect } from 'node:util';
 import { isUuid } from '../domain/uuid.js';
-import { backoff } from './backoff.js';
+import { backoff } from './retry.js';
 import { describeError } from './errors.js';
 import { PaymentRandom, timeOrderedUuid } from './random.js';
 import { Secret } from './secret.js';

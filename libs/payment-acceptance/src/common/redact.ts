@@ -30,12 +30,12 @@ function isShort(kept: object): boolean {
 
 /** Senders use the same few names again and again; of others only the first ones are remembered. */
 const NAMES = new Map<string, string | undefined>();
-const MOST_NAMES = 256;
+const MAX_KEPT_NAMES = 256;
 
 function keptName(name: string): string | undefined {
   if (NAMES.has(name)) return NAMES.get(name);
   const kept = /signature/i.test(name) ? undefined : maskCards(cleanText(name, MAX_NAME));
-  if (NAMES.size < MOST_NAMES && name.length <= MAX_NAME) NAMES.set(name, kept);
+  if (NAMES.size < MAX_KEPT_NAMES && name.length <= MAX_NAME) NAMES.set(name, kept);
   return kept;
 }
 

@@ -2,8 +2,8 @@
  * What a terminal or a log viewer obeys instead of showing it: control characters, C1 (a CSI of one character) included,
  * and those that turn the direction of what follows, so that a line reads otherwise than it is written.
  */
-export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-const BLANK = new RegExp(`[\\s${UNSEEN.source.slice(1)}+`, 'gu');
+export const NON_PRINTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+const BLANK = new RegExp(`[\\s${NON_PRINTING.source.slice(1)}+`, 'gu');
 
 /** One line without control characters and half surrogate pairs: what any log, header or database column takes. */
 export function cleanLine(text: string): string {
@@ -12,7 +12,7 @@ export function cleanLine(text: string): string {
 
 /** The same text, character by character, with a mark for each that a log must not obey. */
 export function shownText(text: string): string {
-  return text.replace(UNSEEN, '\ufffd').toWellFormed();
+  return text.replace(NON_PRINTING, '\ufffd').toWellFormed();
 }
 
 /** The same of a text that may have several lines. */

@@ -1,11 +1,11 @@
-const MOST = 2_048;
+const MAX_ADDRESS_LENGTH = 2_048;
 
 /**
  * An http or https address as a browser reads it: ASCII without white space and line ends, fit for any header; `null` for
  * anything else.
  */
 export function webAddress(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > MOST || !URL.canParse(value)) return null;
+  if (typeof value !== 'string' || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(value)) return null;
   const { protocol, href } = new URL(value);
   return /^https?:$/.test(protocol) ? href : null;
 }

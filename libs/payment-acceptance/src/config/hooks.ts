@@ -66,7 +66,7 @@ export interface ForwardedPostback {
  */
 export type ForwardPostback = (postback: ForwardedPostback, signal: AbortSignal) => Promise<boolean>;
 
-/** What the payer is told after the redirect: stored state, never the redirect's own claim. */
+/** What the payer is told after the redirect: stored state, never what the redirect says. */
 export interface PaymentResult {
   readonly shop: string;
   /** The `InvId` of the redirect: the shop's order id. */

@@ -6,10 +6,10 @@ import type { ResolvedOptions, Shop } from './resolved-options.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
 /** Node's timers end here: about 24 days in milliseconds. Schedules and ages are the database's, and may be longer. */
-const MOST = 2 ** 31 - 1;
-const MOST_SCHEDULED = 10 * 366 * 24 * 3_600_000;
+const MAX_INTEGER = 2 ** 31 - 1;
+const MAX_SCHEDULE_STEPS = 10 * 366 * 24 * 3_600_000;
 /** A shop's tokens may change with the resolver's next answer, so their number has a bound that the leases know. */
-const MOST_TOKENS = 3;
+const MAX_TOKENS = 3;
 const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
 /**
@@ -37,14 +37,14 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     warnings.push(...said.warnings);
     if (!shop) continue;
     shops.set(name, shop);
-    const other = owners.claim(shop);
+    const other = owners.register(shop);
     // A warning only: the specification does not say that tokens differ.
     if (other !== undefined) warnings.push(sharedTokenFlaw(name, other));
   }
 
   /** A request is made with each token of a shop in turn, until one is not refused. */
   const tokens = Math.max(
-    shopResolver ? MOST_TOKENS : 1,
+    shopResolver ? MAX_TOKENS : 1,
     ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1),
   );
   const groups = {
@@ -132,10 +132,10 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
         problems.push(`${group}.${name}: must be a whole number from 0 to 100.`);
       } else filled[name] = value;
     } else if (name.endsWith('AfterMs')) {
-      if (value !== null && !isLike(1, value, MOST_SCHEDULED)) {
+      if (value !== null && !isLike(1, value, MAX_SCHEDULE_STEPS)) {
         problems.push(`${group}.${name}: must be a whole number above 0, or null to keep for ever.`);
       } else filled[name] = value;
-    } else if (!isLike(filled[name], value, group === 'schedule' ? MOST_SCHEDULED : MOST))
+    } else if (!isLike(filled[name], value, group === 'schedule' ? MAX_SCHEDULE_STEPS : MAX_INTEGER))
       problems.push(`${group}.${name}: ${expectation(filled[name])}`);
     else filled[name] = value;
   }

@@ -1,7 +1,7 @@
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import { within } from '../common/time-limit.js';
-import { ClaimedNames } from './claimed-names.js';
+import { withTimeout } from '../common/timeout.js';
+import { RequestedShopNames } from './requested-shop-names.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /**
- * The shops of the host's resolver, checked, and kept for `shopLookup.cacheMs`. Names that a callback's address claims are
+ * The shops of the host's resolver, checked, and kept for `shopLookup.cacheMs`. Names that a callback's address has are
  * asked about only so often, and for `shopLookup.absentMs` not again where they are nobody's. The host's own calls see a
  * new shop at once.
  */
@@ -29,7 +29,7 @@ export class ShopCache {
   private readonly hurriedAt = new Map<string, number>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
-  private readonly claimed: ClaimedNames;
+  private readonly requested: RequestedShopNames;
   private listed: ReadonlySet<string> = new Set();
   /** When the list was last asked for, whatever came of it. */
   private listedAt = -Infinity;
@@ -42,8 +42,8 @@ export class ShopCache {
     private readonly options: Pick<ResolvedOptions, 'shops' | 'shopLookup' | 'production'>,
     private readonly clock: PaymentClock,
   ) {
-    for (const shop of options.shops.values()) this.owners.claim(shop);
-    this.claimed = new ClaimedNames(options.shopLookup.absentMs);
+    for (const shop of options.shops.values()) this.owners.register(shop);
+    this.requested = new RequestedShopNames(options.shopLookup.absentMs);
   }
 
   /**
@@ -80,15 +80,15 @@ export class ShopCache {
    * The same for a name that anybody can have made up; `busy` where too many of those are asked about.
    * @throws ShopResolverError, InvalidShopError
    */
-  async findClaimed(name: string): Promise<Shop | undefined | 'busy'> {
+  async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
     if (this.entries.has(name)) return this.find(name);
     const now = this.now();
-    if (this.claimed.isAbsent(name, now)) return undefined;
-    const mayAsk = this.reading.has(name) || this.claimed.mayAsk(now) || (await this.isListed(name));
+    if (this.requested.isAbsent(name, now)) return undefined;
+    const mayAsk = this.reading.has(name) || this.requested.mayAsk(now) || (await this.isListed(name));
     if (!mayAsk) return 'busy';
     const shop = await this.read(name);
-    if (shop) this.claimed.found(name);
-    else this.claimed.absent(name, now);
+    if (shop) this.requested.found(name);
+    else this.requested.absent(name, now);
     return shop;
   }
 
@@ -147,7 +147,7 @@ export class ShopCache {
     for (const warning of warnings) this.warnOnce(warning);
     if (before) this.owners.release(before);
     else this.discovered = true;
-    const other = this.owners.claim(shop);
+    const other = this.owners.register(shop);
     if (other !== undefined) this.warnOnce(sharedTokenFlaw(name, other));
     this.entries.set(name, { shop, readAt });
     return shop;
@@ -157,7 +157,7 @@ export class ShopCache {
     try {
       // A resolver that throws before it gives a promise is one that fails, too.
       const answer = Promise.resolve().then(question);
-      return await within(this.options.shopLookup.timeoutMs, answer, 'The shop resolver');
+      return await withTimeout(this.options.shopLookup.timeoutMs, answer, 'The shop resolver');
     } catch (error) {
       throw new ShopResolverError(name, error);
     }

@@ -83,9 +83,9 @@ export class ShopRegistry {
    * those are asked about.
    * @throws ShopResolverError, InvalidShopError
    */
-  async findClaimed(name: string): Promise<Shop | undefined | 'busy'> {
+  async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
     if (name === this.defaultName) return this.find(name);
-    return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.findClaimed(name) : undefined);
+    return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.findRequested(name) : undefined);
   }
 
   /** @throws UnknownShopError, ShopResolverError, InvalidShopError */

@@ -12,18 +12,18 @@ const shop = (name: string, apiToken: string, ...previousApiTokens: string[]) =>
 test('a token belongs to the first shop that has it, as its present or a previous one, until that lets it go', () => {
   const owners = new TokenOwners();
   const a = shop('a', TOKEN, OTHER);
-  expect([owners.claim(a), owners.claim(a)]).toEqual([undefined, undefined]);
-  expect(owners.claim(shop('b', TOKEN))).toBe('a');
-  expect(owners.claim(shop('b', OTHER))).toBe('a');
-  expect(owners.claim(shop('b', 'third-token-0123456789', TOKEN))).toBe('a');
+  expect([owners.register(a), owners.register(a)]).toEqual([undefined, undefined]);
+  expect(owners.register(shop('b', TOKEN))).toBe('a');
+  expect(owners.register(shop('b', OTHER))).toBe('a');
+  expect(owners.register(shop('b', 'third-token-0123456789', TOKEN))).toBe('a');
   owners.release(shop('b', TOKEN));
-  expect(owners.claim(shop('b', TOKEN))).toBe('a');
+  expect(owners.register(shop('b', TOKEN))).toBe('a');
   owners.release(a);
-  expect(owners.claim(shop('b', TOKEN))).toBeUndefined();
+  expect(owners.register(shop('b', TOKEN))).toBeUndefined();
 });
 
 test('no token is kept', () => {
   const owners = new TokenOwners();
-  owners.claim(shop('a', TOKEN));
+  owners.register(shop('a', TOKEN));
   expect(inspect(owners, { depth: 10, showHidden: true })).not.toContain(TOKEN);
 });

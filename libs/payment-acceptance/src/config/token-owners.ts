@@ -10,7 +10,7 @@ export class TokenOwners {
   private readonly owners = new Map<string, string>();
 
   /** Takes note of the shop's tokens; gives the name of another shop that has one of them. */
-  claim(shop: Shop): string | undefined {
+  register(shop: Shop): string | undefined {
     let other: string | undefined;
     for (const token of this.fingerprints(shop)) {
       const owner = this.owners.get(token);

@@ -12,7 +12,7 @@ export interface Column {
 export type Legend = Readonly<Partial<Record<BarKind, string>>>;
 
 /** Columns that get a label of their own; of more, every so many. */
-const MOST_LABELS = 8;
+const MAX_LABELS = 8;
 const SIZE = 100;
 
 /**
@@ -21,7 +21,7 @@ const SIZE = 100;
  */
 export function columnChart(title: string, columns: readonly Column[], legend: Legend): Html {
   const top = niceTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
-  const every = Math.ceil(columns.length / MOST_LABELS);
+  const every = Math.ceil(columns.length / MAX_LABELS);
   return html`<figure class="chart">
     <div class="plot">
       <span class="top" aria-hidden="true">${top}</span>
@@ -30,7 +30,7 @@ export function columnChart(title: string, columns: readonly Column[], legend: L
         ${columns.map((column, index) => drawn(column, index, { top, slot: SIZE / columns.length, legend }))}
       </svg>
     </div>
-    <ol class="ticks${columns.length > 2 * MOST_LABELS && ' many'}" aria-hidden="true">
+    <ol class="ticks${columns.length > 2 * MAX_LABELS && ' many'}" aria-hidden="true">
       ${columns.map(({ label }, index) => html`<li>${index % every === 0 && html`<span>${label}</span>`}</li>`)}
     </ol>
     ${

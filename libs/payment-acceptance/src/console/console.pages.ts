@@ -14,8 +14,8 @@ import { logPage } from './pages/log.page.js';
 import { overviewPage } from './pages/overview.page.js';
 import { reviewsPage } from './pages/reviews.page.js';
 import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
-import { notHere, type Page, type Visit } from './visit.js';
-import { doneMessage } from './words/done.js';
+import { notHere, type Page, type PageContext } from './page-context.js';
+import { doneMessage } from './labels/done.js';
 
 /** Reads what each page shows. */
 @Injectable()
@@ -27,7 +27,7 @@ export class ConsolePages {
     private readonly shops: ShopRegistry,
   ) {}
 
-  async overview(visit: Visit): Promise<Page> {
+  async overview(visit: PageContext): Promise<Page> {
     const [stats, shops, figures] = await Promise.all([
       visit.operations.stats(),
       visit.operations.shopStates(),
@@ -37,7 +37,7 @@ export class ConsolePages {
     return overviewPage(visit, { stats, refused, figures, delays: delaysOf(figures, this.shops) });
   }
 
-  async bills(visit: Visit): Promise<Page> {
+  async bills(visit: PageContext): Promise<Page> {
     const { query, scope } = visit;
     const given = (name: string): string | undefined => databaseText(query.get(name) ?? '').trim() || undefined;
     const sought = given('q');
@@ -57,18 +57,18 @@ export class ConsolePages {
     return billsPage(visit, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
   }
 
-  async bill(visit: Visit, intentId: string): Promise<Page> {
+  async bill(visit: PageContext, intentId: string): Promise<Page> {
     const history = await this.histories.ofBill(visit.scope, intentId);
     if (!history) throw notHere('bill');
     return billPage(visit, history, doneMessage(visit));
   }
 
-  async reviews(visit: Visit): Promise<Page> {
+  async reviews(visit: PageContext): Promise<Page> {
     const reviews = await this.lists.reviews(visit.scope, visit.query.get('after') ?? undefined);
     return reviewsPage(visit, reviews, doneMessage(visit));
   }
 
-  async deadLetters(visit: Visit): Promise<Page> {
+  async deadLetters(visit: PageContext): Promise<Page> {
     const { scope, query } = visit;
     const filter = filterOf(query);
     const [letters, total] = await Promise.all([
@@ -78,7 +78,7 @@ export class ConsolePages {
     return deadLettersPage(visit, letters, total, filter, doneMessage(visit));
   }
 
-  async unknownOutcomes(visit: Visit): Promise<Page> {
+  async unknownOutcomes(visit: PageContext): Promise<Page> {
     const { scope, query } = visit;
     const before = query.get('before') ?? undefined;
     const [bills, postbacks] = await Promise.all([
@@ -89,7 +89,7 @@ export class ConsolePages {
   }
 
   /** Of all shops, so it is for those only who see all of them. */
-  async log(visit: Visit): Promise<Page> {
+  async log(visit: PageContext): Promise<Page> {
     if (visit.scope !== null) throw notHere('page');
     return logPage(visit, await this.lists.actions(visit.query.get('before') ?? undefined));
   }

@@ -5,14 +5,14 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { UnknownShopError } from '../config/configuration.error.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { PaymentReviews } from '../operations/payment-reviews.service.js';
-import { FormSeals } from './form-seals.js';
+import { CsrfTokens } from './csrf-tokens.js';
 import { html } from './html.js';
 import { addressOf, linksFrom } from './links.js';
 import type { ConsoleRequest } from './options.js';
 import { layout } from './pages/layout.js';
 import { CONSOLE_OPTIONS, type ResolvedConsoleOptions } from './resolved-options.js';
 import { STYLE } from './style.js';
-import { ConsoleRefusal, type Page, type Redirect, type Visit } from './visit.js';
+import { ConsoleRefusal, type Page, type Redirect, type PageContext } from './page-context.js';
 
 export interface Exchange {
   readonly adapter: AbstractHttpAdapter;
@@ -37,18 +37,18 @@ export class ConsoleResponder {
     private readonly reviews: PaymentReviews,
   ) {}
 
-  async show(exchange: Exchange, make: (visit: Visit) => Promise<Page | Redirect>): Promise<void> {
+  async show(exchange: Exchange, make: (visit: PageContext) => Promise<Page | Redirect>): Promise<void> {
     const { adapter, request, response, depth } = exchange;
     const address = addressOf(request);
-    const seals = new FormSeals(request);
-    const stranger: Visit = {
+    const seals = new CsrfTokens(request);
+    const stranger: PageContext = {
       operator: undefined,
       scope: NO_SHOP,
       operations: this.operations,
       reviews: this.reviews,
       query: address.searchParams,
       link: linksFrom(address, this.options.name, depth),
-      seals,
+      csrf: seals,
       foreign: !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined),
     };
     const [visit, answer] = await this.answer(request, stranger, make);
@@ -72,9 +72,9 @@ export class ConsoleResponder {
 
   private async answer(
     request: ConsoleRequest,
-    stranger: Visit,
-    make: (visit: Visit) => Promise<Page | Redirect>,
-  ): Promise<[Visit, Page | Redirect]> {
+    stranger: PageContext,
+    make: (visit: PageContext) => Promise<Page | Redirect>,
+  ): Promise<[PageContext, Page | Redirect]> {
     try {
       const visit = { ...stranger, operator: this.options.operator(request), ...this.viewOf(request) };
       return [visit, await make(visit).catch((error: unknown) => this.refusal(error))];
@@ -84,7 +84,7 @@ export class ConsoleResponder {
   }
 
   /** What the operator may see. */
-  private viewOf(request: ConsoleRequest): Pick<Visit, 'scope' | 'operations' | 'reviews'> {
+  private viewOf(request: ConsoleRequest): Pick<PageContext, 'scope' | 'operations' | 'reviews'> {
     const shop = this.options.shop(request);
     if (shop === null) return { scope: null, operations: this.operations, reviews: this.reviews };
     try {

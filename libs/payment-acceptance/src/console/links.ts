@@ -1,5 +1,5 @@
 import type { ConsoleRequest } from './options.js';
-import type { Link } from './visit.js';
+import type { Link } from './page-context.js';
 
 /** The address as the browser asked for it, where the adapter knows it. */
 export function addressOf({ originalUrl, url = '/' }: ConsoleRequest): URL {

@@ -1,9 +1,9 @@
 import type { LockedBill } from './bill.js';
-import { Facts, JudgeContractError, type Decision, type DecisionInput } from './facts.js';
+import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 import type { DecimalAmount } from './money.js';
 import type { LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 
-export { JudgeContractError, type Decision, type DecisionInput } from './facts.js';
+export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 
 const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
 
@@ -14,7 +14,7 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROC
 export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
   const rows = new Map(known.map((row) => [row.paymentId, row]));
-  const facts = new Facts(input);
+  const facts = new DecisionBuilder(input);
   const keep = (payment: LedgerPayment): void => {
     rows.set(payment.paymentId, payment);
     facts.written.set(payment.paymentId, payment);
@@ -49,7 +49,7 @@ export function decide(input: DecisionInput): Decision {
 
 /** The bill's list of payments cannot be had, for the reason given: a person has to look. */
 export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
-  const facts = new Facts({ bill, firstPaymentId: null, endOfLife: Infinity, horizon: Infinity });
+  const facts = new DecisionBuilder({ bill, firstPaymentId: null, endOfLife: Infinity, horizon: Infinity });
   facts.review(reason, null);
   return facts.decision([]);
 }
@@ -61,7 +61,7 @@ export function decideAccepted(
   known: readonly LedgerPayment[],
   accepted: AcceptedPayment,
 ): Decision {
-  const facts = new Facts({ bill, firstPaymentId, endOfLife: Infinity, horizon: Infinity });
+  const facts = new DecisionBuilder({ bill, firstPaymentId, endOfLife: Infinity, horizon: Infinity });
   const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
     ...NOTHING_LISTED,
     paymentId: accepted.paymentId,

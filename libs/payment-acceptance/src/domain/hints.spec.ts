@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Claim, ClaimablePayment, Hint } from './callback.js';
+import type { Assertion, ComparablePayment, Hint } from './callback.js';
 import { answerHints } from './hints.js';
 
 const LAG_MS = [3_000, 10_000, 30_000];
@@ -7,9 +7,9 @@ const LAG_MS = [3_000, 10_000, 30_000];
 /** Seconds of a day, so that the order of things is easy to read. */
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21) + second * 1_000);
 
-const hint = (claims: Hint['claims'], second: number, more: Partial<Hint> = {}): Hint => ({
+const hint = (claims: Hint['asserts'], second: number, more: Partial<Hint> = {}): Hint => ({
   id: `${claims ?? 'redirect'} ${second}`,
-  claims,
+  asserts: claims,
   receivedAt: at(second),
   asks: 0,
   due: true,
@@ -17,13 +17,13 @@ const hint = (claims: Hint['claims'], second: number, more: Partial<Hint> = {}):
 });
 
 const payment = (
-  status: ClaimablePayment['status'],
+  status: ComparablePayment['status'],
   second: number,
-  confirmedSince: Partial<Record<Claim, number>> = {},
-): ClaimablePayment => ({ status, knownAt: at(second), confirmedSince: { SUCCESS: 0, FAIL: 0, ...confirmedSince } });
+  confirmedSince: Partial<Record<Assertion, number>> = {},
+): ComparablePayment => ({ status, knownAt: at(second), confirmedSince: { SUCCESS: 0, FAIL: 0, ...confirmedSince } });
 
 /** What becomes of each hint, in their order: its outcome, `again` with the pause, or `waits`. */
-function answers(hints: readonly Hint[], payments: readonly ClaimablePayment[]): string[] {
+function answers(hints: readonly Hint[], payments: readonly ComparablePayment[]): string[] {
   const { consumed, again } = answerHints(hints, payments, LAG_MS);
   return hints.map(({ id }) => {
     const end = consumed.find((answer) => answer.id === id);
@@ -34,7 +34,7 @@ function answers(hints: readonly Hint[], payments: readonly ClaimablePayment[]):
 }
 
 describe('a claim', () => {
-  test.each<[string, Hint[], ClaimablePayment[], string[]]>([
+  test.each<[string, Hint[], ComparablePayment[], string[]]>([
     ['of nothing is answered by any list', [hint(null, 10)], [], ['null']],
     ['is confirmed by what becomes known after it', [hint('SUCCESS', 10)], [payment('SUCCESS', 11)], ['confirmed']],
     ['is confirmed by what was known just before', [hint('SUCCESS', 50)], [payment('SUCCESS', 7)], ['confirmed']],
@@ -89,7 +89,7 @@ describe('a claim', () => {
   });
 
   test('is asked about again after each pause, then is a repetition, or a note', () => {
-    const asked = (asks: number, payments: ClaimablePayment[]) =>
+    const asked = (asks: number, payments: ComparablePayment[]) =>
       answers([hint('SUCCESS', 1_000, { asks })], payments)[0];
     expect([0, 1, 2, 3].map((asks) => asked(asks, []))).toEqual([
       'again 3000',

@@ -35,7 +35,7 @@ export interface ReportedPayment {
 
 /**
  * A payment of the ledger: one for each payment id of a shop. Only settlement/ writes it, as the service lists it or as an
- * operator accepts it, never as a callback claims. Its status advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS) and never goes
+ * operator accepts it, never as a callback says. Its status advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS) and never goes
  * back.
  */
 export interface LedgerPayment {

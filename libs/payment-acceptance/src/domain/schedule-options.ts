@@ -13,8 +13,8 @@ export interface CheckScheduleOptions {
   /** By how much, at random, a pause is longer than given, so that bills spread out. In percent, 0 to 100. Default 10. */
   jitterPercent?: number;
   /**
-   * When the service is asked again, after each other, while its list does not show yet what a postback claims; then the
-   * claim stays a note on the callback. Default 3 s, 10 s, 30 s.
+   * When the service is asked again, after each other, while its list does not show yet what a postback asserts; then the
+   * assertion stays a note on the callback. Default 3 s, 10 s, 30 s.
    */
   lagMs?: number[];
   /** Least pause between two checks of one bill, however many hints it gets. Default 2 s. */

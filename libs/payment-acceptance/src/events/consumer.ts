@@ -32,8 +32,10 @@ export type EventConsumer = {
       readonly kind: 'broker';
       /** Ends by itself when the signal says so, and tells then whether the broker has answered. */
       handle: HandOver;
+      /** Begins to connect, and keeps connected from then on. */
+      connect(): void;
       /** Whether it could take an event now. While it says no, its deliveries wait and no attempt is counted. */
-      ready(): boolean;
+      isReady(): boolean;
       /** The very first attempt to connect, while it lasts. */
       connecting(): Promise<void> | undefined;
       /** Whether the broker has not answered: nothing is wrong with the event then. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
-import { NowAndThen } from '../common/now-and-then.js';
+import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
@@ -11,7 +11,7 @@ import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.j
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
-import { BrokerPlaces } from './broker-places.js';
+import { BrokerSlots } from './broker-slots.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { FailedAttempts, fieldsOf, type Failure } from './failed-attempts.js';
 
@@ -36,11 +36,10 @@ const ABSENT_MS = 3_600_000;
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
-  private readonly house: NowAndThen;
-  private readonly heartbeat: NowAndThen;
-  private readonly places: BrokerPlaces;
+  private readonly housekeeping: Throttle;
+  private readonly heartbeat: Throttle;
+  private readonly brokerSlots: BrokerSlots;
   private readonly failed: FailedAttempts;
-  private restMs: number | null = null;
   private consumers: readonly EventConsumer[] = [];
 
   constructor(
@@ -54,17 +53,17 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
-    this.house = new NowAndThen(clock, HOUSEKEEPING_MS);
-    this.heartbeat = new NowAndThen(clock, HEARTBEAT_MS);
-    this.places = new BrokerPlaces(options.deliveries.concurrency);
+    this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
+    this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
+    this.brokerSlots = new BrokerSlots(options.deliveries.concurrency);
     this.failed = new FailedAttempts(store, random, options.deliveries, this.logger);
   }
 
   /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
-    this.places.host(consumers);
-    this.heartbeat.isDue(); // and taken here
+    this.brokerSlots.host(consumers);
+    this.heartbeat.restart();
     await this.store.register(consumers);
     await this.reportUntaken();
     for (const { name, event, waiting } of await this.store.absent(ABSENT_MS)) {
@@ -106,26 +105,25 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return this.worker.stop();
   }
 
-  /** @internal */
-  async claim(limit: number): Promise<ClaimedDelivery[]> {
-    if (this.consumers.length === 0) return [];
-    if (this.heartbeat.isDue()) await this.store.register(this.consumers);
-    const { maxAttempts } = this.options.deliveries;
-    if (this.house.isDue()) await this.bury(maxAttempts);
-    const { consumers, most } = this.places.offer(limit);
-    this.restMs = null;
-    if (consumers.length === 0) return [];
-    const claimed = await this.store.claim(consumers, most, this.leaseMs, this.random.uuid(), ABSENT_MS, maxAttempts);
-    for (const { consumer } of claimed) this.places.take(consumer);
-    if (claimed.length === 0) this.restMs = await this.store.nextDueMs(consumers);
-    // There may be more for the places that this claim had to leave.
-    else if (claimed.length === most && most < limit) this.worker.wake();
-    return claimed;
+  /** @internal Says that this instance is here, ends attempts that nobody will, and has brokers connect. */
+  async maintain(): Promise<void> {
+    if (this.consumers.length === 0) return;
+    if (this.heartbeat.tryTake()) await this.store.register(this.consumers);
+    if (this.housekeeping.tryTake()) await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
+    for (const each of this.consumers) if (each.kind === 'broker') each.connect();
   }
 
   /** @internal */
-  rest(): number | null {
-    return this.restMs;
+  async claim(limit: number): Promise<Claimed<ClaimedDelivery>> {
+    const { consumers, limit: offered } = this.brokerSlots.offer(limit);
+    if (consumers.length === 0) return { items: [], nextMs: null };
+    const { maxAttempts } = this.options.deliveries;
+    const token = this.random.uuid();
+    const items = await this.store.claim(consumers, offered, this.leaseMs, token, ABSENT_MS, maxAttempts);
+    for (const { consumer } of items) this.brokerSlots.take(consumer);
+    // There may be more for the slots that this claim had to leave.
+    if (items.length === offered && offered < limit) this.worker.wake();
+    return { items, nextMs: items.length === 0 ? await this.store.nextDueMs(consumers) : null };
   }
 
   /** @internal */
@@ -133,8 +131,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return fieldsOf(delivery);
   }
 
-  private async bury(maxAttempts: number): Promise<void> {
-    for (const { id, consumer } of await this.store.buryExhausted(maxAttempts)) {
+  private async deadLetterExhausted(maxAttempts: number): Promise<void> {
+    for (const { id, consumer } of await this.store.deadLetterExhausted(maxAttempts)) {
       this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`, {
         consumer,
         deliveryId: id,
@@ -159,7 +157,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     try {
       await this.handOver(delivery, stopping);
     } finally {
-      this.places.leave(delivery.consumer);
+      this.brokerSlots.leave(delivery.consumer);
     }
   }
 

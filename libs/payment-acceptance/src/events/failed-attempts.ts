@@ -1,4 +1,4 @@
-import { backoff } from '../common/backoff.js';
+import { backoff } from '../common/retry.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';

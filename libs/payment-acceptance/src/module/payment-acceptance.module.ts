@@ -7,6 +7,7 @@ import { CallbackWatch } from '../callbacks/callback-watch.js';
 import { CallbackResponder } from '../callbacks/callback.responder.js';
 import { PaymentCallbacks } from '../callbacks/callback.service.js';
 import { Forwarder } from '../callbacks/forwarder.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { CallbackJournal } from '../callbacks/journal.js';
 import { Overload } from '../callbacks/overload.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
@@ -77,6 +78,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     { provide: Telemetry, useFactory: () => Telemetry.load() },
     PaymentMetrics,
     Overload,
+    WakeUps,
     ShopRegistry,
     PaymentServiceClient,
     ...STORES,

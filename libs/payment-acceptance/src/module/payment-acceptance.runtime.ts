@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { turnsFormsAway } from '../callbacks/body-parser.js';
-import { PaymentCallbacks } from '../callbacks/callback.service.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -20,7 +20,7 @@ import { RetentionWorker } from '../operations/retention.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
-import { Signals, type Signal } from '../storage/signals.js';
+import { Signals } from '../storage/signals.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
@@ -40,12 +40,12 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly explorer: HandlerExplorer,
     private readonly emitters: EventEmitterConsumers,
     private readonly added: AddedConsumers,
-    private readonly callbacks: PaymentCallbacks,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,
     private readonly transactions: DestroyableTransaction,
     private readonly signals: Signals,
+    private readonly wakeUps: WakeUps,
     private readonly http: HttpAdapterHost,
   ) {}
 
@@ -85,13 +85,11 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     if (!this.options.autoStart) return;
     const works = this.role !== 'callbacks';
     const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
-    const tell = (signal: Signal) => {
-      if (works) wake[signal]();
-      this.signals.tell(signal);
-    };
-    this.callbacks.onHint = () => tell('hint');
-    this.confirmer.onEvents = () => tell('event');
-    if (this.options.wakeUps === 'listen') this.signals.start((signal) => works && wake[signal]());
+    this.wakeUps.listen((wakeUp) => {
+      if (works) wake[wakeUp]();
+      this.signals.tell(wakeUp);
+    });
+    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => works && wake[wakeUp]());
   }
 
   /** Handlers hold a connection each while they run, and what ends one of them needs another. */

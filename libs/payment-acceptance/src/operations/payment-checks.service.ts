@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { TooManyPaymentsError } from '../client/service.errors.js';
-import { BatchOverdueError } from '../common/batches.js';
+import { GroupCommitTimeoutError } from '../common/group-commit.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillState } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import type { ReportedPayment } from '../domain/payment.js';
-import { Confirmer } from '../settlement/confirmer.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { CheckStore } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
@@ -42,7 +42,7 @@ export class PaymentChecks {
     private readonly checks: CheckStore,
     private readonly client: PaymentServiceClient,
     private readonly settlement: SettlementService,
-    private readonly confirmer: Confirmer,
+    private readonly wakeUps: WakeUps,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -87,14 +87,14 @@ export class PaymentChecks {
       throw error;
     }
     if (settled.stale) throw new OperatorActionError('Another check has taken the bill over. Ask again in a moment.');
-    if (settled.events.length > 0) this.confirmer.onEvents?.();
+    if (settled.events.length > 0) this.wakeUps.tell('event');
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
   }
 
   /** So that the bill can be asked about again at once, and not only when the lease is over. */
   private async giveBack(claim: ClaimedBill, error: unknown): Promise<void> {
     // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
-    if (error instanceof BatchOverdueError) return;
+    if (error instanceof GroupCommitTimeoutError) return;
     try {
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
     } finally {

@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
 import { Telemetry, type Measurement } from '../telemetry/telemetry.js';
 import { Snapshots } from './snapshot.js';
 
@@ -39,7 +39,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async measure(): Promise<(Measurement & { gauge: keyof typeof GAUGES })[]> {
-    const now = await within(TIME_LIMIT_MS, this.snapshots.read());
+    const now = await withTimeout(TIME_LIMIT_MS, this.snapshots.read());
     return [
       { gauge: 'payment_acceptance.checks.overdue.age', value: (now.oldestCheckMs ?? 0) / 1_000 },
       { gauge: 'payment_acceptance.deliveries.oldest.age', value: (now.oldestDeliveryMs ?? 0) / 1_000 },

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { errorType } from '../common/errors.js';
-import { TimeLimitError, within } from '../common/time-limit.js';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
@@ -98,7 +98,7 @@ export class PaymentHealthIndicator {
     const here = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
     try {
-      const { refusedShops, ...stats } = await within(limits.timeLimitMs, this.snapshots.read());
+      const { refusedShops, ...stats } = await withTimeout(limits.timeLimitMs, this.snapshots.read());
       const degraded = [...degradationsOf({ refusedShops, ...stats }, limits), ...here.degraded];
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
       health = { ...here, status, degraded, database: { reachable: true }, backlog: { ...stats, refusedShops } };
@@ -134,7 +134,7 @@ export class PaymentHealthIndicator {
 
 /** A code such as `ECONNREFUSED`: the driver's own sentences name hosts and users, and health may be public. */
 function reasonOf(error: unknown): string {
-  return error instanceof TimeLimitError ? error.message : errorType(error);
+  return error instanceof TimeoutError ? error.message : errorType(error);
 }
 
 function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {

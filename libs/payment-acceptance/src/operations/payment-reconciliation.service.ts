@@ -40,7 +40,7 @@ const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 const PAGE = 5_000;
 /** The service may be away: after so many bills without an answer in a row, nothing is learnt from asking on. */
-const MOST_FAILURES = 10;
+const MAX_FAILURES = 10;
 
 /**
  * Holds a day's payments at the service against the ledger. It changes nothing: what differs is settled by the bill's
@@ -98,7 +98,7 @@ export class PaymentReconciliation {
       const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
       failures = rows instanceof PaymentServiceError && isAway(rows) ? failures + 1 : 0;
       if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => isOfDay(row, day, { from, to }));
-      else if (failures < MOST_FAILURES) yield notAnswered(shop.name, bill, rows.code);
+      else if (failures < MAX_FAILURES) yield notAnswered(shop.name, bill, rows.code);
       else throw rows;
     }
   }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { TimeLimitError } from '../common/time-limit.js';
+import { TimeoutError } from '../common/timeout.js';
 import type { OperatorStore, PaymentStats } from '../storage/operator.store.js';
 import type { RefusalStore } from '../storage/refusal.store.js';
 import { Snapshots } from './snapshot.js';
@@ -48,8 +48,8 @@ describe('snapshot', () => {
     const joined = outcome(snapshots.read());
     expect(owed).toHaveLength(1);
     jest.advanceTimersByTime(1);
-    expect(await first).toBeInstanceOf(TimeLimitError);
-    expect(await joined).toBeInstanceOf(TimeLimitError);
+    expect(await first).toBeInstanceOf(TimeoutError);
+    expect(await joined).toBeInstanceOf(TimeoutError);
     jest.advanceTimersByTime(1_000);
     const next = snapshots.read();
     owed[1]!(STATS);
@@ -60,7 +60,7 @@ describe('snapshot', () => {
     for (let reading = 0; reading < 5; reading += 1) {
       const hanging = outcome(snapshots.read());
       jest.advanceTimersByTime(10_000);
-      expect(await hanging).toBeInstanceOf(TimeLimitError);
+      expect(await hanging).toBeInstanceOf(TimeoutError);
       jest.advanceTimersByTime(1_000);
     }
     expect(owed).toHaveLength(3);

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { TimeLimitError, within } from '../common/time-limit.js';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { OperatorStore, type PaymentStats } from '../storage/operator.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
 /** What the tables say about how things stand. */
 export interface Snapshot extends PaymentStats {
-  /** Names of the shops that the service refuses, at most {@link MOST_SHOPS}. */
+  /** Names of the shops that the service refuses, at most {@link MAX_SHOPS}. */
   readonly refusedShops: readonly string[];
 }
 
-const MOST_SHOPS = 100;
+const MAX_SHOPS = 100;
 
 /** How long one reading serves everybody who asks. */
 const KEPT_MS = 1_000;
@@ -18,7 +18,7 @@ const KEPT_MS = 1_000;
 const LIMIT_MS = 10_000;
 
 /** Readings that were given up may still hold their connections; beyond so many no further one takes another. */
-const MOST_UNFINISHED = 3;
+const MAX_UNFINISHED = 3;
 
 interface Reading {
   readonly result: Promise<Snapshot>;
@@ -39,13 +39,13 @@ export class Snapshots {
 
   /**
    * A reading that is still going on is joined.
-   * @throws TimeLimitError where it takes too long
+   * @throws TimeoutError where it takes too long
    */
   read(): Promise<Snapshot> {
     const { latest } = this;
     const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < KEPT_MS);
     if (isFresh) return latest.result;
-    const reading: Reading = { result: within(LIMIT_MS, this.load()) };
+    const reading: Reading = { result: withTimeout(LIMIT_MS, this.load()) };
     const end = (): void => {
       reading.endedAt = performance.now();
     };
@@ -56,11 +56,11 @@ export class Snapshots {
 
   /** One statement after the other, so that it holds one connection. */
   private async load(): Promise<Snapshot> {
-    if (this.unfinished >= MOST_UNFINISHED) throw new TimeLimitError('The database still owes earlier answers.');
+    if (this.unfinished >= MAX_UNFINISHED) throw new TimeoutError('The database still owes earlier answers.');
     this.unfinished += 1;
     try {
       const stats = await this.operator.stats(null);
-      return { ...stats, refusedShops: await this.refusals.refused(MOST_SHOPS) };
+      return { ...stats, refusedShops: await this.refusals.refused(MAX_SHOPS) };
     } finally {
       this.unfinished -= 1;
     }

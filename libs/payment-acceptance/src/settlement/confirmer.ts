@@ -10,12 +10,12 @@ import {
   TooManyPaymentsError,
   UnauthenticatedError,
 } from '../client/service.errors.js';
-import { backoff } from '../common/backoff.js';
-import { BatchOverdueError } from '../common/batches.js';
+import { backoff } from '../common/retry.js';
+import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
-import { NowAndThen } from '../common/now-and-then.js';
+import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -25,6 +25,7 @@ import type { ReportedPayment } from '../domain/payment.js';
 import { afterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { CheckStore } from '../storage/check.store.js';
+import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { FollowedShops } from './followed-shops.js';
@@ -51,10 +52,7 @@ const PROBE_MS = 60_000;
 export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
-  private readonly house: NowAndThen;
-  private restMs: number | null = null;
-  /** @internal Called after a settlement that made events, so that they need not wait for a poll. */
-  onEvents: (() => void) | undefined;
+  private readonly housekeeping: Throttle;
 
   constructor(
     private readonly checks: CheckStore,
@@ -68,10 +66,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly clock: PaymentClock,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
+    private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.worker = new LeasedWorker(this, options.confirmer, this.logger);
-    this.house = new NowAndThen(clock, HOUSEKEEPING_MS);
+    this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
   }
 
   /** @internal Makes the shops known to all instances, at start. */
@@ -102,14 +101,16 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return this.worker.stop();
   }
 
+  /** @internal Ends what was given up. */
+  async maintain(): Promise<void> {
+    if (!this.housekeeping.tryTake()) return;
+    await this.bills.closeAbandoned();
+    await this.callbacks.retireWaiting(WAITING_MS);
+  }
+
   /** @internal */
-  async claim(limit: number): Promise<ClaimedBill[]> {
-    if (this.house.isDue()) {
-      await this.bills.closeAbandoned();
-      await this.callbacks.retireWaiting(WAITING_MS);
-    }
+  async claim(limit: number): Promise<Claimed<ClaimedBill>> {
     const { shops, nextMs } = await this.followed.look(PROBE_MS);
-    this.restMs = shops.length > 0 ? AGAIN_MS : nextMs;
     const claimed: ClaimedBill[] = [];
     try {
       for await (const { name, requestsPerSecond } of this.followed.inTurns(shops)) {
@@ -125,15 +126,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     } catch (error) {
       // What is leased already goes on: it would wait for the end of its lease.
       if (claimed.length === 0) throw error;
-      this.restMs = null;
       this.logger.error(`Could not look for bills of every shop. ${describeError(error)}`, { error: errorType(error) });
+      return { items: claimed, nextMs: null };
     }
-    return claimed;
-  }
-
-  /** @internal */
-  rest(): number | null {
-    return this.restMs;
+    return { items: claimed, nextMs: shops.length > 0 ? AGAIN_MS : nextMs };
   }
 
   /** @internal */
@@ -168,7 +164,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
-      if (error instanceof BatchOverdueError) return this.leave(claim, error);
+      if (error instanceof GroupCommitTimeoutError) return this.leave(claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
@@ -184,12 +180,12 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       return 'stale';
     }
     if (settled.events.length === 0) return 'unchanged';
-    this.onEvents?.();
+    this.wakeUps.tell('event');
     recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
     return 'settled';
   }
 
-  private leave(claim: ClaimedBill, error: BatchOverdueError): string {
+  private leave(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
     const type = errorType(error);
     const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" does not end`;
     this.logger.error(`${what}: the bill is checked again when its lease is over. ${error.message}`, {
@@ -216,7 +212,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
     const place = refused ? undefined : nextCheckAt;
     if ((await this.checks.fail(claim, pauseMs, place, reason)) && giveUp) {
-      const consumed = claim.hints.map(({ id, claims }) => ({ id, outcome: claims && ('unconfirmed' as const) }));
+      const consumed = claim.hints.map(({ id, asserts }) => ({
+        id,
+        outcome: asserts && ('unconfirmed' as const),
+      }));
       await this.checks.answerHints({ consumed, again: [] });
     }
   }

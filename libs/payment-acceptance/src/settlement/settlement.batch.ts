@@ -1,6 +1,6 @@
-import type { Ended } from '../common/batches.js';
+import type { Ended } from '../common/group-commit.js';
 import type { LockedBill } from '../domain/bill.js';
-import type { ClaimablePayment, KnownPayment } from '../domain/callback.js';
+import type { ComparablePayment, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
 import { answerHints } from '../domain/hints.js';
@@ -58,7 +58,7 @@ export class SettlementBatch {
     const { state } = decided;
     const { scheduled } = claim;
     const nextCheckAt = nextCheck(bill, state, scheduled, this.schedule, this.fraction());
-    const hints = answerHints(claim.hints, this.claimable(bill), this.schedule.lagMs);
+    const hints = answerHints(claim.hints, this.comparable(bill), this.schedule.lagMs);
     this.settlements.push({
       ...decided,
       bill,
@@ -78,7 +78,7 @@ export class SettlementBatch {
     this.payments.set(key, { ...payment, shop, knownAt, confirmedSince });
   }
 
-  private claimable(bill: LockedBill): ClaimablePayment[] {
+  private comparable(bill: LockedBill): ComparablePayment[] {
     return [...this.payments.values()].filter(({ billId }) => billId === bill.id);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Batches, type Ended } from '../common/batches.js';
+import { GroupCommit, type Ended } from '../common/group-commit.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -28,7 +28,7 @@ export type Settled =
 const STALE: Settled = { stale: true, events: [] };
 
 /** Most bills of one transaction: no lock shall be held for long. */
-const MOST = 64;
+const MAX_BILLS_OF_TRANSACTION = 64;
 
 /**
  * The only writer of payments, results and events. One transaction: order, bill, payments, events with their
@@ -38,7 +38,7 @@ const MOST = 64;
 @Injectable()
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
-  private readonly batches: Batches<Answer, Settled>;
+  private readonly commits: GroupCommit<Answer, Settled>;
 
   constructor(
     private readonly store: SettlementStore,
@@ -50,13 +50,15 @@ export class SettlementService {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.batches = new Batches(
-      MOST,
-      (answers) => this.settleTogether(answers, false),
-      (answer) => this.settleAlone(answer),
-      mayConcernOneRow,
-      this.options.confirmer.leaseMs / 2,
-    );
+    this.commits = new GroupCommit({
+      name: 'PaymentSettlement',
+      maxBatch: MAX_BILLS_OF_TRANSACTION,
+      timeoutMs: this.options.confirmer.leaseMs / 2,
+      run: (answers) => this.settleTogether(answers, false),
+      alone: (answer) => this.settleAlone(answer),
+      // An only one is to blame itself.
+      isSeparable: (error, answers) => answers.length > 1 && mayConcernOneRow(error),
+    });
   }
 
   /** Settles the service's list of a claimed bill's payments, unless the claim's token has been replaced since. */
@@ -124,7 +126,7 @@ export class SettlementService {
     decision: Answer['decide'],
   ): Promise<Settled> {
     return this.traced(claim, (traceparent) =>
-      this.batches.add({ claim, paymentIds, ends, traceparent, decide: decision }),
+      this.commits.add({ claim, paymentIds, ends, traceparent, decide: decision }),
     );
   }
 

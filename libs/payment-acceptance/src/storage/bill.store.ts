@@ -72,7 +72,7 @@ export class BillStore {
    * this moment. Whoever makes the row of an order has it locked, and is the first.
    */
   async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
-    const stored = await this.database.claim(
+    const stored = await this.database.atReadCommitted(
       `WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($4, $5)
          ON CONFLICT DO NOTHING RETURNING shop)
        ${INTENT} FROM first RETURNING id`,

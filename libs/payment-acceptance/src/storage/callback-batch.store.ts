@@ -34,7 +34,7 @@ export class CallbackBatchStore {
     if (rows.length === 0) return new Set();
     const statement = rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID;
     const parameters = [this.database.offsetMs, JSON.stringify(rows), maxPerBill, rows.length];
-    const [stored] = await this.database.claim<{ ids: string | null }>(statement, parameters);
+    const [stored] = await this.database.atReadCommitted<{ ids: string | null }>(statement, parameters);
     return new Set(stored?.ids === null ? rows.map(({ id }) => id) : stored?.ids.split(' '));
   }
 }

@@ -60,8 +60,8 @@ function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
 
-/** What a postback claims to have happened; a redirect, and an unknown status, claim nothing. */
-export const CLAIM = (kind: string, status: string): string =>
+/** What a postback asserts to have happened; a redirect, and an unknown status, assert nothing. */
+export const ASSERTED_STATUS = (kind: string, status: string): string =>
   `CASE WHEN ${kind} = 'postback' AND ${status} IN ('SUCCESS', 'FAIL') THEN ${status} END`;
 
 /** One row per callback received, as long as they are not too many. Recording never waits for a bill and never changes one. */
@@ -80,7 +80,7 @@ export class CallbackStore {
    */
   async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<Recorded> {
     const bill = callback.billId !== null ? 'id = $5::uuid' : '$5::uuid IS NULL AND shop = $4 AND service_bill_id = $6';
-    const [row] = await this.database.claim<{ stored: boolean; matched: boolean; repeated: boolean }>(
+    const [row] = await this.database.atReadCommitted<{ stored: boolean; matched: boolean; repeated: boolean }>(
       `WITH bill AS (
          SELECT * FROM payment_acceptance.bill WHERE ${bill}
        ), enough AS (
@@ -90,7 +90,7 @@ export class CallbackStore {
          SELECT 1 FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id
          WHERE (SELECT yes FROM enough) AND c.pending AND c.asks = 0 AND c.received_at <= ${NOW}
            AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)
-           AND coalesce(${CLAIM('$3', '$8')}, '') IN ('', ${CLAIM('c.kind', 'c.status')}) LIMIT 1
+           AND coalesce(${ASSERTED_STATUS('$3', '$8')}, '') IN ('', ${ASSERTED_STATUS('c.kind', 'c.status')}) LIMIT 1
        ), replaced AS (
          DELETE FROM payment_acceptance.callback WHERE id IN (
            SELECT c.id FROM bill JOIN payment_acceptance.callback c ON c.bill_id = bill.id

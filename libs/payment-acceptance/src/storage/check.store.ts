@@ -3,9 +3,9 @@ import type { EntityManager } from 'typeorm';
 import type { AnsweredHints, Hint } from '../domain/callback.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { isUuid } from '../domain/uuid.js';
-import { CLAIM } from './callback.store.js';
+import { ASSERTED_STATUS } from './callback.store.js';
 import { Database } from './database.js';
-import { IN_ORDER, NOW, ROW_BY_ROW, UNSEEN_NOW, epochMs, inMs, instant, unseen, type Texts } from './sql.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, OPAQUE_NOW, epochMs, inMs, instant, opaque, type Texts } from './sql.js';
 
 /** What limits the checks of one shop, over all instances together. */
 export interface ClaimLimits {
@@ -25,7 +25,7 @@ export const HINTS_PER_BILL = 5_000;
 /** How many hints are looked at for each bill that can be claimed: a payment has a postback and a redirect as a rule. */
 const HINTS_OF_A_CLAIM = 4;
 
-const MOST = unseen('$3', 'int');
+const LIMIT = opaque('$3', 'int');
 
 /** Whether a callback of a bill waits; not to be looked for in the index of all that wait. */
 const WAITS = 'c.pending IS NOT FALSE';
@@ -39,7 +39,7 @@ const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "bi
 export const freeAt = (now: string): string =>
   `b.service_bill_id IS NOT NULL AND (b.lease_until IS NULL OR b.lease_until < ${now}) AND b.check_after <= ${now}`;
 
-export const FREE = freeAt(UNSEEN_NOW);
+export const FREE = freeAt(OPAQUE_NOW);
 
 const OF_SHOP = `b.shop = $5 AND ${FREE}`;
 
@@ -54,17 +54,17 @@ const CLAIM_BILLS = `WITH shop AS (
       WHEN probe_at <= ${NOW} OR probe_at > ${inMs('$7')} THEN 1 ELSE 0 END) AS most FROM shop
   ), scheduled AS (
     SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
-    WHERE b.next_check_at <= ${UNSEEN_NOW} AND ${OF_SHOP} ORDER BY b.next_check_at LIMIT ${MOST}
+    WHERE b.next_check_at <= ${OPAQUE_NOW} AND ${OF_SHOP} ORDER BY b.next_check_at LIMIT ${LIMIT}
   ), hinted AS (
     SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
       SELECT id, min(due_at) AS first FROM (
         SELECT b.id, c.due_at FROM (
           SELECT bill_id, due_at FROM payment_acceptance.callback
-          WHERE shop = $5 AND pending AND bill_id IS NOT NULL AND due_at <= ${UNSEEN_NOW} ORDER BY due_at ${IN_ORDER}) c
+          WHERE shop = $5 AND pending AND bill_id IS NOT NULL AND due_at <= ${OPAQUE_NOW} ORDER BY due_at ${IN_ORDER}) c
         CROSS JOIN LATERAL (
           SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${OF_SHOP} ${ROW_BY_ROW}) b
-        ORDER BY c.due_at LIMIT ${HINTS_OF_A_CLAIM} * ${MOST}) earliest
-      GROUP BY id ORDER BY first LIMIT ${MOST}) h
+        ORDER BY c.due_at LIMIT ${HINTS_OF_A_CLAIM} * ${LIMIT}) earliest
+      GROUP BY id ORDER BY first LIMIT ${LIMIT}) h
   ), due AS (
     SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
   ), taken AS (
@@ -85,12 +85,12 @@ const CLAIM_BILLS = `WITH shop AS (
   RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`;
 
 /** See `CheckStore.hintsOf`. */
-const HINTS_OF = `SELECT hint.id, hint.bill_id AS "billId", ${CLAIM('hint.kind', 'hint.status')} AS claims,
+const HINTS_OF = `SELECT hint.id, hint.bill_id AS "billId", ${ASSERTED_STATUS('hint.kind', 'hint.status')} AS asserts,
     ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due
   FROM payment_acceptance.bill b CROSS JOIN LATERAL (
     SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.bill_id = b.id AND c.received_at <= b.check_after
     ORDER BY c.due_at LIMIT $3) hint
-  WHERE b.id = ANY(${unseen('$2', 'uuid[]')})`;
+  WHERE b.id = ANY(${opaque('$2', 'uuid[]')})`;
 
 /** The statements of checking: which bills are asked about, by whom, and when again. */
 @Injectable()
@@ -103,7 +103,7 @@ export class CheckStore {
    * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
    */
   async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const bills = await this.database.claim<Claimed>(CLAIM_BILLS, [
+    const bills = await this.database.atReadCommitted<Claimed>(CLAIM_BILLS, [
       this.database.offsetMs,
       limits.leaseMs,
       limits.limit,
@@ -126,7 +126,7 @@ export class CheckStore {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const keys = [bill, isUuid(bill) ? bill : null, shop];
-    const claimed = await this.database.claim<Claimed>(
+    const claimed = await this.database.atReadCommitted<Claimed>(
       `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
        WHERE b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = $3 OR b.id = $4::uuid)
          AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
@@ -243,7 +243,7 @@ export class CheckStore {
    * turn it is come first, so that none waits behind what is only answered along the way.
    */
   protected async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
-    const hints = await this.database.often<Texts<Hint & { billId: string }, 'receivedAt'>>(HINTS_OF, [
+    const hints = await this.database.prepared<Texts<Hint & { billId: string }, 'receivedAt'>>(HINTS_OF, [
       this.database.offsetMs,
       billIds,
       HINTS_PER_BILL,

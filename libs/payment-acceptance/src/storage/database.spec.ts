@@ -69,7 +69,7 @@ describe('database', () => {
       await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
       current_database()); END $$`);
       const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-      const level = await new Database(strict, new PaymentClock()).claim(
+      const level = await new Database(strict, new PaymentClock()).atReadCommitted(
         `SELECT current_setting('transaction_isolation') AS level`,
         [],
       );

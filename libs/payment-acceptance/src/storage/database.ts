@@ -1,8 +1,8 @@
 import { QueryFailedError, type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
-import { remembered } from '../common/remembered.js';
-import { KeptPlans, PlanNotKeptError } from './kept-plans.js';
+import { memoize } from '../common/memoize.js';
+import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
 import { closeNow, isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
 import { transact, type TransactionOptions } from './transaction.js';
 
@@ -31,7 +31,7 @@ const TRANSACTION_ATTEMPTS = 4;
 const UNATTENDED_MS = 60_000;
 
 /** PostgreSQL takes no more. */
-const MOST_UNATTENDED_MS = 2 ** 31 - 1;
+const MAX_UNATTENDED_MS = 2 ** 31 - 1;
 
 /** What PostgreSQL and MariaDB say of a statement that fails; MariaDB has numbers beside. */
 function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
@@ -71,8 +71,8 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** The host's data source, as our statements use it; `openDatabase` makes one. */
 export class Database {
-  private readonly nameOf = remembered(statementName);
-  private readonly plans: KeptPlans;
+  private readonly nameOf = memoize(statementName);
+  private readonly preparedStatements: PreparedStatements;
   private readCommitted: boolean | undefined;
 
   constructor(
@@ -81,7 +81,7 @@ export class Database {
     readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
     guardNewConnections(dataSource);
-    this.plans = new KeptPlans(dataSource);
+    this.preparedStatements = new PreparedStatements(dataSource);
   }
 
   /** First parameter of every statement that says {@link NOW}. */
@@ -99,12 +99,12 @@ export class Database {
   }
 
   /** The same for a statement that comes with every payment: where connections can keep its plan, they do. */
-  async often<Row>(
+  async prepared<Row>(
     sql: string,
     parameters: unknown[],
     manager: EntityManager = this.dataSource.manager,
   ): Promise<Row[]> {
-    return this.probed(sql, () => this.sendOften<Row>(sql, parameters, manager));
+    return this.probed(sql, () => this.sendPrepared<Row>(sql, parameters, manager));
   }
 
   private async probed<Row>(sql: string, send: () => Promise<Row[]>): Promise<Row[]> {
@@ -115,15 +115,15 @@ export class Database {
     return rows;
   }
 
-  protected async sendOften<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
-    if (!this.plans.areKept) return this.send<Row>(sql, parameters, manager);
+  protected async sendPrepared<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+    if (!this.preparedStatements.areUsable) return this.send<Row>(sql, parameters, manager);
     const { queryRunner } = manager;
-    if (queryRunner) return this.plans.run<Row>(queryRunner, sql, parameters);
+    if (queryRunner) return this.preparedStatements.run<Row>(queryRunner, sql, parameters);
     const runner = this.dataSource.createQueryRunner();
     try {
-      return await this.plans.run<Row>(runner, sql, parameters);
+      return await this.preparedStatements.run<Row>(runner, sql, parameters);
     } catch (error) {
-      if (!(error instanceof PlanNotKeptError)) throw error;
+      if (!(error instanceof PreparedStatementsUnavailableError)) throw error;
     } finally {
       await runner.release();
     }
@@ -141,9 +141,9 @@ export class Database {
    * One statement at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has
    * just taken, where a stricter level would fail. Like `often`.
    */
-  async claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    if (await this.isReadCommitted()) return this.often<Row>(sql, parameters);
-    return this.transaction((manager) => this.often<Row>(sql, parameters, manager));
+  async atReadCommitted<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+    if (await this.isReadCommitted()) return this.prepared<Row>(sql, parameters);
+    return this.transaction((manager) => this.prepared<Row>(sql, parameters, manager));
   }
 
   /**
@@ -160,7 +160,7 @@ export class Database {
         return result;
       } catch (error) {
         // Once at most: from then on none is named.
-        if (error instanceof PlanNotKeptError) continue;
+        if (error instanceof PreparedStatementsUnavailableError) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
@@ -171,7 +171,7 @@ export class Database {
    * gone, does not say so: its locks, which everybody else passes over, would stay until TCP gives it up after hours.
    */
   endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'> {
-    const ms = Math.min(Math.ceil(unattendedMs), MOST_UNATTENDED_MS);
+    const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
     return { start: `START TRANSACTION; SET LOCAL idle_in_transaction_session_timeout = ${ms}` };
   }
 

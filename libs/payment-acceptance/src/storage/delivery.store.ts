@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillState } from '../domain/bill.js';
 import { Database } from './database.js';
-import { IN_ORDER, NOW, ROW_BY_ROW, epochMs, inMs, rowsOf, unseen } from './sql.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, epochMs, inMs, rowsOf, opaque } from './sql.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -32,7 +32,7 @@ export interface ClaimedDelivery {
 }
 
 /** How many of a consumer's next deliveries are read to tell when one of them is due. */
-const IN_SIGHT = unseen('20', 'int');
+const IN_SIGHT = opaque('20', 'int');
 
 /** The consumers that {@link listed} gives, from this parameter on. */
 const HOSTED = (first: number): string =>
@@ -51,7 +51,7 @@ function listed(consumers: readonly HostedConsumer[]): [string[], string[], (str
 const NAMES_ITS_SHOP = (consumer: string): string => `(${consumer}.shops IS NULL OR ${consumer}.shops @> to_jsonb((
   SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id)))`;
 
-const MOST = unseen('$3', 'int');
+const LIMIT = opaque('$3', 'int');
 
 /**
  * States of deliveries that are looked up by their id or their bill: in words that fit none of the indexes of what waits or
@@ -82,8 +82,8 @@ const CLAIM_DELIVERIES = `WITH hosted AS (${HOSTED(4)}), due AS (
             AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
             AND running.lease_until >= ${NOW} ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) d
-      LIMIT ${MOST}) d
-    ORDER BY d.due_at, d.seq LIMIT ${MOST}
+      LIMIT ${LIMIT}) d
+    ORDER BY d.due_at, d.seq LIMIT ${LIMIT}
   )
   UPDATE payment_acceptance.delivery d SET attempts = attempts + 1, lease_token = $7, lease_until = ${inMs('$2')}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
@@ -161,7 +161,7 @@ export class DeliveryStore {
    * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Those of
    * shops that a consumer does not name here are left to instances where it does. Earlier ones that nobody has hosted for
    * `absentMs`, or that are of such a shop and have been due for so long, hold nothing back: they may wait for ever. One
-   * whose last attempt never ended is left to `buryExhausted`.
+   * whose last attempt never ended is left to `deadLetterExhausted`.
    */
   async claim(
     hosted: readonly HostedConsumer[],
@@ -171,7 +171,7 @@ export class DeliveryStore {
     absentMs: number,
     maxAttempts: number,
   ): Promise<ClaimedDelivery[]> {
-    return this.database.claim<ClaimedDelivery>(CLAIM_DELIVERIES, [
+    return this.database.atReadCommitted<ClaimedDelivery>(CLAIM_DELIVERIES, [
       this.database.offsetMs,
       leaseMs,
       limit,
@@ -184,7 +184,7 @@ export class DeliveryStore {
 
   /** In how many milliseconds the next delivery to one of these consumers may be due; `null` where none is in sight. */
   async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
-    const [row] = await this.database.often<{ next: string | null; now: string }>(NEXT_DUE, [
+    const [row] = await this.database.prepared<{ next: string | null; now: string }>(NEXT_DUE, [
       this.database.offsetMs,
       ...listed(hosted),
     ]);
@@ -192,7 +192,7 @@ export class DeliveryStore {
   }
 
   /** Deliveries whose every attempt was begun and none ended (a handler that kills its process) become dead letters. */
-  async buryExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+  async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
     return this.database.query(
       `UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
          last_error = coalesce(last_error, 'The process ended during the last attempt.')
@@ -211,7 +211,7 @@ export class DeliveryStore {
    */
   async completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined> {
     if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
-    const [row] = await this.database.often<{ late: boolean; rivalled: boolean }>(
+    const [row] = await this.database.prepared<{ late: boolean; rivalled: boolean }>(
       COMPLETE_IN_TURN,
       [this.database.offsetMs, delivery.id, delivery.token],
       manager,
@@ -242,7 +242,7 @@ export class DeliveryStore {
 
   /** Marks the delivery done; `false` if the token was replaced. */
   async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
-    const rows = await this.database.often(COMPLETE, [this.database.offsetMs, delivery.id, delivery.token], manager);
+    const rows = await this.database.prepared(COMPLETE, [this.database.offsetMs, delivery.id, delivery.token], manager);
     return rows.length === 1;
   }
 

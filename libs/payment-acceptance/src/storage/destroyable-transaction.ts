@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import type { Database } from './database.js';
-import { PlanNotKeptError } from './kept-plans.js';
+import { PreparedStatementsUnavailableError } from './prepared-statements.js';
 import { pgClientOf, type OnAnswer } from './pg-connection.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
 
@@ -46,7 +46,7 @@ export class DestroyableTransaction {
       await this.runOnce(limits, work);
     } catch (error) {
       // Thrown by statements of ours only; nothing was done.
-      if (!(error instanceof PlanNotKeptError)) throw error;
+      if (!(error instanceof PreparedStatementsUnavailableError)) throw error;
       await this.runOnce(limits, work);
     }
   }

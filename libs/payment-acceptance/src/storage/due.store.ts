@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FREE } from './check.store.js';
 import { Database } from './database.js';
-import { IN_ORDER, NOW, ROW_BY_ROW, UNSEEN_NOW, epochMs, inMs, unseen } from './sql.js';
+import { IN_ORDER, NOW, ROW_BY_ROW, OPAQUE_NOW, epochMs, inMs, opaque } from './sql.js';
 
 /** What waits to be checked. */
 export interface Due {
@@ -12,7 +12,7 @@ export interface Due {
 }
 
 /** How many of a shop's next bills are read to tell when one of them is due: one that is claimed already hides no other. */
-const IN_SIGHT = unseen('20', 'int');
+const IN_SIGHT = opaque('20', 'int');
 
 /** From when on a bill `b` can be claimed, if it is due at the instant given. */
 const CLAIMABLE_AT = (dueAt: string): string =>
@@ -22,18 +22,18 @@ const CLAIMABLE_AT = (dueAt: string): string =>
 const LOOK = `WITH followed AS MATERIALIZED (
     SELECT shop, probe.at, probe.at IS NULL AND (EXISTS (
       SELECT FROM (
-        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${UNSEEN_NOW}
+        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${OPAQUE_NOW}
         ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${FREE} ${ROW_BY_ROW}
     ) OR EXISTS (
       SELECT FROM (
         SELECT bill_id FROM payment_acceptance.callback c
-        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${UNSEEN_NOW}
+        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${OPAQUE_NOW}
         ORDER BY c.due_at ${IN_ORDER}) c
       CROSS JOIN LATERAL (
         SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${FREE} ${ROW_BY_ROW}) b ${ROW_BY_ROW})) AS due
     FROM payment_acceptance.shop_state s LEFT JOIN LATERAL (
       SELECT s.probe_at AS at WHERE s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${NOW} AND ${inMs('$3')}) probe ON true
-    WHERE shop = ANY(${unseen('$2', 'text[]')})
+    WHERE shop = ANY(${opaque('$2', 'text[]')})
   )
   SELECT s.shop, s.due, ${epochMs('greatest(soon.at, s.at)')} AS next, ${epochMs(NOW)} AS now FROM followed s
   CROSS JOIN LATERAL (
@@ -67,7 +67,7 @@ export class DueStore {
    * indexes of what is pending have, and no scan of a table.
    */
   async look(shops: readonly string[], probeMs: number): Promise<Due> {
-    const rows = await this.database.often<{ shop: string; due: boolean; next: string | null; now: string }>(LOOK, [
+    const rows = await this.database.prepared<{ shop: string; due: boolean; next: string | null; now: string }>(LOOK, [
       this.database.offsetMs,
       shops,
       probeMs,

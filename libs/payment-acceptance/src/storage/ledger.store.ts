@@ -46,7 +46,7 @@ export interface LedgerCallback {
   readonly shop: string;
   /** The bill it was tied to; `null` where it names none of ours. */
   readonly billId: string | null;
-  /** What it claims. */
+  /** What it asserts. */
   readonly orderId: string | null;
   readonly serviceBillId: string | null;
   readonly status: string | null;
@@ -54,9 +54,9 @@ export interface LedgerCallback {
   /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
   readonly corroboration: Readonly<Record<string, string>>;
   readonly pending: boolean;
-  /** How often the service was asked again since its list did not show the claim yet. */
+  /** How often the service was asked again since its list did not show it yet. */
   readonly asks: number;
-  /** Whether the service's list has shown what a postback claims; `null` before, and for what claims nothing. */
+  /** Whether the service's list has shown what a postback asserts; `null` before, and for what asserts nothing. */
   readonly outcome: 'confirmed' | 'unconfirmed' | null;
   readonly receivedAt: string;
 }

@@ -61,6 +61,6 @@ export class RetentionStore {
   private async batch(statement: string, afterMs: number, limit: number): Promise<number> {
     const turn = `WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($4) AS mine)`;
     const parameters = [this.database.offsetMs, afterMs, limit, ADVISORY_LOCK];
-    return (await this.database.claim(`${turn} ${statement}`, parameters)).length;
+    return (await this.database.atReadCommitted(`${turn} ${statement}`, parameters)).length;
   }
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { LockedBill } from '../domain/bill.js';
-import type { Claim, KnownPayment } from '../domain/callback.js';
+import type { Assertion, KnownPayment } from '../domain/callback.js';
 import type { LockedClaim } from '../domain/claim.js';
 import { Database } from './database.js';
-import { NOW, epochMs, instant, rowsOf, unseen, type Texts } from './sql.js';
+import { NOW, epochMs, instant, rowsOf, opaque, type Texts } from './sql.js';
 
 /** A bill that a check has claimed, and the token that it claimed it with. */
 export type Claimed = Pick<LockedBill, 'id' | 'shop' | 'orderId'> & { readonly token: string };
@@ -16,8 +16,8 @@ export const BILL = `b.id, b.shop, b.order_id AS "orderId", b.attempt, b.service
   b.custom_given AS "customGiven", b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
   ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(NOW)} AS now`;
 
-/** Confirmed claims of a status since a payment `p` has had its own. */
-export const CONFIRMED = (status: Claim): string =>
+/** Confirmed assertions of a status since a payment `p` has had its own. */
+export const CONFIRMED = (status: Assertion): string =>
   `(SELECT count(*)::int FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'
     AND c.consumed_at >= p.changed_at AND c.status = '${status}') AS "${status}"`;
 
@@ -27,10 +27,10 @@ export const PAYMENT = `p.shop, p.payment_id AS "paymentId", p.bill_id AS "billI
   ${epochMs('p.changed_at')} AS "knownAt"`;
 
 const PAYMENTS = `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
-  FROM payment_acceptance.payment p WHERE p.bill_id = ANY(${unseen('$1', 'uuid[]')})
+  FROM payment_acceptance.payment p WHERE p.bill_id = ANY(${opaque('$1', 'uuid[]')})
   UNION ALL
   SELECT ${PAYMENT}, 0, 0 FROM ${rowsOf(2, 'text', 'text')} AS listed (shop, payment_id)
-  JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL(${unseen('$1', 'uuid[]')})`;
+  JOIN payment_acceptance.payment p USING (shop, payment_id) WHERE p.bill_id <> ALL(${opaque('$1', 'uuid[]')})`;
 
 /** See `SettlementStore.lockClaimed`. */
 const lockClaimed = (lock: string): string =>
@@ -60,7 +60,7 @@ export class SettlementStore {
    * as every instance does. Without `wait`, what somebody else has locked is left out, too.
    */
   async lockClaimed(manager: EntityManager, claims: readonly Claimed[], wait: boolean): Promise<LockedClaim[]> {
-    const rows = await this.database.often<Locked & Pick<LockedClaim, 'token' | 'firstPaymentId'>>(
+    const rows = await this.database.prepared<Locked & Pick<LockedClaim, 'token' | 'firstPaymentId'>>(
       wait ? LOCK_WAITING : LOCK_FREE,
       [
         this.database.offsetMs,
@@ -90,11 +90,9 @@ export class SettlementStore {
     billIds: readonly string[],
     listed: readonly { readonly shop: string; readonly paymentId: string }[],
   ): Promise<KnownPayment[]> {
-    const rows = await this.database.often<Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Claim, number>>(
-      PAYMENTS,
-      [billIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)],
-      manager,
-    );
+    const rows = await this.database.prepared<
+      Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Assertion, number>
+    >(PAYMENTS, [billIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)], manager);
     return rows.map(({ knownAt, SUCCESS, FAIL, ...row }) => ({
       ...row,
       knownAt: instant(knownAt),

@@ -70,7 +70,7 @@ export class SettlementWriter {
     );
     const changes = settlements.flatMap(({ bill, change }) => (change ? { bill, ...change } : []));
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
-    return this.database.often(
+    return this.database.prepared(
       WRITE,
       [
         this.database.offsetMs,

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { backoff } from '../common/backoff.js';
+import { backoff } from '../common/retry.js';
 import { describeError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
-import { within } from '../common/time-limit.js';
+import { withTimeout } from '../common/timeout.js';
+import type { WakeUp } from '../common/wake-ups.js';
 import { Database } from './database.js';
-
-/** What there may be to do: a bill to check, since a callback came; an event to hand over. */
-export type Signal = 'hint' | 'event';
 
 const CHANNEL = 'payment_acceptance';
 
@@ -50,8 +48,8 @@ interface PgClient {
 export class Signals {
   private readonly logger = new PaymentLogger('PaymentSignals');
   private readonly self: string;
-  private readonly waiting = new Set<Signal>();
-  private hear: ((signal: Signal) => void) | undefined;
+  private readonly waiting = new Set<WakeUp>();
+  private hear: ((signal: WakeUp) => void) | undefined;
   private client: PgClient | undefined;
   /** The one that is being connected. */
   private candidate: PgClient | undefined;
@@ -71,13 +69,13 @@ export class Signals {
   }
 
   /** Calls `hear` for each kind of work that another instance has told of, and for all kinds when some may have been missed. */
-  start(hear: (signal: Signal) => void): void {
+  start(hear: (signal: WakeUp) => void): void {
     this.hear = hear;
     this.connecting = this.connect();
   }
 
   /** Others may have something to do. Costs nothing now; is sent a moment later, with what else there is. */
-  tell(signal: Signal): void {
+  tell(signal: WakeUp): void {
     if (!this.client) return;
     this.waiting.add(signal);
     this.sendSoon();
@@ -88,7 +86,7 @@ export class Signals {
     clearTimeout(this.sending);
     clearTimeout(this.retry);
     // Whatever is still awaited of a connection that is cut fails at once.
-    await within(FAREWELL_MS, Promise.resolve(this.connecting)).catch(() => cut(this.candidate));
+    await withTimeout(FAREWELL_MS, Promise.resolve(this.connecting)).catch(() => cut(this.candidate));
     const { client } = this;
     this.client = undefined;
     if (client) await leave(client);
@@ -128,7 +126,7 @@ export class Signals {
       client.on('end', () => resolve());
     });
     try {
-      await within(ANSWER_MS, client.connect());
+      await withTimeout(ANSWER_MS, client.connect());
       client.connection?.stream?.setKeepAlive?.(true, 30_000);
       if (!(await this.listen(client, lost))) {
         await leave(client);
@@ -165,8 +163,8 @@ export class Signals {
       });
     });
     try {
-      await within(ANSWER_MS, client.query(`LISTEN ${CHANNEL}`));
-      await within(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]));
+      await withTimeout(ANSWER_MS, client.query(`LISTEN ${CHANNEL}`));
+      await withTimeout(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]));
       const gone = lost.then((): never => {
         throw new Error('The connection was lost.');
       });
@@ -197,7 +195,7 @@ export class Signals {
 
 /** A server that is gone does not answer to a farewell. */
 async function leave(client: PgClient): Promise<void> {
-  await within(FAREWELL_MS, client.end()).catch(() => cut(client));
+  await withTimeout(FAREWELL_MS, client.end()).catch(() => cut(client));
 }
 
 function cut(client: PgClient | undefined): void {

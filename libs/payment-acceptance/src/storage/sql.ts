@@ -22,16 +22,16 @@ export const IN_ORDER = 'LIMIT (SELECT NULL::bigint)';
  * SQL for a parameter whose value the planner does not see: what it expects of one value and of any are then the same, so
  * that it keeps one plan for all of them. For lists, limits and bounds of statements that are sent by `Database.often`.
  */
-export function unseen(parameter: string, type: string): string {
+export function opaque(parameter: string, type: string): string {
   return `(SELECT ${parameter}::${type})::${type}`;
 }
 
 /** {@link NOW}, unseen. */
-export const UNSEEN_NOW = `(SELECT ${NOW})`;
+export const OPAQUE_NOW = `(SELECT ${NOW})`;
 
 /** SQL for rows whose columns come as lists, given as parameters from `first` on; unseen, too. */
 export function columns(first: number, ...types: readonly string[]): string {
-  return `unnest(${types.map((type, index) => unseen(`$${first + index}`, `${type}[]`)).join(', ')})`;
+  return `unnest(${types.map((type, index) => opaque(`$${first + index}`, `${type}[]`)).join(', ')})`;
 }
 
 /** The same for rows that others are looked up for: PostgreSQL expects few, and so looks those up by their keys. */

@@ -134,11 +134,11 @@ export class Transaction {
 
   private async end(statement: 'COMMIT' | 'ROLLBACK', after: string | undefined): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
-    await this.let(statement, end);
+    await this.sendLast(statement, end);
     // Failing to prepare the connection for others does not change what has become of the transaction.
     const restored =
       after === undefined ||
-      (await this.let(after, () => this.runner.query(after)).then(
+      (await this.sendLast(after, () => this.runner.query(after)).then(
         () => true,
         () => false,
       ));
@@ -146,7 +146,7 @@ export class Transaction {
   }
 
   /** Lets one statement pass, with those of the host's subscribers to it. */
-  private let(statement: string, send: () => Promise<unknown>): Promise<unknown> {
+  private sendLast(statement: string, send: () => Promise<unknown>): Promise<unknown> {
     const hooked = this.dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
     this.last = hooked ? undefined : statement;
     return hooked ? ending.run(this, send) : send();

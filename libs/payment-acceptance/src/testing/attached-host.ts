@@ -21,7 +21,7 @@ export interface AttachOptions {
 }
 
 /** How many dead letters are looked through. */
-const MOST = 10_000;
+const MAX_DEAD_LETTERS = 10_000;
 
 /** The host's application under test: its address, and its workers, driven by hand. */
 export class AttachedHost {
@@ -74,7 +74,7 @@ export class AttachedHost {
   }
 
   private deadLetters(): Promise<DeadLetter[]> {
-    return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MOST);
+    return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MAX_DEAD_LETTERS);
   }
 
   /** By the token that survives two builds. */

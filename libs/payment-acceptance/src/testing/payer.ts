@@ -23,7 +23,7 @@ export interface PayOutcome {
   readonly page: PaidPage | undefined;
 }
 
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 /** The payer: pays at the sandbox, and comes back as a browser does. */
 export class Payer {
@@ -71,7 +71,7 @@ const REMEDY =
 async function comeBack(address: string, fields: Record<string, string>): Promise<PaidPage> {
   let answer = await fetch(address, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
   let url = address;
-  for (let hop = 0; hop < MOST_REDIRECTS; hop += 1) {
+  for (let hop = 0; hop < MAX_REDIRECTS; hop += 1) {
     const location = answer.headers.get('location');
     if (answer.status < 300 || answer.status > 399 || location === null) break;
     url = new URL(location, url).href;

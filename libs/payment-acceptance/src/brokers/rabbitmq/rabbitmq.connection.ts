@@ -1,6 +1,6 @@
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib';
 import { describeError } from '../../common/errors.js';
-import { within } from '../../common/time-limit.js';
+import { withTimeout } from '../../common/timeout.js';
 import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../../events/cloud-event.js';
 import type { BrokerConnection } from '../broker-link.js';
 import { refused, unavailable } from '../broker.errors.js';
@@ -106,7 +106,7 @@ interface Returned {
 /** Says goodbye; and where no answer comes, goes without. */
 async function end(model: ChannelModel): Promise<void> {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
-  await within(CLOSE_MS, model.close()).catch(() => undefined);
+  await withTimeout(CLOSE_MS, model.close()).catch(() => undefined);
   // Only an error tells amqplib, which would go on with its heartbeats.
   stream?.destroy(new Error('The connection is given up.'));
 }

@@ -1,5 +1,5 @@
 import type { Html } from '../html.js';
-import type { Message, Redirect } from '../visit.js';
+import type { Message, Redirect } from '../page-context.js';
 
 /** What a person is asked before anything happens, and what then does. */
 export interface OperatorAction {

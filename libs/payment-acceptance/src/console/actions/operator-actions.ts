@@ -7,14 +7,14 @@ import { ConsoleListsStore, isDeliveryId } from '../../storage/console/console-l
 import { filterOf } from '../filter.js';
 import { html } from '../html.js';
 import { confirmPage } from '../pages/confirm.page.js';
-import { ConsoleRefusal, notHere, type Message, type Page, type Redirect, type Visit } from '../visit.js';
+import { ConsoleRefusal, notHere, type Message, type Page, type Redirect, type PageContext } from '../page-context.js';
 import { InputError, type ImpossibleAction, type Input, type OperatorAction } from './operator-action.js';
 import { replayFilter, replayOne } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
 /** What was filled in is one line, and no longer than this. */
-const MOST_TEXT = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
 
 /** An action's address: what is to be done, to what. */
 interface Address {
@@ -30,11 +30,11 @@ export class OperatorActions {
     private readonly histories: ConsoleHistoryStore,
   ) {}
 
-  async ask(visit: Visit, name: string, target: string): Promise<Page> {
+  async ask(visit: PageContext, name: string, target: string): Promise<Page> {
     return this.page(visit, { name, target }, await this.find(visit, { name, target }));
   }
 
-  async act(visit: Visit, name: string, target: string, body: unknown): Promise<Page | Redirect> {
+  async act(visit: PageContext, name: string, target: string, body: unknown): Promise<Page | Redirect> {
     const at = { name, target };
     if (visit.foreign) {
       throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
@@ -43,10 +43,10 @@ export class OperatorActions {
     const input: Input = (field) => fieldOf(body, field);
     const action = await this.find(visit, at);
     if ('impossible' in action) return this.page(visit, at, action);
-    const { operator, seals } = visit;
+    const { operator, csrf: seals } = visit;
     if (operator === undefined) throw NAMELESS;
-    if (!seals.isSealed(input('seal'), operator, name, sealedTarget(visit, target))) {
-      return this.page(visit, at, action, { status: 403, message: { tone: 'bad', text: UNSEALED }, input });
+    if (!seals.isValid(input('seal'), operator, name, csrfTarget(visit, target))) {
+      return this.page(visit, at, action, { status: 403, message: { tone: 'bad', text: CSRF_TOKEN_INVALID }, input });
     }
     try {
       return await action.perform(operator, input);
@@ -60,7 +60,7 @@ export class OperatorActions {
   }
 
   private page(
-    visit: Visit,
+    visit: PageContext,
     { name, target }: Address,
     action: OperatorAction | ImpossibleAction,
     before: { status?: number; message?: Message; input?: Input } = {},
@@ -69,13 +69,13 @@ export class OperatorActions {
       const content = html`<p class="card">${action.impossible}</p>`;
       return { status: 409, title: 'Nothing to do', place: action.place, content };
     }
-    const { operator, seals } = visit;
+    const { operator, csrf: seals } = visit;
     if (operator === undefined) throw NAMELESS;
-    const seal = seals.seal(operator, name, sealedTarget(visit, target));
-    return confirmPage(visit, { ...before, action, seal, address: `actions/${name}/${target}` });
+    const seal = seals.issue(operator, name, csrfTarget(visit, target));
+    return confirmPage(visit, { ...before, action, csrfToken: seal, address: `actions/${name}/${target}` });
   }
 
-  private async find(visit: Visit, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
+  private async find(visit: PageContext, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
     switch (name) {
       case 'accept-review':
         return acceptReview(visit, await this.review(visit, target));
@@ -92,25 +92,25 @@ export class OperatorActions {
     }
   }
 
-  private async review(visit: Visit, id: string) {
+  private async review(visit: PageContext, id: string) {
     const review = await this.lists.review(visit.scope, id);
     if (!review) throw notHere('review');
     return review;
   }
 
-  private async bill(visit: Visit, intentId: string) {
+  private async bill(visit: PageContext, intentId: string) {
     const bill = await this.histories.bill(visit.scope, intentId);
     if (!bill) throw notHere('bill');
     return bill;
   }
 
-  private async replay(visit: Visit, deliveryId: string) {
+  private async replay(visit: PageContext, deliveryId: string) {
     if (!isDeliveryId(deliveryId)) throw notHere('dead letter');
     const { rows } = await this.lists.deadLetters(visit.scope, { deliveryId });
     return replayOne(visit, rows[0]);
   }
 
-  private async replayAll(visit: Visit) {
+  private async replayAll(visit: PageContext) {
     const filter = filterOf(visit.query);
     return replayFilter(visit, filter, await this.lists.deadLetterCount(visit.scope, filter));
   }
@@ -120,7 +120,7 @@ const UNPARSED =
   'The application parsed no form. Leave the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
   'or register a parser for forms.';
 
-const UNSEALED =
+const CSRF_TOKEN_INVALID =
   'Nothing was changed: this form was made for somebody else, for another action, or before the browser was closed. ' +
   'Look at it again, and confirm.';
 
@@ -132,12 +132,12 @@ const NAMELESS = new ConsoleRefusal(
 );
 
 /** The target with the filter, where there is one: a form about some dead letters replays no others. */
-function sealedTarget({ query }: Visit, target: string): string {
+function csrfTarget({ query }: PageContext, target: string): string {
   return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
 }
 
 function fieldOf(body: unknown, name: string): string {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return '';
   const value = (body as Readonly<Record<string, unknown>>)[name];
-  return typeof value === 'string' ? cleanLine(value.slice(0, MOST_TEXT)) : '';
+  return typeof value === 'string' ? cleanLine(value.slice(0, MAX_TEXT_LENGTH)) : '';
 }

@@ -2,16 +2,19 @@ import type { ConsoleDeadLetter } from '../../storage/console/console-lists.stor
 import type { Filter } from '../filter.js';
 import { html } from '../html.js';
 import { billLink, facts, time } from '../pages/parts.js';
-import type { Visit } from '../visit.js';
-import { filterText } from '../words/action.js';
-import { count } from '../words/text.js';
+import type { PageContext } from '../page-context.js';
+import { filterText } from '../labels/action.js';
+import { count } from '../labels/text.js';
 import type { ImpossibleAction, OperatorAction } from './operator-action.js';
 
 const WHAT_HAPPENS = html`due at once, with all their attempts anew. What a handler writes through its manager happens
   exactly once; what else it does may happen again. An event that later ones of its bill have overtaken says
   <code>late: true</code>.`;
 
-export function replayOne(visit: Visit, letter: ConsoleDeadLetter | undefined): OperatorAction | ImpossibleAction {
+export function replayOne(
+  visit: PageContext,
+  letter: ConsoleDeadLetter | undefined,
+): OperatorAction | ImpossibleAction {
   if (!letter) return GONE;
   const { deliveryId, consumer, event, attempts, replays, lastError, endedAt } = letter;
   return {
@@ -37,7 +40,7 @@ export function replayOne(visit: Visit, letter: ConsoleDeadLetter | undefined): 
   };
 }
 
-export function replayFilter(visit: Visit, filter: Filter, total: number): OperatorAction | ImpossibleAction {
+export function replayFilter(visit: PageContext, filter: Filter, total: number): OperatorAction | ImpossibleAction {
   if (total === 0) return GONE;
   return {
     title: `Replay ${count(total, 'dead letter')}?`,

@@ -3,11 +3,11 @@ import type { ConsoleReview } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
 import { billLink, tag } from '../pages/parts.js';
 import { reviewFacts } from '../pages/reviews.page.js';
-import type { Visit } from '../visit.js';
-import { adviceOn, hasFailed, reasonOf } from '../words/reasons.js';
+import type { PageContext } from '../page-context.js';
+import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
 import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
-export function acceptReview(visit: Visit, review: ConsoleReview): OperatorAction | ImpossibleAction {
+export function acceptReview(visit: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
   if (review.state !== 'OPEN') return decided(review);
   if (hasFailed(review)) {
     return {
@@ -52,7 +52,7 @@ export function acceptReview(visit: Visit, review: ConsoleReview): OperatorActio
   };
 }
 
-export function dismissReview(visit: Visit, review: ConsoleReview): OperatorAction | ImpossibleAction {
+export function dismissReview(visit: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
   if (review.state !== 'OPEN') return decided(review);
   return {
     title: `Dismiss the review of order ${review.orderId}?`,
@@ -75,7 +75,7 @@ export function dismissReview(visit: Visit, review: ConsoleReview): OperatorActi
   };
 }
 
-function about(visit: Visit, review: ConsoleReview): Html {
+function about(visit: PageContext, review: ConsoleReview): Html {
   const { shows } = reasonOf(review.reason);
   return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(visit, review)}.</p>
     ${reviewFacts(visit, review)}

@@ -1,11 +1,11 @@
 import type { ConsoleBillDetail } from '../../storage/console/console-history.store.js';
 import { html, type Html } from '../html.js';
 import { billLink, facts, stateName, time } from '../pages/parts.js';
-import type { Visit } from '../visit.js';
-import { money } from '../words/text.js';
+import type { PageContext } from '../page-context.js';
+import { money } from '../labels/text.js';
 import { InputError, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
-export function attachBill(visit: Visit, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
+export function attachBill(visit: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
   if (bill.state !== 'UNKNOWN') return known(bill);
   return {
     title: `Attach the bill of order ${bill.orderId}?`,
@@ -42,7 +42,7 @@ export function attachBill(visit: Visit, bill: ConsoleBillDetail): OperatorActio
   };
 }
 
-export function voidBill(visit: Visit, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
+export function voidBill(visit: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
   if (bill.state !== 'UNKNOWN') return known(bill);
   return {
     title: `Void the attempt of order ${bill.orderId}?`,
@@ -61,7 +61,7 @@ export function voidBill(visit: Visit, bill: ConsoleBillDetail): OperatorAction 
   };
 }
 
-function about(visit: Visit, bill: ConsoleBillDetail): Html {
+function about(visit: PageContext, bill: ConsoleBillDetail): Html {
   return facts([
     ['Order', billLink(visit, bill)],
     ['Amount', money(bill.amount, bill.currency)],

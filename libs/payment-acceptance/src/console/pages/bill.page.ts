@@ -1,7 +1,7 @@
 import type { ConsoleHistory } from '../../storage/console/console-history.store.js';
 import { html, type Html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { count, money } from '../words/text.js';
+import type { Page, PageContext } from '../page-context.js';
+import { count, money } from '../labels/text.js';
 import { actionLink, billTable, facts, stateTag, time } from './parts.js';
 import { reviewCard } from './reviews.page.js';
 import { timeline } from './timeline.js';
@@ -10,7 +10,7 @@ import { timeline } from './timeline.js';
 const FIRST = 2;
 const NEWEST = 10;
 
-export function billPage(visit: Visit, history: ConsoleHistory, message: Page['message']): Page {
+export function billPage(visit: PageContext, history: ConsoleHistory, message: Page['message']): Page {
   const { bill, attempts, reviews, cut } = history;
   const all = history.callbacks.length <= FIRST + NEWEST || visit.query.get('callbacks') === 'all';
   const callbacks = all
@@ -53,7 +53,7 @@ export function billPage(visit: Visit, history: ConsoleHistory, message: Page['m
   };
 }
 
-function unknownCard(visit: Visit, { intentId, orderId }: ConsoleHistory['bill']): Html {
+function unknownCard(visit: PageContext, { intentId, orderId }: ConsoleHistory['bill']): Html {
   return html`<section class="card attention" aria-labelledby="unknown">
     <h2 id="unknown">Did the service make this bill?</h2>
     <p>

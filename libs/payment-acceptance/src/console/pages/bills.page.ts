@@ -1,8 +1,8 @@
 import { BILL_STATES, type BillState } from '../../domain/bill.js';
 import type { ConsoleBill, Paged } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { count } from '../words/text.js';
+import type { Page, PageContext } from '../page-context.js';
+import { count } from '../labels/text.js';
 import { billTable, empty, stateName } from './parts.js';
 
 export interface BillsView {
@@ -16,7 +16,7 @@ export interface BillsView {
   readonly shops: readonly string[];
 }
 
-export function billsPage(visit: Visit, view: BillsView): Page {
+export function billsPage(visit: PageContext, view: BillsView): Page {
   const { state, shop, sought, before, bills } = view;
   const { rows, more } = bills;
   const last = rows.at(-1)?.intentId;
@@ -44,7 +44,7 @@ export function billsPage(visit: Visit, view: BillsView): Page {
 const NOT_FOUND =
   'Nothing has this as its order, its bill or payment at the service, or its intent. The whole of it is needed, as it is written.';
 
-function searchForm({ link }: Visit, sought: string | undefined): Html {
+function searchForm({ link }: PageContext, sought: string | undefined): Html {
   return html`<form class="card row" method="get" action="${link('bills')}" role="search">
     <label
       >Order, bill, payment or intent
@@ -62,7 +62,7 @@ function searchForm({ link }: Visit, sought: string | undefined): Html {
   </form>`;
 }
 
-function filterForm({ link }: Visit, { state, shop, shops }: BillsView): Html {
+function filterForm({ link }: PageContext, { state, shop, shops }: BillsView): Html {
   return html`<form class="card row" method="get" action="${link('bills')}">
     <label
       >State

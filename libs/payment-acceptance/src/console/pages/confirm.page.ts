@@ -1,12 +1,12 @@
 import type { Field, Input, OperatorAction } from '../actions/operator-action.js';
 import { filterOf } from '../filter.js';
 import { html, type Html } from '../html.js';
-import type { Message, Page, Visit } from '../visit.js';
+import type { Message, Page, PageContext } from '../page-context.js';
 
 export interface Confirmation {
   readonly action: OperatorAction;
   readonly address: string;
-  readonly seal: string;
+  readonly csrfToken: string;
   readonly status?: number;
   /** Why it was not done, and what was filled in then. */
   readonly message?: Message;
@@ -14,7 +14,10 @@ export interface Confirmation {
 }
 
 /** Says what will happen, and asks. */
-export function confirmPage(visit: Visit, { action, address, seal, status, message, input }: Confirmation): Page {
+export function confirmPage(
+  visit: PageContext,
+  { action, address, csrfToken: seal, status, message, input }: Confirmation,
+): Page {
   const { title, place, content, fields, label } = action;
   const filled: Input = input ?? (() => '');
   return {

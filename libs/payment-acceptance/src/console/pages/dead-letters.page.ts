@@ -2,12 +2,12 @@ import type { ConsoleDeadLetter } from '../../storage/console/console-lists.stor
 import type { Paged } from '../../storage/console/console.rows.js';
 import type { Filter } from '../filter.js';
 import { html, type Html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { count } from '../words/text.js';
+import type { Page, PageContext } from '../page-context.js';
+import { count } from '../labels/text.js';
 import { actionLink, billLink, empty, next, table, time } from './parts.js';
 
 export function deadLettersPage(
-  visit: Visit,
+  visit: PageContext,
   { rows, more }: Paged<ConsoleDeadLetter>,
   total: number,
   filter: Filter,
@@ -37,7 +37,7 @@ export function deadLettersPage(
   };
 }
 
-export function letters(visit: Visit, rows: readonly ConsoleDeadLetter[]): Html {
+export function letters(visit: PageContext, rows: readonly ConsoleDeadLetter[]): Html {
   return table({
     caption: 'Dead letters',
     flows: true,
@@ -56,7 +56,7 @@ export function letters(visit: Visit, rows: readonly ConsoleDeadLetter[]): Html 
   });
 }
 
-function filterForm({ link, scope }: Visit, { consumer, event, shop, orderId }: Filter): Html {
+function filterForm({ link, scope }: PageContext, { consumer, event, shop, orderId }: Filter): Html {
   const field = (name: string, label: string, value: string | undefined): Html =>
     html`<label
       >${label} <input name="${name}" value="${value}" maxlength="255" autocomplete="off" spellcheck="false"

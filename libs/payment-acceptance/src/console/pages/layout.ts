@@ -1,6 +1,6 @@
 import { html } from '../html.js';
 import { ICON, STYLE } from '../style.js';
-import type { Page, Visit } from '../visit.js';
+import type { Page, PageContext } from '../page-context.js';
 
 const PLACES: readonly (readonly [string, string])[] = [
   ['', 'Overview'],
@@ -11,7 +11,10 @@ const PLACES: readonly (readonly [string, string])[] = [
   ['log', 'Log'],
 ];
 
-export function layout({ link, scope, operator }: Visit, { title, place, tag, lead, message, content }: Page): string {
+export function layout(
+  { link, scope, operator }: PageContext,
+  { title, place, tag, lead, message, content }: Page,
+): string {
   const places = PLACES.filter(([to]) => to !== 'log' || scope === null);
   return html`<!doctype html>
     <html lang="en">

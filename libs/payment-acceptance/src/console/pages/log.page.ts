@@ -1,11 +1,11 @@
 import type { LoggedAction } from '../../storage/console/console-lists.store.js';
 import type { Paged } from '../../storage/console/console.rows.js';
 import { html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { actionTitle } from '../words/action.js';
+import type { Page, PageContext } from '../page-context.js';
+import { actionTitle } from '../labels/action.js';
 import { billLink, empty, next, table, time } from './parts.js';
 
-export function logPage(visit: Visit, { rows, more }: Paged<LoggedAction>): Page {
+export function logPage(visit: PageContext, { rows, more }: Paged<LoggedAction>): Page {
   return {
     title: 'What operators did',
     place: 'log',

@@ -1,7 +1,7 @@
 import { columnChart, rowChart, type Column } from '../charts.js';
 import { html, type Html } from '../html.js';
 import { AGES, DELAYS, type Overview } from '../overview.js';
-import { duration } from '../words/text.js';
+import { duration } from '../labels/text.js';
 
 /** How the last day went, and what waits. */
 export function overviewCharts({ figures, delays }: Overview): Html {

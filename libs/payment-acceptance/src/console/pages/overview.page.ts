@@ -1,15 +1,15 @@
 import type { PaymentStats, ShopState } from '../../storage/operator.store.js';
 import { html, type Html, type Part } from '../html.js';
 import type { Overview } from '../overview.js';
-import type { Page, Tone, Visit } from '../visit.js';
-import { count, duration } from '../words/text.js';
+import type { Page, Tone, PageContext } from '../page-context.js';
+import { count, duration } from '../labels/text.js';
 import { overviewCharts } from './overview.charts.js';
 import { facts, stateName, time } from './parts.js';
 
 /** What waits longer than this is late: as in the health indicator. */
 const LATE_MS = 5 * 60_000;
 
-export function overviewPage(visit: Visit, overview: Overview): Page {
+export function overviewPage(visit: PageContext, overview: Overview): Page {
   const { stats, refused, figures } = overview;
   return {
     title: 'Overview',
@@ -57,7 +57,7 @@ function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
   return html`<p class="message good">Nothing needs you now.</p>`;
 }
 
-function tiles({ link }: Visit, stats: PaymentStats, refused: readonly ShopState[]): Html[] {
+function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly ShopState[]): Html[] {
   const counted = (to: string, number: number, noun: string): Html =>
     tile(html`<a href="${link(to)}">${noun}</a>`, number, number > 0 ? 'bad' : undefined);
   const aged = (name: string, ms: number | null): Html =>

@@ -1,8 +1,8 @@
 import type { BillState } from '../../domain/bill.js';
 import type { ConsoleBill } from '../../storage/console/console.rows.js';
 import { html, type Html, type Part } from '../html.js';
-import type { Tone, Visit } from '../visit.js';
-import { money } from '../words/text.js';
+import type { Tone, PageContext } from '../page-context.js';
+import { money } from '../labels/text.js';
 
 const STATES: Readonly<Record<BillState, readonly [string, Tone | '']>> = {
   CREATING: ['being created', ''],
@@ -37,7 +37,7 @@ export function time(iso: string, after?: string): Html {
   return html`<time datetime="${iso}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
 }
 
-export function billLink({ link }: Visit, { intentId, orderId }: { intentId: string; orderId: string }): Html {
+export function billLink({ link }: PageContext, { intentId, orderId }: { intentId: string; orderId: string }): Html {
   return html`<a href="${link(`bills/${intentId}`)}">${orderId}</a>`;
 }
 
@@ -85,7 +85,7 @@ export function table({ caption, columns, rows, flows = false }: Table): Html {
   </div>`;
 }
 
-export function billTable(visit: Visit, caption: string, bills: readonly ConsoleBill[]): Html {
+export function billTable(visit: PageContext, caption: string, bills: readonly ConsoleBill[]): Html {
   return table({
     caption,
     flows: true,
@@ -103,7 +103,7 @@ export function billTable(visit: Visit, caption: string, bills: readonly Console
 
 /** The way to an action's question; the words around say what it is about. */
 export function actionLink(
-  { link }: Visit,
+  { link }: PageContext,
   action: string,
   target: string,
   label: string,

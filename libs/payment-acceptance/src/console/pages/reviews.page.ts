@@ -1,11 +1,11 @@
 import type { ConsoleReview, Paged, ReviewDetail } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { adviceOn, reasonOf } from '../words/reasons.js';
-import { money } from '../words/text.js';
+import type { Page, PageContext } from '../page-context.js';
+import { adviceOn, reasonOf } from '../labels/reasons.js';
+import { money } from '../labels/text.js';
 import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
 
-export function reviewsPage(visit: Visit, { rows, more }: Paged<ConsoleReview>, message: Page['message']): Page {
+export function reviewsPage(visit: PageContext, { rows, more }: Paged<ConsoleReview>, message: Page['message']): Page {
   return {
     title: 'Open reviews',
     place: 'reviews',
@@ -17,7 +17,7 @@ export function reviewsPage(visit: Visit, { rows, more }: Paged<ConsoleReview>, 
 }
 
 /** One open review: what is there, what to do about it, and the ways to do it. */
-export function reviewCard(visit: Visit, review: ConsoleReview): Html {
+export function reviewCard(visit: PageContext, review: ConsoleReview): Html {
   const { id, orderId, reason } = review;
   return html`<section class="card attention" aria-labelledby="review-${id}">
     <div class="title">
@@ -34,7 +34,7 @@ export function reviewCard(visit: Visit, review: ConsoleReview): Html {
   </section>`;
 }
 
-export function reviewFacts({ scope }: Visit, review: ConsoleReview): Html {
+export function reviewFacts({ scope }: PageContext, review: ConsoleReview): Html {
   const { detail, newest, paymentId, ledgerStatus, succeeded, shop, billId, openedAt } = review;
   const { billed, listed } = detail;
   const last = newest?.listed;

@@ -7,11 +7,11 @@ import type {
 } from '../../storage/console/console-history.store.js';
 import type { ConsoleAction, ConsoleReview } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
-import type { Tone, Visit } from '../visit.js';
-import { actionTitle } from '../words/action.js';
-import { callbackReasons, callbackTitle, comparedFields } from '../words/callback.js';
-import { reasonOf } from '../words/reasons.js';
-import { count, money } from '../words/text.js';
+import type { Tone, PageContext } from '../page-context.js';
+import { actionTitle } from '../labels/action.js';
+import { callbackReasons, callbackTitle, comparedFields } from '../labels/callback.js';
+import { reasonOf } from '../labels/reasons.js';
+import { count, money } from '../labels/text.js';
 import { actionLink, table, tag, time } from './parts.js';
 
 interface Entry {
@@ -22,7 +22,7 @@ interface Entry {
 }
 
 /** What happened to a bill, in the order in which it became known here. */
-export function timeline(visit: Visit, history: ConsoleHistory): Html {
+export function timeline(visit: PageContext, history: ConsoleHistory): Html {
   const entries: Entry[] = [
     ...ofBill(history),
     ...history.callbacks.map((callback) => ofCallback(callback, history)),
@@ -151,7 +151,7 @@ const EVENT_TONES: Readonly<Record<string, Tone>> = {
   'payment.review': 'warn',
 };
 
-function ofEvent(visit: Visit, { name, occurredAt, payload, deliveries }: ConsoleEvent): Entry {
+function ofEvent(visit: PageContext, { name, occurredAt, payload, deliveries }: ConsoleEvent): Entry {
   const dead = deliveries.some(({ state }) => state === 'DEAD');
   return {
     at: occurredAt,
@@ -172,7 +172,7 @@ function ofEvent(visit: Visit, { name, occurredAt, payload, deliveries }: Consol
 }
 
 /** @param after when the event was written: above it stands the day */
-function deliveryOf(visit: Visit, delivery: ConsoleDelivery, after: string): Html {
+function deliveryOf(visit: PageContext, delivery: ConsoleDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
   const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
   switch (state) {

@@ -1,12 +1,12 @@
 import type { WaitingPostback } from '../../storage/console/console-lists.store.js';
 import type { ConsoleBill, Paged } from '../../storage/console/console.rows.js';
 import { html, type Html } from '../html.js';
-import type { Page, Visit } from '../visit.js';
-import { money } from '../words/text.js';
+import type { Page, PageContext } from '../page-context.js';
+import { money } from '../labels/text.js';
 import { actionLink, billLink, empty, facts, next, table, time } from './parts.js';
 
 export function unknownOutcomesPage(
-  visit: Visit,
+  visit: PageContext,
   { rows, more }: Paged<ConsoleBill>,
   postbacks: readonly WaitingPostback[],
   message: Page['message'],
@@ -28,7 +28,7 @@ const WHAT_TO_DO = html`<p>
   checked at once. If there is none, void the attempt.
 </p>`;
 
-function card(visit: Visit, bill: ConsoleBill): Html {
+function card(visit: PageContext, bill: ConsoleBill): Html {
   const { intentId, orderId, attempt } = bill;
   return html`<section class="card attention" aria-labelledby="bill-${intentId}">
     <h2 id="bill-${intentId}">Order ${billLink(visit, bill)}</h2>
@@ -46,7 +46,7 @@ function card(visit: Visit, bill: ConsoleBill): Html {
   </section>`;
 }
 
-function waiting({ scope }: Visit, postbacks: readonly WaitingPostback[]): Html {
+function waiting({ scope }: PageContext, postbacks: readonly WaitingPostback[]): Html {
   return html`<section class="card" aria-labelledby="waiting">
     <h2 id="waiting">Postbacks that name no bill of ours</h2>
     <p class="soft">

@@ -12,8 +12,8 @@ export interface Asked {
 }
 
 const DAY_MS = 24 * 3_600_000;
-const LEAST_VALIDITY_MS = 14 * DAY_MS;
-const MOST_SKEW_MS = 60_000;
+const MIN_VALIDITY_MS = 14 * DAY_MS;
+const MAX_SKEW_MS = 60_000;
 
 const REACHABLE: Expectation = {
   name: 'reachable',
@@ -154,7 +154,7 @@ function tlsOf({ tls }: RawAnswer): Finding {
   const leftMs = tls.validTo.getTime() - Date.now();
   return judge(
     TLS,
-    leftMs >= LEAST_VALIDITY_MS,
+    leftMs >= MIN_VALIDITY_MS,
     `${tls.protocol ?? 'TLS'}, valid for ${Math.floor(leftMs / DAY_MS)} days`,
   );
 }
@@ -162,7 +162,7 @@ function tlsOf({ tls }: RawAnswer): Finding {
 function clockOf({ clockAheadMs }: RawAnswer): Finding {
   if (clockAheadMs === undefined) return judge(CLOCK, undefined, 'the answer has no Date');
   const seconds = Math.round(clockAheadMs / 1_000);
-  return judge(CLOCK, Math.abs(clockAheadMs) <= MOST_SKEW_MS, `the service is ${seconds} s ahead`);
+  return judge(CLOCK, Math.abs(clockAheadMs) <= MAX_SKEW_MS, `the service is ${seconds} s ahead`);
 }
 
 function saysUnauthenticated(text: string): boolean {

@@ -13,7 +13,7 @@ export interface RawAnswer {
   readonly tls: { readonly protocol: string | null; readonly validTo: Date } | undefined;
 }
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * One GET on a connection of its own. Follows no redirect, uses no proxy, bounds time and size.
@@ -42,7 +42,7 @@ async function readAnswer(answer: IncomingMessage): Promise<RawAnswer> {
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
+    if (bytes > MAX_BYTES) throw Object.assign(new Error('The answer is too large.'), { code: 'TOO_LARGE' });
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString('utf8');

@@ -57,7 +57,7 @@ export class MariaBillStore extends BillStore {
   }
 
   override async linkWaitingCallbacks(bill: Pick<BillRecord, 'id' | 'shop' | 'billId'>): Promise<void> {
-    await this.maria.claim(
+    await this.maria.atReadCommitted(
       `UPDATE payment_acceptance.callback SET bill_id = $1
        WHERE pending = 1 AND shop = $2 AND service_bill_id = $3 AND bill_id IS NULL`,
       [bill.id, bill.shop, bill.billId],

@@ -112,12 +112,12 @@ export class MariaCallbackStore extends CallbackStore {
     );
     const surplus = (kept?.count ?? 0) - most + 1;
     if (surplus <= 0) return false;
-    const claim = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
+    const asserts = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
     const repeated = await this.maria.query(
       `SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
        WHERE b.id = $2 AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${NOW}
          AND (b.lease_token IS NULL OR c.received_at > b.check_after) AND $3 IN ('', ${CLAIM}) LIMIT 1`,
-      [this.maria.offsetMs, bill, claim],
+      [this.maria.offsetMs, bill, asserts],
       manager,
     );
     if (repeated.length > 0) return true;

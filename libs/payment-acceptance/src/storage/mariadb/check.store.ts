@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { AnsweredHints, Hint } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import { isUuid } from '../../domain/uuid.js';
-import { CLAIM } from '../callback.store.js';
+import { ASSERTED_STATUS } from '../callback.store.js';
 import { CheckStore, freeAt, HINTS_PER_BILL, type Claimed, type ClaimLimits } from '../check.store.js';
 import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
@@ -162,8 +162,8 @@ export class MariaCheckStore extends CheckStore {
 
   protected override async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
     const hints = await this.maria.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
-      `SELECT id, "billId", claims, "receivedAt", asks, due FROM (
-         SELECT c.id, c.bill_id AS "billId", ${CLAIM('c.kind', 'c.status')} AS claims,
+      `SELECT id, "billId", asserts, "receivedAt", asks, due FROM (
+         SELECT c.id, c.bill_id AS "billId", ${ASSERTED_STATUS('c.kind', 'c.status')} AS asserts,
            ${epochMs('c.received_at')} AS "receivedAt", c.asks, c.due_at <= ${NOW} AS due, c.due_at,
            ROW_NUMBER() OVER (PARTITION BY c.bill_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id

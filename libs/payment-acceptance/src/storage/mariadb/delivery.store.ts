@@ -138,7 +138,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     return typeof row?.next === 'string' ? Number(row.next) - Number(row.now) : null;
   }
 
-  override async buryExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
     const condition = `t.state = 'PENDING' AND t.attempts >= $2 AND t.lease_until < ${NOW}`;
     const found = await this.maria.query<{ id: string; consumer: string }>(
       `SELECT t.id::text AS id, t.consumer FROM payment_acceptance.delivery t WHERE ${condition} LIMIT 100`,

@@ -1,5 +1,5 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
-import { remembered } from '../../common/remembered.js';
+import { memoize } from '../../common/memoize.js';
 import { Database, isConflict } from '../database.js';
 import { closeNow } from '../pg-connection.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
@@ -33,7 +33,7 @@ const ATTEMPTS = 4;
  * that loses a deadlock was rolled back whole, and is done again.
  */
 export class MariaDatabase extends Database {
-  private readonly spellingOf = remembered(spell, KEPT);
+  private readonly spellingOf = memoize(spell, KEPT);
 
   protected override async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
     const { text, order, counts } = this.spellingOf(sql);
@@ -51,11 +51,11 @@ export class MariaDatabase extends Database {
   }
 
   /** MariaDB keeps no plans: it makes one for each execution of a prepared statement, too. */
-  protected override sendOften<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
+  protected override sendPrepared<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
     return this.send(sql, parameters, manager);
   }
 
-  override claim<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+  override atReadCommitted<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
     return this.transaction((manager) => this.query<Row>(sql, parameters, manager));
   }
 

@@ -14,7 +14,7 @@ export interface RetryPolicy {
 }
 
 /** `mayRetry` says `false` for what must not be repeated, or the least pause in milliseconds. */
-export async function retrying<T>(
+export async function retry<T>(
   policy: RetryPolicy,
   attempt: () => Promise<T>,
   mayRetry: (error: unknown) => false | { afterMs: number },
@@ -35,10 +35,8 @@ export async function retrying<T>(
   }
 }
 
-/** Reads `Retry-After`: whole seconds or an HTTP date. */
-export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
+/** A pause that doubles with each failure up to a cap, of which a random part from one half to the whole is taken. */
+export function backoff(failures: number, baseMs: number, capMs: number, fraction: number): number {
+  const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(failures, 30));
+  return Math.round(ceiling * (0.5 + fraction / 2));
 }

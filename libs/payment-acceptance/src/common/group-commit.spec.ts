@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { Batches, BatchOverdueError, type Ended } from './batches.js';
+import { GroupCommit, GroupCommitTimeoutError, type Ended } from './group-commit.js';
 
 /** Notes each batch; an item is done as its text says. */
-function setUp(most = 3, limitMs = 60_000) {
+function setUp(maxBatch = 3, timeoutMs = 60_000) {
   const log: string[] = [];
   let gate = Promise.resolve();
   const alone = (item: string): Promise<string> => {
@@ -18,7 +18,9 @@ function setUp(most = 3, limitMs = 60_000) {
       item === 'locked' ? undefined : item === 'wrong' ? { error: new Error('wrong') } : { value: item },
     );
   };
-  const batches = new Batches<string, string>(most, run, alone, (error) => error instanceof TypeError, limitMs);
+  const isSeparable = (error: unknown, items: readonly string[]): boolean =>
+    items.length > 1 && error instanceof TypeError;
+  const batches = new GroupCommit<string, string>({ name: 'Test', maxBatch, timeoutMs, run, alone, isSeparable });
   const all = (...items: string[]) => Promise.allSettled(items.map((item) => batches.add(item)));
   return { log, batches, all, hold: (until: Promise<void>): void => void (gate = until) };
 }
@@ -26,7 +28,7 @@ function setUp(most = 3, limitMs = 60_000) {
 const ends = (results: readonly PromiseSettledResult<string>[]) =>
   results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)));
 
-describe('batches', () => {
+describe('group commit', () => {
   test('what comes in one turn is done together, in order, no more than so many at once', async () => {
     const { log, all } = setUp();
     expect(ends(await all('a', 'b', 'c', 'd'))).toEqual(['a', 'b', 'c', 'd']);
@@ -68,7 +70,7 @@ describe('batches', () => {
     while (log.length === 0) await new Promise((resolve) => setImmediate(resolve));
     hold(Promise.resolve());
     const next = batches.add('b');
-    await expect(hanging).rejects.toThrow(BatchOverdueError);
+    await expect(hanging).rejects.toThrow(GroupCommitTimeoutError);
     expect(await next).toBe('b');
     open();
     expect(log).toEqual(['a', 'b']);

@@ -1,10 +1,10 @@
 import { isUuid } from '../../domain/uuid.js';
 import { html } from '../html.js';
-import type { Message, Visit } from '../visit.js';
+import type { Message, PageContext } from '../page-context.js';
 import { count } from './text.js';
 
 /** What an action came to, by the name that stands in the address. The address can say no other words. */
-export function doneMessage({ query, link }: Visit): Message | undefined {
+export function doneMessage({ query, link }: PageContext): Message | undefined {
   const number = Number(/^\d{1,9}$/.exec(query.get('count') ?? '')?.[0] ?? 0);
   const message = messageOf(query.get('done') ?? '', number);
   if (message === undefined) return undefined;

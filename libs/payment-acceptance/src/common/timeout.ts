@@ -1,13 +1,13 @@
 /** What was waited for did not come in time. */
-export class TimeLimitError extends Error {
-  override readonly name = 'TimeLimitError';
+export class TimeoutError extends Error {
+  override readonly name: string = 'TimeoutError';
 }
 
 /** Waits no longer than the limit, in milliseconds; what is then still going on goes on unwatched. */
-export async function within<T>(limitMs: number, work: Promise<T>, what = 'The database'): Promise<T> {
+export async function withTimeout<T>(limitMs: number, work: Promise<T>, what = 'The database'): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TimeLimitError(`${what} did not answer within ${limitMs} ms.`)), limitMs);
+    timer = setTimeout(() => reject(new TimeoutError(`${what} did not answer within ${limitMs} ms.`)), limitMs);
   });
   return Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }

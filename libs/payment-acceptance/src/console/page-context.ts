@@ -2,10 +2,10 @@ import type { OperationsView } from '../operations/operations-view.js';
 import type { ReviewsView } from '../operations/reviews-view.js';
 import type { ShopScope } from '../storage/scope.js';
 import type { Html } from './html.js';
-import type { FormSeals } from './form-seals.js';
+import type { CsrfTokens } from './csrf-tokens.js';
 
 /** One request of an operator: who it is, what of all there is to see, and how addresses are written from there. */
-export interface Visit {
+export interface PageContext {
   /** `undefined` for somebody without a name, who can only look. */
   readonly operator: string | undefined;
   /** The only shop to be seen; `null` for all. */
@@ -14,7 +14,7 @@ export interface Visit {
   readonly reviews: ReviewsView;
   readonly query: URLSearchParams;
   readonly link: Link;
-  readonly seals: FormSeals;
+  readonly csrf: CsrfTokens;
   /** The browser says that the request comes from a page of another site, or of another origin. */
   readonly foreign: boolean;
 }

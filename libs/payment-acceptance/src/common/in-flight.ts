@@ -2,7 +2,7 @@
  * How much is under way, and when it has ended. A count and no `Set`: one that changes all the time leaves tables behind of
  * which each holds on to the next, and so what has ended to memory, until all of that is searched through.
  */
-export class UnderWay {
+export class InFlight {
   private count = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -22,7 +22,7 @@ export class UnderWay {
   }
 
   /** Resolves as soon as nothing is under way, however it has ended. */
-  ended(): Promise<void> {
+  idle(): Promise<void> {
     return this.count === 0 ? Promise.resolve() : new Promise((done) => this.waiting.push(done));
   }
 }

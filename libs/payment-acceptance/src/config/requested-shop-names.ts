@@ -1,8 +1,8 @@
 /** Most names that are remembered as nobody's. Beyond it the earliest is forgotten. */
-const MOST_ABSENT = 1_000;
+const MAX_ABSENT_NAMES = 1_000;
 
 /** Most questions a second, of one instance, about names that turn out to be nobody's. */
-const MOST_IN_VAIN = 20;
+const MAX_FAILED_LOOKUPS = 20;
 
 const SECOND = 1_000;
 
@@ -10,7 +10,7 @@ const SECOND = 1_000;
  * Keeps names that strangers make up from becoming questions to the host's database: the same one is not asked about
  * again at once, and different ones only so often.
  */
-export class ClaimedNames {
+export class RequestedShopNames {
   private readonly absentUntil = new Map<string, number>();
   private since = -Infinity;
   private asked = 0;
@@ -30,7 +30,7 @@ export class ClaimedNames {
       this.since = now;
       this.asked = 0;
     }
-    if (this.asked >= MOST_IN_VAIN) return false;
+    if (this.asked >= MAX_FAILED_LOOKUPS) return false;
     this.asked += 1;
     return true;
   }
@@ -45,6 +45,6 @@ export class ClaimedNames {
     this.absentUntil.delete(name);
     this.absentUntil.set(name, now + this.absentMs);
     const [earliest] = this.absentUntil.keys();
-    if (this.absentUntil.size > MOST_ABSENT && earliest !== undefined) this.absentUntil.delete(earliest);
+    if (this.absentUntil.size > MAX_ABSENT_NAMES && earliest !== undefined) this.absentUntil.delete(earliest);
   }
 }

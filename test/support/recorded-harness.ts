@@ -1,21 +1,21 @@
 import type { PaymentAcceptanceOptions, PaymentShopOptions } from 'nestjs-payment-acceptance';
-import { EU_TOKEN, MAIN_TOKEN, startBed, type Bed } from './bed.js';
+import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from './harness.js';
 import { Recorder } from './recorder.js';
 
 /** A host whose service is a recorder: what goes over the wire, and what becomes of any answer. */
-export interface RecordedBed {
-  readonly bed: Bed;
+export interface RecordedHarness {
+  readonly harness: Harness;
   readonly recorder: Recorder;
   close(): Promise<void>;
 }
 
-export async function startRecordedBed(
+export async function startRecordedHarness(
   shop: Partial<PaymentShopOptions> = {},
   http: PaymentAcceptanceOptions['http'] = {},
-): Promise<RecordedBed> {
+): Promise<RecordedHarness> {
   const recorder = await new Recorder().open();
   const apiBaseUrl = recorder.url;
-  const bed = await startBed({
+  const harness = await startHarness({
     options: {
       shops: {
         main: { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl, ...shop },
@@ -31,10 +31,10 @@ export async function startRecordedBed(
     },
   });
   return {
-    bed,
+    harness,
     recorder,
     async close() {
-      await bed.close();
+      await harness.close();
       await recorder.close();
     },
   };

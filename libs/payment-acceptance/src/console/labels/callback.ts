@@ -59,7 +59,7 @@ function corroborationOf({ corroboration }: ConsoleCallback): string {
 const NAMELESS = 'The bill has no id at the service, so that nobody could be asked about it.';
 
 function outcomeOf({ kind, status, pending, asks, outcome }: ConsoleCallback): string {
-  const claims = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
+  const asserts = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
   if (pending) {
     return asks === 0
       ? 'The bill is to be checked because of it.'
@@ -69,7 +69,7 @@ function outcomeOf({ kind, status, pending, asks, outcome }: ConsoleCallback): s
   if (outcome === 'unconfirmed') {
     return `The list of the service shows no such payment, asked ${times(asks + 1)}. Nothing was changed, and nobody was told.`;
   }
-  if (claims) return 'It asks for nothing any more.';
+  if (asserts) return 'It asks for nothing any more.';
   return kind === 'postback'
     ? 'Its status is not documented, so that it claims nothing; the bill was checked.'
     : 'The bill was checked because of it. A redirect claims nothing that could be confirmed.';

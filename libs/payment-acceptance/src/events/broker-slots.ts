@@ -3,14 +3,14 @@ import type { EventConsumer } from './consumer.js';
 /** Who may be claimed for, and how much of it at once. */
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
-  readonly most: number;
+  readonly limit: number;
 }
 
 /**
- * The places of one worker that brokers hold. Together they get half of them at most, so that handlers go on while brokers
+ * The slots of one worker that brokers hold. Together they get half of them at most, so that handlers go on while brokers
  * do not answer; all, where there is nobody else. What brokers leave free is for everyone.
  */
-export class BrokerPlaces {
+export class BrokerSlots {
   private consumers: readonly EventConsumer[] = [];
   private brokers = new Set<string>();
   private most = 0;
@@ -31,10 +31,9 @@ export class BrokerPlaces {
    */
   offer(limit: number): Offer {
     const left = this.most - this.held;
-    // Asked also when nothing is left: being asked, a broker begins to connect.
-    const able = this.consumers.filter((each) => each.kind !== 'broker' || (each.ready() && left > 0));
+    const able = this.consumers.filter((each) => each.kind !== 'broker' || (left > 0 && each.isReady()));
     const shared = able.some(({ kind }) => kind === 'broker');
-    return { consumers: able, most: shared ? Math.min(limit, left) : limit };
+    return { consumers: able, limit: shared ? Math.min(limit, left) : limit };
   }
 
   take(consumer: string): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { retryAfterMs, retrying, type RetryPolicy } from './retrying.js';
+import { retry, type RetryPolicy } from './retry.js';
 
 /** Fails with each of these errors in turn, then succeeds; counts its calls. */
 function flaky(...errors: Error[]) {
@@ -26,43 +26,39 @@ const policy = (more: Partial<RetryPolicy> = {}): RetryPolicy => ({
 const always = () => ({ afterMs: 0 });
 const [one, two, three] = [new Error('one'), new Error('two'), new Error('three')];
 
-describe('retrying', () => {
+describe('retry', () => {
   test('gives the first result', async () => {
     const work = flaky(one, two);
-    await expect(retrying(policy(), work.attempt, always)).resolves.toBe('done');
+    await expect(retry(policy(), work.attempt, always)).resolves.toBe('done');
     expect(work.calls).toBe(3);
   });
 
   test('ends with the last error when its tries are used up', async () => {
     const work = flaky(one, two, three);
-    await expect(retrying(policy({ attempts: 2 }), work.attempt, always)).rejects.toBe(two);
+    await expect(retry(policy({ attempts: 2 }), work.attempt, always)).rejects.toBe(two);
     expect(work.calls).toBe(2);
   });
 
   test('does not repeat what must not be repeated', async () => {
     const work = flaky(one, two);
-    await expect(retrying(policy(), work.attempt, (error) => error === one && always())).rejects.toBe(two);
-    await expect(retrying(policy(), flaky(one).attempt, () => false)).rejects.toBe(one);
+    await expect(retry(policy(), work.attempt, (error) => error === one && always())).rejects.toBe(two);
+    await expect(retry(policy(), flaky(one).attempt, () => false)).rejects.toBe(one);
     expect(work.calls).toBe(2);
   });
 
   test('throws at once where the other side asks for a longer pause than the cap', async () => {
     const work = flaky(one);
-    await expect(retrying(policy({ capMs: 10 }), work.attempt, () => ({ afterMs: 11 }))).rejects.toBe(one);
+    await expect(retry(policy({ capMs: 10 }), work.attempt, () => ({ afterMs: 11 }))).rejects.toBe(one);
     expect(work.calls).toBe(1);
   });
 
   test('draws each pause below a ceiling that doubles up to the cap', async () => {
     const drawn: number[] = [];
     const ceilings = { attempts: 5, baseMs: 1, capMs: 3, fraction: () => (drawn.push(1), 0) };
-    await retrying(policy(ceilings), flaky(one, one, one, one).attempt, always);
+    await retry(policy(ceilings), flaky(one, one, one, one).attempt, always);
     expect(drawn).toHaveLength(4);
     const started = performance.now();
-    await retrying(
-      policy({ attempts: 4, baseMs: 2, capMs: 5, fraction: () => 1 }),
-      flaky(one, one, one).attempt,
-      always,
-    );
+    await retry(policy({ attempts: 4, baseMs: 2, capMs: 5, fraction: () => 1 }), flaky(one, one, one).attempt, always);
     expect(performance.now() - started).toBeGreaterThanOrEqual(2 + 4 + 5 - 3);
   });
 
@@ -70,28 +66,13 @@ describe('retrying', () => {
     const control = new AbortController();
     const hour = 3_600_000;
     const work = flaky(one);
-    const waiting = retrying(
+    const waiting = retry(
       policy({ baseMs: hour, capMs: hour, fraction: () => 1, signal: control.signal }),
       work.attempt,
       always,
     );
     setImmediate(() => control.abort());
     await expect(waiting).rejects.toBe(one);
-    await expect(retrying(policy({ signal: control.signal }), work.attempt, always)).resolves.toBe('done');
-  });
-});
-
-describe('Retry-After', () => {
-  const now = new Date('2026-11-21T12:00:00Z');
-  test.each([
-    [undefined, undefined],
-    ['0', 0],
-    ['120', 120_000],
-    ['Sat, 21 Nov 2026 12:00:30 GMT', 30_000],
-    ['Sat, 21 Nov 2026 11:00:00 GMT', 0],
-    ['soon', undefined],
-    ['', undefined],
-  ])('%j is %j ms', (header, ms) => {
-    expect(retryAfterMs(header, now)).toBe(ms);
+    await expect(retry(policy({ signal: control.signal }), work.attempt, always)).resolves.toBe('done');
   });
 });

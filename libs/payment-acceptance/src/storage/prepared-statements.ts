@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { QueryFailedError, type DataSource, type QueryRunner } from 'typeorm';
-import { remembered } from '../common/remembered.js';
+import { memoize } from '../common/memoize.js';
 
 /** The parts of `pg`'s client that TypeORM has no way to: a statement with a name. */
 interface NamingClient {
@@ -24,21 +24,21 @@ const NOT_KEPT = new Set(['26000', '42P05', '0A000']);
  * without, first after `LEAST_MS`: one that is opened for the first postbacks of many has read an empty table.
  */
 const RENEW_MS = 30_000;
-const LEAST_MS = 500;
+const MIN_RENEWAL_MS = 500;
 
 /** The connection cannot keep plans; the statement has not run, and none is named any more. */
-export class PlanNotKeptError extends Error {
-  override readonly name = 'PlanNotKeptError';
+export class PreparedStatementsUnavailableError extends Error {
+  override readonly name = 'PreparedStatementsUnavailableError';
 }
 
 /**
  * Statements whose plans each connection keeps, under names that follow from their text: whoever has prepared one, it is the
  * same. Reading and planning them takes the server longer than doing them.
  */
-export class KeptPlans {
+export class PreparedStatements {
   /** Whether connections keep them, as far as is known. */
-  areKept = true;
-  private readonly nameOf = remembered((text) => `payment_acceptance_${hash('sha256', text, 'hex').slice(0, 32)}`);
+  areUsable = true;
+  private readonly nameOf = memoize((text) => `payment_acceptance_${hash('sha256', text, 'hex').slice(0, 32)}`);
   /** When each connection was used first, and when it has made its plans. */
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
   private readonly warner = new Logger('PaymentAcceptance');
@@ -48,7 +48,7 @@ export class KeptPlans {
   /**
    * Runs a statement on the runner's connection, inside its transaction if there is one. It does not pass the runner's own
    * `query`, which has no way to a name: whoever calls it awaits it before the transaction ends.
-   * @throws PlanNotKeptError; in a transaction that has ended it
+   * @throws PreparedStatementsUnavailableError; in a transaction that has ended it
    */
   async run<Row>(runner: QueryRunner, text: string, values: unknown[]): Promise<Row[]> {
     if (runner.isReleased) throw new Error('The connection of this statement has been given back.');
@@ -62,7 +62,7 @@ export class KeptPlans {
       const code = codeOf(error);
       if (code !== undefined && NOT_KEPT.has(code)) {
         this.giveUp(error as Error);
-        throw new PlanNotKeptError('The connection keeps no plans.', { cause: error });
+        throw new PreparedStatementsUnavailableError('The connection keeps no plans.', { cause: error });
       }
       logger.logQueryError(error as Error, text, values, runner);
       throw code === undefined ? error : new QueryFailedError(text, values, error as Error);
@@ -70,8 +70,8 @@ export class KeptPlans {
   }
 
   private giveUp(error: Error): void {
-    if (!this.areKept) return;
-    this.areKept = false;
+    if (!this.areUsable) return;
+    this.areUsable = false;
     this.warner.warn(
       'A connection to PostgreSQL has lost a prepared statement (a pooler that shares connections, a DEALLOCATE ALL), so ' +
         `this instance prepares none any more: each is planned anew, which takes the database more time. ${error.message}`,
@@ -85,7 +85,7 @@ export class KeptPlans {
       this.ages.set(client, { first: now, renewed: now });
       return;
     }
-    if (now - age.renewed < Math.min(RENEW_MS, Math.max(LEAST_MS, age.renewed - age.first))) return;
+    if (now - age.renewed < Math.min(RENEW_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
     age.renewed = now;
     await client.query('DISCARD PLANS');
   }

@@ -49,7 +49,7 @@ export const HOST_TABLES: DatabaseTemplate = {
   },
 };
 
-export interface BedOptions {
+export interface HarnessOptions {
   /** Instances of the host application on one database. Default 1. */
   instances?: number;
   adapter?: 'express' | 'fastify';
@@ -72,7 +72,7 @@ export interface BedOptions {
 }
 
 /** A host application, or several on one database, with the sandbox as their payment acceptance service. */
-export interface Bed {
+export interface Harness {
   readonly sandbox: PaymentSandbox;
   readonly sandboxUrl: string;
   readonly databaseUrl: string;
@@ -83,7 +83,7 @@ export interface Bed {
   /** Runs every worker of every instance by hand until none has anything to do at the present time. */
   settle(): Promise<void>;
   /** One more instance of the host on the same database. */
-  start(options?: Pick<BedOptions, 'providers' | 'options' | 'extras'>): Promise<Instance>;
+  start(options?: Pick<HarnessOptions, 'providers' | 'options' | 'extras'>): Promise<Instance>;
   effects(): Promise<Effect[]>;
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export interface Instance {
   ledger(): Promise<PaymentLedger>;
 }
 
-export async function startBed(options: BedOptions = {}): Promise<Bed> {
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const database = await createTestDatabase(HOST_TABLES);
   const running = await startPaymentSandbox({
     postbackRetryDelays: [],
@@ -111,7 +111,7 @@ export async function startBed(options: BedOptions = {}): Promise<Bed> {
   });
   const clock = new ManualPaymentClock();
   const instances: Instance[] = [];
-  const start: Bed['start'] = async (more = {}) => {
+  const start: Harness['start'] = async (more = {}) => {
     const instance = await startInstance({ ...options, ...more }, database.url, running.url, clock);
     instances.push(instance);
     return instance;
@@ -184,7 +184,7 @@ export function moduleOptions(
 class HostModule {}
 
 async function startInstance(
-  options: BedOptions,
+  options: HarnessOptions,
   databaseUrl: string,
   sandboxUrl: string,
   clock: ManualPaymentClock,

@@ -9,7 +9,7 @@ const PURPOSE = 'nestjs-payment-acceptance/console-form/1';
  * a cookie that no script and no other site can read or send. Needs no storage, and any instance can check it. Over https
  * the cookie's name begins with `__Host-`, so that no neighbouring domain can set one that it knows.
  */
-export class FormSeals {
+export class CsrfTokens {
   private readonly name: string;
   private readonly secure: boolean;
   private key: Buffer | undefined;
@@ -29,7 +29,7 @@ export class FormSeals {
     return `${this.name}=${value}; Path=/; HttpOnly; SameSite=Strict${this.secure ? '; Secure' : ''}`;
   }
 
-  seal(operator: string, action: string, target: string): string {
+  issue(operator: string, action: string, target: string): string {
     if (!this.key) {
       this.key = randomBytes(KEY_BYTES);
       this.fresh = true;
@@ -37,7 +37,7 @@ export class FormSeals {
     return mac(this.key, [operator, action, target]).toString('base64url');
   }
 
-  isSealed(seal: string, operator: string, action: string, target: string): boolean {
+  isValid(seal: string, operator: string, action: string, target: string): boolean {
     if (!this.key || this.fresh) return false;
     const given = Buffer.from(seal, 'base64url');
     const right = mac(this.key, [operator, action, target]);

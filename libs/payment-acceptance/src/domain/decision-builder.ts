@@ -10,7 +10,7 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
 }
 
 /** What consequences follow from, whatever is listed. */
-export interface FactsInput {
+export interface BuilderInput {
   readonly bill: LockedBill;
   /** The payment that paid the order before, if any. */
   readonly firstPaymentId: string | null;
@@ -20,7 +20,7 @@ export interface FactsInput {
   readonly horizon: number;
 }
 
-export interface DecisionInput extends FactsInput {
+export interface DecisionInput extends BuilderInput {
   readonly known: readonly LedgerPayment[];
   readonly listed: readonly ReportedPayment[];
   readonly judge: Judge;
@@ -35,14 +35,14 @@ function isRunning({ status }: LedgerPayment): boolean {
 }
 
 /** Collects the consequences of one list. */
-export class Facts {
+export class DecisionBuilder {
   readonly written = new Map<string, LedgerPayment>();
   private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
   private readonly reviews: NewReview[] = [];
   private firstPaymentId: string | null = null;
   private succeeded = false;
 
-  constructor(private readonly input: FactsInput) {}
+  constructor(private readonly input: BuilderInput) {}
 
   take(payment: ReportedPayment, verdict: Verdict): void {
     switch (verdict.kind) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { UnderWay } from './under-way.js';
+import { InFlight } from './in-flight.js';
 
 function held<T>(): { work: Promise<T>; end: (value: T) => void; fail: (error: Error) => void } {
   let end = (_value: T): void => undefined;
@@ -13,7 +13,7 @@ function held<T>(): { work: Promise<T>; end: (value: T) => void; fail: (error: E
 
 describe('what is under way', () => {
   test('is counted until it ends, and ends as it did', async () => {
-    const underWay = new UnderWay();
+    const underWay = new InFlight();
     const [one, other] = [held<string>(), held<string>()];
     const [first, second] = [underWay.track(one.work), underWay.track(other.work)];
     expect(underWay.size).toBe(2);
@@ -26,7 +26,7 @@ describe('what is under way', () => {
   });
 
   test('is waited for to the last, however it ends, with what has begun meanwhile', async () => {
-    const underWay = new UnderWay();
+    const underWay = new InFlight();
     const [one, other, late] = [held<string>(), held<string>(), held<string>()];
     const ends: string[] = [];
     const note = (name: string, work: Promise<string>) =>
@@ -35,7 +35,7 @@ describe('what is under way', () => {
         () => ends.push(`${name} failed`),
       );
     const all = [note('one', one.work), note('other', other.work)];
-    const over = underWay.ended().then(() => ends.push('over'));
+    const over = underWay.idle().then(() => ends.push('over'));
     all.push(note('late', late.work));
     one.end('done');
     other.fail(new Error('broken'));
@@ -48,6 +48,6 @@ describe('what is under way', () => {
   });
 
   test('nothing is not waited for', async () => {
-    await expect(new UnderWay().ended()).resolves.toBeUndefined();
+    await expect(new InFlight().idle()).resolves.toBeUndefined();
   });
 });

@@ -2,17 +2,17 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
 import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
 import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
-import { Effect, startBed, type Bed } from '../support/bed.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
 import { EffectWriter } from '../support/orders.js';
 
-let bed: Bed;
+let harness: Harness;
 
 describe('kept plans', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
-    await bed.close();
+    await harness.close();
   });
 
   interface Client {
@@ -21,7 +21,7 @@ describe('kept plans', () => {
 
   /** Every connection that the pool holds. */
   function connections(): readonly Client[] {
-    return (bed.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
+    return (harness.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
   }
 
   const loseAll = () => Promise.all(connections().map((client) => client.query('DEALLOCATE ALL')));
@@ -31,16 +31,16 @@ describe('kept plans', () => {
 
   onPostgres(describe)('plans that connections keep', () => {
     test('are lost with a whole server, or behind a pooler: payments go on, and no attempt is counted for it', async () => {
-      bed = await startBed({ providers: [EffectWriter] });
-      await pay(bed, 'before');
-      await bed.host.confirmer.runOnce();
-      await bed.host.deliveries.runOnce();
+      harness = await startHarness({ providers: [EffectWriter] });
+      await pay(harness, 'before');
+      await harness.host.confirmer.runOnce();
+      await harness.host.deliveries.runOnce();
       await loseAll();
-      await pay(bed, 'after');
-      expect(await bed.host.confirmer.runOnce()).toBe(1);
-      expect(await bed.host.deliveries.runOnce()).toBe(1);
-      expect((await bed.effects()).map(({ orderId }) => orderId)).toEqual(['before', 'after']);
-      const { events } = await bed.host.ledger();
+      await pay(harness, 'after');
+      expect(await harness.host.confirmer.runOnce()).toBe(1);
+      expect(await harness.host.deliveries.runOnce()).toBe(1);
+      expect((await harness.effects()).map(({ orderId }) => orderId)).toEqual(['before', 'after']);
+      const { events } = await harness.host.ledger();
       expect(events.flatMap(({ deliveries }) => deliveries)).toEqual([
         expect.objectContaining({ state: 'DONE', attempts: 1 }),
         expect.objectContaining({ state: 'DONE', attempts: 1 }),
@@ -48,43 +48,43 @@ describe('kept plans', () => {
     });
 
     test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
-      bed = await startBed({ through: (url) => `${url}?max=1` });
-      const database = new Database(bed.host.dataSource, new PaymentClock());
-      await database.often(STATEMENT, [1]);
+      harness = await startHarness({ through: (url) => `${url}?max=1` });
+      const database = new Database(harness.host.dataSource, new PaymentClock());
+      await database.prepared(STATEMENT, [1]);
       await loseAll();
       let runs = 0;
       const sum = await database.transaction(async (manager) => {
         runs += 1;
         await manager.insert(Effect, { consumer: `run ${runs}`, event: 'e', paymentId: 'p', orderId: 'o' });
-        return database.often(STATEMENT, [1], manager);
+        return database.prepared(STATEMENT, [1], manager);
       });
       expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
-      expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
+      expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
     });
 
     test('so is that of a handler, whose work had not begun', async () => {
-      bed = await startBed({});
-      const database = new Database(bed.host.dataSource, new PaymentClock());
-      await database.often(STATEMENT, [1]);
+      harness = await startHarness({});
+      const database = new Database(harness.host.dataSource, new PaymentClock());
+      await database.prepared(STATEMENT, [1]);
       await loseAll();
       let handled = 0;
       await new DestroyableTransaction(database).run(LIMITS, async (manager) => {
-        await database.often(STATEMENT, [1], manager);
+        await database.prepared(STATEMENT, [1], manager);
         handled += 1;
         await manager.insert(Effect, { consumer: `run ${handled}`, event: 'e', paymentId: 'p', orderId: 'o' });
       });
-      expect((await bed.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
+      expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 1']);
     });
 
     test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
-      bed = await startBed({ through: (url) => `${url}?max=1` });
-      const database = new Database(bed.host.dataSource, new PaymentClock());
+      harness = await startHarness({ through: (url) => `${url}?max=1` });
+      const database = new Database(harness.host.dataSource, new PaymentClock());
       let now = Math.ceil(performance.now());
       jest.spyOn(performance, 'now').mockImplementation(() => now);
       const [client] = connections();
       const sent = jest.spyOn(client!, 'query');
       const discards = () => sent.mock.calls.filter(([statement]) => statement === 'DISCARD PLANS').length;
-      const look = () => database.often(STATEMENT, [1]);
+      const look = () => database.prepared(STATEMENT, [1]);
       const renewedAfter: number[] = [];
       for (const began = now; now - began <= 130_000; now += 500) {
         await look();
