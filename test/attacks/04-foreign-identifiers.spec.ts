@@ -73,9 +73,9 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     await nothingChanged();
     const { callbacks } = await shop.ledger();
     expect(callbacks.slice(0, 3)).toMatchObject([
-      { shop: 'eu', billId: null, serviceBillId: mine.billId },
-      { shop: 'main', billId: null, serviceBillId: eu.billId },
-      { shop: 'main', billId: null, serviceBillId: eu.billId },
+      { shop: 'eu', billId: null, trsId: mine.billId },
+      { shop: 'main', billId: null, trsId: eu.billId },
+      { shop: 'main', billId: null, trsId: eu.billId },
     ]);
   });
 
@@ -123,7 +123,7 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     });
     expect([...asked]).not.toContain(billId);
     await nothingChanged();
-    expect(await newestCallback()).toMatchObject({ billId: null, serviceBillId: billId, digest: 'match' });
+    expect(await newestCallback()).toMatchObject({ billId: null, trsId: billId, digest: 'match' });
   });
 
   test('a redirect for an order that nobody made, with the right digest', async () => {

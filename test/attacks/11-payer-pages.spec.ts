@@ -244,11 +244,11 @@ describe.each(ADAPTERS)("11: the module's own pages, on %s", (adapter) => {
       const expiry = new Date(harness.clock.now().getTime() + HOUR);
       const options = moduleOptions(harness.sandboxUrl);
       const shops = resolveOptions(options, 'test').shops;
-      expect((await page(issueTicket(shops.get('main')!, bill!.id, expiry))).status).toBe(200);
-      await isRefused(issueTicket(shops.get('eu')!, bill!.id, expiry));
+      expect((await page(issueTicket(shops.get('main')!, bill!.intentId, expiry))).status).toBe(200);
+      await isRefused(issueTicket(shops.get('eu')!, bill!.intentId, expiry));
       const guessing = { ...options.shops.main!, apiToken: 'guessed-token-0123456789' };
       await isRefused(
-        issueTicket(resolveOptions({ shops: { main: guessing } }, 'test').shops.get('main')!, bill!.id, expiry),
+        issueTicket(resolveOptions({ shops: { main: guessing } }, 'test').shops.get('main')!, bill!.intentId, expiry),
       );
     });
 

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { PRODUCTS } from '../../apps/shop/src/pages/products.js';
 import { until } from '../support/until.js';
 import { lookAt, type Place } from './support/look.js';
-import { CARDS, openWorld, payWith, type World } from './support/world.js';
+import { CARDS, createBill, openWorld, payWith, type World } from './support/world.js';
 
 let world: World;
 let places: Place[];
@@ -81,9 +81,9 @@ async function preparePlaces(): Promise<Place[]> {
   const processing = await buy('640.00');
   const { payment: slow } = await sandbox.pay(processing.billId, { card: '4000 0000 0000 3220' });
   await sandbox.putShop('demo-blocked', { apiToken: 'token-of-blocked', name: 'Tea house', commissionPercent: 3.5 });
-  const commission = await createBill('token-of-blocked');
+  const commission = await createBill(world.sandboxUrl, 'token-of-blocked');
   await sandbox.putShop('demo-banned', { apiToken: 'token-of-banned' });
-  const blocked = await createBill('token-of-banned');
+  const blocked = await createBill(world.sandboxUrl, 'token-of-banned');
   await sandbox.putShop('demo-banned', { banned: true });
   await sandbox.forge(paid.billId);
   const lost = await buy('390.00');
@@ -159,13 +159,4 @@ async function payBy(payUrl: string, card: string): Promise<void> {
   await page.goto(payUrl);
   await payWith(page, card);
   await page.waitForURL(/\/redirect\/payment\/result\//);
-}
-
-async function createBill(token: string): Promise<string> {
-  const answer = await fetch(`${world.sandboxUrl}/api/v1/bill/create`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-    body: new URLSearchParams({ amount: '1250', order_id: 'tea-7', name: 'Tea', payer_pays_commission: '1' }),
-  });
-  return ((await answer.json()) as { bill_id: string }).bill_id;
 }

@@ -66,7 +66,7 @@ describe('operators', () => {
       const { intentId, billId } = await unknown('attached');
       await harness.sandbox.pay(billId);
       await harness.settle();
-      expect(await operations.unknownOutcomes()).toMatchObject([{ id: intentId, orderId: 'attached' }]);
+      expect(await operations.unknownOutcomes()).toMatchObject([{ intentId, orderId: 'attached' }]);
       await operations.attachBill(intentId, billId, 'ann');
       await harness.settle();
       expect(await billOf('attached')).toMatchObject({ state: 'PAID', billId });

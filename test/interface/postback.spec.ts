@@ -24,7 +24,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     return { ...bill, fields: fields as Record<string, string> };
   }
   const storedOf = async (billId: string) =>
-    (await harness.host.ledger()).callbacks.filter((each) => each.serviceBillId === billId);
+    (await harness.host.ledger()).callbacks.filter((each) => each.trsId === billId);
   async function rawOf(billId: string): Promise<Record<string, unknown>[]> {
     const rows: { fields: Record<string, unknown> }[] = await harness.host.dataSource.query(
       'SELECT fields FROM payment_acceptance.callback WHERE service_bill_id = $1',

@@ -48,7 +48,7 @@ describe('invariant 2: identity comes from our own records', () => {
     const fields = postbackFields({ InvId: 'of-main', OutSum: '3.00', TrsId: bill.billId }, EU_TOKEN);
     expect((await postJson(`${harness.host.url}/postback/payment/eu`, fields)).status).toBe(200);
     await harness.settle();
-    expect(await newestCallback()).toMatchObject({ shop: 'eu', billId: null, serviceBillId: bill.billId });
+    expect(await newestCallback()).toMatchObject({ shop: 'eu', billId: null, trsId: bill.billId });
     expect(harness.sandbox.requests.slice(before).filter(({ billId }) => billId === bill.billId)).toEqual([]);
   });
 

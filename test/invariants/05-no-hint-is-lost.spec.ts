@@ -81,7 +81,7 @@ describe('invariant 5: no hint is lost', () => {
     const known = harness.sandbox.bills().find(({ orderId }) => orderId === 'overtaken')!;
     await harness.sandbox.pay(known.id);
     await harness.sandbox.settled();
-    expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId: null, serviceBillId: known.id });
+    expect((await harness.host.ledger()).callbacks[0]).toMatchObject({ billId: null, trsId: known.id });
     hold.release();
     await creating;
     await harness.settle();

@@ -47,10 +47,12 @@ export const attach = step(
     const [other] = model.bills;
     const billId = made?.id ?? other?.billId ?? 'never-made';
     const page = `https://pay.example/transfer/${billId}`;
-    const done = await act(world, how, (at) => world.operations(at).attachBill(intent.id, billId, OPERATOR, page));
+    const done = await act(world, how, (at) =>
+      world.operations(at).attachBill(intent.intentId, billId, OPERATOR, page),
+    );
     if (made === undefined) expect(done).toBe(false);
     if (!done) return;
-    model.actions.push(`attach-bill ${intent.id}`);
+    model.actions.push(`attach-bill ${intent.intentId}`);
     const { shop, orderId } = intent;
     model.bills.push({ shop: shop as 'main' | 'eu', orderId, billId, told: new Map() });
   },
@@ -63,9 +65,9 @@ export const voidIntent = step(
   async (model, world, { which, ...how }) => {
     const unknown = await world.operations(0).unknownOutcomes();
     if (unknown.length === 0) return;
-    const { id } = pick(unknown, which);
-    expect(await act(world, how, (at) => world.operations(at).voidBill(id, OPERATOR))).toBe(true);
-    model.actions.push(`void-bill ${id}`);
+    const { intentId } = pick(unknown, which);
+    expect(await act(world, how, (at) => world.operations(at).voidBill(intentId, OPERATOR))).toBe(true);
+    model.actions.push(`void-bill ${intentId}`);
   },
   () => true,
 );

@@ -38,8 +38,8 @@ describe('forwarding', () => {
   const post = (fields: Record<string, string>) => postForm(`${harness.host.url}/postback/payment`, fields);
   const postback = (TrsId: string) => postbackFields({ InvId: `order of ${TrsId}`, OutSum: '10.00', TrsId });
   const stats = () => harness.host.app.get(PaymentOperations).stats();
-  const stored = async (serviceBillId: string): Promise<LedgerCallback[]> =>
-    (await harness.host.ledger()).callbacks.filter((callback) => callback.serviceBillId === serviceBillId);
+  const stored = async (trsId: string): Promise<LedgerCallback[]> =>
+    (await harness.host.ledger()).callbacks.filter((callback) => callback.trsId === trsId);
 
   describe('a postback of a bill that is not ours', () => {
     test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {

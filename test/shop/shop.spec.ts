@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { postForm, postJson, postbackFields } from '../support/http.js';
-import { startShops, type ShopBed } from '../support/shop.js';
+import { startShops, type ShopHarness } from '../support/shop.js';
 import { until } from '../support/until.js';
 
 const TOKEN = 'sandbox-main-token-0123456789abcdef';
 
-let shop: ShopBed;
+let shop: ShopHarness;
 
 describe('the sample shop, two processes on one database', () => {
   beforeAll(async () => {

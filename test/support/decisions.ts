@@ -17,9 +17,9 @@ export const run = (more: Partial<DecisionInput>): Decision =>
   });
 
 /** A payment of the ledger: of this bill unless it says otherwise. */
-export const kept = (payment: ReportedPayment, billId = lockedBill().id): LedgerPayment => ({
+export const kept = (payment: ReportedPayment, intentId = lockedBill().intentId): LedgerPayment => ({
   ...payment,
-  billId,
+  intentId,
   verdict: payment.status === 'SUCCESS' ? 'succeeded' : payment.status === 'FAIL' ? 'failed' : 'pending',
 });
 

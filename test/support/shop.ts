@@ -15,7 +15,7 @@ export interface OrderView {
 }
 
 /** The sample shop as it is run: built, in processes of its own, several on one database. */
-export interface ShopBed {
+export interface ShopHarness {
   readonly sandbox: PaymentSandbox;
   readonly sandboxUrl: string;
   readonly urls: readonly string[];
@@ -37,7 +37,7 @@ export interface ShopBed {
   close(): Promise<void>;
 }
 
-export async function startShops(instances: number, options: StartOptions = {}): Promise<ShopBed> {
+export async function startShops(instances: number, options: StartOptions = {}): Promise<ShopHarness> {
   const database = await createTestDatabase();
   const running = await startPaymentSandbox({
     postbackRetryDelays: [],
@@ -100,10 +100,10 @@ export async function startShops(instances: number, options: StartOptions = {}):
         body: JSON.stringify(input),
       });
       if (answer.status !== 201) throw new Error(`POST /api/orders: ${answer.status} ${await answer.text()}`);
-      return (await answer.json()) as Awaited<ReturnType<ShopBed['buy']>>;
+      return (await answer.json()) as Awaited<ReturnType<ShopHarness['buy']>>;
     },
     order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
-    ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopBed['ledger']>>,
+    ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopHarness['ledger']>>,
     async database(statement) {
       const dataSource = await new DataSource(connectionOf(database.url)).initialize();
       return dataSource.query<unknown[]>(statement).finally(() => dataSource.destroy());

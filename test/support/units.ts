@@ -42,7 +42,7 @@ export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment =
 
 /** An open bill over 100.05 RUB. */
 export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
-  id: '00000000-0000-4000-8000-000000000001',
+  intentId: '00000000-0000-4000-8000-000000000001',
   shop: 'main',
   orderId: 'A-1',
   attempt: 1,
@@ -63,8 +63,8 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
 });
 
 /** An open bill that a check has claimed, by its schedule. */
-export const billIdOf = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
-  const { id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
+export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
+  const { intentId: id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
   const claim = {
     token: 'claim-1',
     scheduled: true,
@@ -73,5 +73,5 @@ export const billIdOf = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
     shopRefused: false,
     hints: [],
   };
-  return { id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now, ...claim, ...more };
+  return { intentId: id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now, ...claim, ...more };
 };

@@ -1,13 +1,13 @@
 import type { PaymentSandbox, StartOptions } from 'nestjs-payment-sandbox';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { startShops, type ShopBed } from '../../support/shop.js';
+import { startShops, type ShopHarness } from '../../support/shop.js';
 import { launch, Visitor } from './chromium.js';
 
 export const CARDS = { good: '4111 1111 1111 1111', bad: '4000 0000 0000 0002' } as const;
 
 /** The sample shop as it runs, the sandbox, and a browser. */
 export interface World {
-  readonly harness: ShopBed;
+  readonly harness: ShopHarness;
   readonly sandbox: PaymentSandbox;
   readonly shopUrl: string;
   readonly sandboxUrl: string;
@@ -63,4 +63,14 @@ export async function payWith(page: Page, card: string): Promise<void> {
   await page.getByLabel('Month / year').fill('12/40');
   await page.getByLabel('Security code').fill('123');
   await page.getByRole('button', { name: /^Pay/ }).click();
+}
+
+/** A bill of a shop that only the sandbox knows. Gives the service's id. */
+export async function createBill(sandboxUrl: string, token: string): Promise<string> {
+  const answer = await fetch(`${sandboxUrl}/api/v1/bill/create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: new URLSearchParams({ amount: '1250', order_id: 'tea-7', name: 'Tea', payer_pays_commission: '1' }),
+  });
+  return ((await answer.json()) as { bill_id: string }).bill_id;
 }

@@ -26,6 +26,7 @@ import {
 import { linkLateCallbacks } from './late-callbacks.js';
 import { mayHaveMadeABill } from './outcome.js';
 import { payable, type PaymentBill } from './payment-bill.js';
+import type { IntentId, OrderId } from '../domain/ids.js';
 
 export interface CreateBillOptions {
   /** Make another bill although one is open (of another amount, say). The open one can still be paid. Default `false`. */
@@ -36,7 +37,7 @@ export interface CreateBillOptions {
 
 /** What is stored before the request leaves, beside its fields. */
 interface Intent {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly customGiven: boolean;
   readonly traceparent: string | null;
 }
@@ -84,9 +85,9 @@ export class BillService implements BeforeApplicationShutdown {
     const attributes = { 'payment.shop': shop.name };
     const call = this.telemetry.span('payment.create_bill', { attributes }, async (span) => {
       const customGiven = request.custom !== undefined;
-      const id = timeOrderedUuid(this.random, this.clock.now());
-      const intent = { id, customGiven, traceparent: span.traceparent };
-      const fields = prepareBill(shop, request, intent.id);
+      const intentId = timeOrderedUuid(this.random, this.clock.now());
+      const intent = { intentId, customGiven, traceparent: span.traceparent };
+      const fields = prepareBill(shop, request, intentId);
       span.set({ 'payment.order_id': fields.orderId });
       if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
       const bill = await this.creations.track(this.createPrepared(shop, fields, intent, options));
@@ -97,7 +98,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** The order's bills, first attempt first. */
-  ofOrder(shop: string, orderId: string): Promise<BillRecord[]> {
+  ofOrder(shop: string, orderId: OrderId): Promise<BillRecord[]> {
     return this.store.ofOrder(shop, orderId);
   }
 
@@ -106,8 +107,8 @@ export class BillService implements BeforeApplicationShutdown {
     for (const bill of await this.store.closeAbandoned()) {
       this.logger.error(
         `Bill of order "${bill.orderId}" of shop "${bill.shop}": the process ended while it was being created; ` +
-          `whether it exists is unknown (intent ${bill.id}).`,
-        { shop: bill.shop, orderId: bill.orderId, intentId: bill.id, error: 'unknown-outcome' },
+          `whether it exists is unknown (intent ${bill.intentId}).`,
+        { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId, error: 'unknown-outcome' },
       );
     }
   }
@@ -121,7 +122,7 @@ export class BillService implements BeforeApplicationShutdown {
     const deadline = Date.now() + this.options.creation.waitMs;
     for (;;) {
       const begun = await this.begin(shop, fields, intent, newAttempt);
-      if (begun === 'stored') return payable(await this.request(shop, fields, intent.id, signal));
+      if (begun === 'stored') return payable(await this.request(shop, fields, intent.intentId, signal));
       if (begun !== 'busy') return payable(begun);
       if (Date.now() >= deadline || signal?.aborted) throw new CreationInProgressError(shop.name, fields.orderId);
       await sleep(POLL_MS);
@@ -149,7 +150,8 @@ export class BillService implements BeforeApplicationShutdown {
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         const abandoned = 'The process ended before the answer came.';
         // Where its own answer comes at this very moment, the next look finds it open.
-        if (!other.leaseEnded || !(await this.store.close(other.id, 'UNKNOWN', abandoned, manager))) return 'busy';
+        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', abandoned, manager)))
+          return 'busy';
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
       if (!newAttempt && open.length > 0) {
@@ -163,7 +165,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Sends the request of a stored intent and brings the intent to the state that follows from the answer. */
-  private async request(shop: Shop, fields: BillFields, intentId: string, signal?: AbortSignal): Promise<BillRecord> {
+  private async request(shop: Shop, fields: BillFields, intentId: IntentId, signal?: AbortSignal): Promise<BillRecord> {
     let answer: CreatedBill;
     try {
       answer = await this.client.createBill(shop, fields, { signal });
@@ -177,7 +179,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** Stores the service's answer. What cannot be stored is an unknown outcome, whose bill id is told. */
-  private async open(shop: Shop, fields: BillFields, intentId: string, answer: CreatedBill): Promise<BillRecord> {
+  private async open(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): Promise<BillRecord> {
     const { openMs, jitterPercent } = this.options.schedule;
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const details = { shop: shop.name, operation: 'createBill' as const };
@@ -205,7 +207,7 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /** The error that ends the call is worth more than one about storing it; the intent then ends by its lease. */
-  private async closeIntent(intentId: string, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
+  private async closeIntent(intentId: IntentId, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
     try {
       await storeOutcome(() => this.store.close(intentId, state, describeError(reason)));
     } catch (error) {

@@ -33,6 +33,6 @@ export function payable(bill: BillRecord): PaymentBill {
     attempt: bill.attempt,
     amount: bill.amount,
     currency: bill.currency,
-    intentId: bill.id,
+    intentId: bill.intentId,
   };
 }

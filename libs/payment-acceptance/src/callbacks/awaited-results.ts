@@ -4,11 +4,12 @@ import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ResultStore } from '../storage/result.store.js';
 import { Overload } from './overload.js';
+import type { IntentId } from '../domain/ids.js';
 
 type Result = PaymentResult['result'];
 
 interface Waiting {
-  readonly billId: string;
+  readonly intentId: IntentId;
   readonly deadline: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -31,17 +32,17 @@ export class AwaitedResults {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  async of(shop: string, billId: string): Promise<Result> {
+  async of(shop: string, intentId: IntentId): Promise<Result> {
     const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
     const deadline = Date.now() + resultWaitMs;
-    const result = (await this.results.ofBills([billId])).get(billId) ?? 'pending';
+    const result = (await this.results.ofIntents([intentId])).get(intentId) ?? 'pending';
     if (result !== 'pending' || Date.now() >= deadline) return result;
     if (this.waiting.size >= maxWaitingResults) {
       this.overload.drop('unawaitedResults', shop);
       return result;
     }
     return new Promise((resolve, reject) => {
-      this.waiting.add({ billId, deadline, resolve, reject });
+      this.waiting.add({ intentId, deadline, resolve, reject });
       if (this.waiting.size === 1) void this.look();
     });
   }
@@ -52,10 +53,10 @@ export class AwaitedResults {
       await sleep(POLL_MS);
       const looking = [...this.waiting];
       try {
-        const results = await this.results.ofBills([...new Set(looking.map(({ billId }) => billId))]);
+        const results = await this.results.ofIntents([...new Set(looking.map(({ intentId }) => intentId))]);
         const now = Date.now();
         for (const one of looking) {
-          const result = results.get(one.billId) ?? 'pending';
+          const result = results.get(one.intentId) ?? 'pending';
           if (result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
         }
       } catch (error) {

@@ -1,5 +1,6 @@
 import type { PaymentResult } from '../config/hooks.js';
 import type { FieldError } from './parse-body.js';
+import type { OrderId } from '../domain/ids.js';
 
 /** What became of a callback that was not taken, with the HTTP status that says so. */
 export type CallbackRefusal =
@@ -23,7 +24,7 @@ export type RedirectAnswer =
   /** Send the payer on with 303 to a page that shows the ticket's result: a reload shall not post again. */
   | { readonly kind: 'result'; readonly status: 303; readonly ticket: string }
   /** The redirect proves nothing, so nothing was looked up: thank the payer, and name no result. */
-  | { readonly kind: 'neutral'; readonly status: 200; readonly orderId: string }
+  | { readonly kind: 'neutral'; readonly status: 200; readonly orderId: OrderId }
   | CallbackRefusal;
 
 /** What to show the payer of a ticket. */

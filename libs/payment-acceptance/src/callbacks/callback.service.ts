@@ -38,7 +38,7 @@ import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
 import { Overload } from './overload.js';
 import { parseBody } from './parse-body.js';
-import { billIdOf, issueTicket, readTicket } from './result-ticket.js';
+import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
 /** How a postback came, as far as an older integration may want to know it. */
@@ -106,8 +106,8 @@ export class PaymentCallbacks {
         id: timeOrderedUuid(this.random, this.clock.now()),
         kind: 'postback',
         shop: shop.name,
-        billId: null,
-        serviceBillId: named.billId,
+        intentId: null,
+        billId: named.billId,
         orderId: named.orderId,
         keptOrderId: maskCards(named.orderId),
         status: maskCards(databaseText(postback.Status)),
@@ -153,8 +153,8 @@ export class PaymentCallbacks {
         id: timeOrderedUuid(this.random, this.clock.now()),
         kind,
         shop: shop.name,
-        billId: bill.id,
-        serviceBillId: null,
+        intentId: bill.intentId,
+        billId: null,
         orderId: bill.orderId,
         keptOrderId: bill.orderId,
         status: null,
@@ -168,21 +168,21 @@ export class PaymentCallbacks {
     const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
     // By the token of now: that of a moment ago may have been replaced, and other instances know only the new one.
     const now = this.shops.peek(shop.name) ?? shop;
-    return { kind: 'result', status: 303, ticket: issueTicket(now, bill.id, expiresAt) };
+    return { kind: 'result', status: 303, ticket: issueTicket(now, bill.intentId, expiresAt) };
   }
 
   /** What the payer of that ticket is told: stored state only. */
   async result(ticket: string): Promise<ResultAnswer> {
     try {
-      const id = billIdOf(ticket);
+      const id = intentIdOf(ticket);
       const bill =
         id === undefined ? undefined : await withTimeout(this.options.callbacks.storeTimeoutMs, this.bills.byId(id));
       const shop = bill && (await this.shops.find(bill.shop));
       if (!bill || !shop) return INVALID;
       const now = this.clock.now();
-      if (!(await this.shops.provenBy(shop, (as) => readTicket(as, ticket, now) === bill.id))) return INVALID;
+      if (!(await this.shops.provenBy(shop, (as) => readTicket(as, ticket, now) === bill.intentId))) return INVALID;
       const { orderId, amount, currency } = bill;
-      const result = await this.results.of(bill.shop, bill.id);
+      const result = await this.results.of(bill.shop, bill.intentId);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
     } catch (error) {
       return this.comeAgain('A result could not be read.', {}, error);

@@ -36,7 +36,7 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
       maxAlone: MAX_SINGLE_STATEMENTS,
       timeoutMs: options.storeTimeoutMs,
       maxWaitMs: options.storeTimeoutMs,
-      kindOf: ({ billId }) => billId === null,
+      kindOf: ({ intentId }) => intentId === null,
       run: async (callbacks) => {
         const stored = await batches.record(callbacks, options.maxPerBill);
         return callbacks.map(({ id }) => (stored.has(id) ? MATCHED : undefined));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { resolveOptions } from '../config/resolve-options.js';
 import { shopOf, shopOptions, TOKEN } from '../../../../test/support/units.js';
-import { billIdOf, issueTicket, readTicket } from './result-ticket.js';
+import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 
 const BILL = '01234567-89ab-4cde-8f01-23456789abcd';
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -43,11 +43,11 @@ test.each([
   'ё'.repeat(51),
 ])('%j is no ticket', (text) => {
   expect(readTicket(shop, text, NOW)).toBeUndefined();
-  expect(billIdOf(text)).toBeUndefined();
+  expect(intentIdOf(text)).toBeUndefined();
 });
 
 test('whom it claims to be for is read without a token, so also from a forged one', () => {
-  expect(billIdOf(issueTicket(shopOf({ apiToken: 'another-token-0123456789' }), BILL, LATER))).toBe(BILL);
+  expect(intentIdOf(issueTicket(shopOf({ apiToken: 'another-token-0123456789' }), BILL, LATER))).toBe(BILL);
 });
 
 test('it holds for one shop only, even with the same token', () => {

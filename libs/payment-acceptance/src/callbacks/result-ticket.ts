@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secret } from '../common/secret.js';
 import type { Shop } from '../config/resolved-options.js';
 import { uuidFromBytes } from '../domain/uuid.js';
+import type { IntentId } from '../domain/ids.js';
 
 const CONTENT_BYTES = 20;
 const MAC_BYTES = 18;
@@ -11,15 +12,15 @@ const PURPOSE = 'nestjs-payment-acceptance/result-ticket/1';
  * The unguessable part of the result page's address: our bill's id and an expiry under a MAC keyed by the shop's token.
  * It needs no storage, and any instance can read it.
  */
-export function issueTicket(shop: Shop, billId: string, expiresAt: Date): string {
+export function issueTicket(shop: Shop, intentId: IntentId, expiresAt: Date): string {
   const content = Buffer.alloc(CONTENT_BYTES);
-  content.write(billId.replaceAll('-', ''), 0, 'hex');
+  content.write(intentId.replaceAll('-', ''), 0, 'hex');
   content.writeUInt32BE(Math.floor(expiresAt.getTime() / 1000), 16);
   return Buffer.concat([content, mac(shop.token, shop.name, content)]).toString('base64url');
 }
 
 /** The bill that the ticket says it is for: nothing is proven, it only tells with whose token to read the ticket. */
-export function billIdOf(ticket: string): string | undefined {
+export function intentIdOf(ticket: string): string | undefined {
   const bytes = bytesOf(ticket);
   return bytes && uuidFromBytes(bytes);
 }

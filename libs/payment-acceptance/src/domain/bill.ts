@@ -1,4 +1,5 @@
 import type { DecimalAmount } from './money.js';
+import type { BillId, IntentId, OrderId } from './ids.js';
 
 /**
  * States of a bill of ours; the specification shows none (assumed). No callback ever changes one.
@@ -29,9 +30,9 @@ export const BILL_STATES: readonly BillState[] = [
 /** A bill as we keep it: one attempt to have one order paid. */
 export interface BillRecord {
   /** Id of our intent, a random UUID made before the request was sent. */
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   /** 1 for the first bill of the order. */
   readonly attempt: number;
   readonly state: BillState;
@@ -42,7 +43,7 @@ export interface BillRecord {
   /** Whether `custom` is the shop's own; otherwise it is `id`. */
   readonly customGiven: boolean;
   /** The service's `bill_id`; `null` until its answer is known. */
-  readonly billId: string | null;
+  readonly billId: BillId | null;
   readonly linkUrl: string | null;
   readonly linkPageUrl: string | null;
   /** Why the creation ended in `REJECTED` or `UNKNOWN`. */
@@ -56,11 +57,11 @@ export interface BillRecord {
 
 /** The locked bill, as settlement needs it. */
 export interface LockedBill {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly attempt: number;
-  readonly billId: string;
+  readonly billId: BillId;
   readonly state: BillState;
   readonly amount: DecimalAmount;
   readonly currency: string;

@@ -1,5 +1,6 @@
 import type { BillState, LockedBill } from './bill.js';
 import type { Hint } from './callback.js';
+import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /**
  * A claim is a lease on a bill: one check of it, under a token of its own, until a moment on the database's clock. Whoever
@@ -7,10 +8,10 @@ import type { Hint } from './callback.js';
  * while its token is still the bill's. Once the lease has ended, another claim may replace the token.
  */
 export interface ClaimedBill {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string;
+  readonly orderId: OrderId;
+  readonly billId: BillId;
   readonly token: string;
   /** Due by its schedule, not only hinted at. */
   readonly scheduled: boolean;
@@ -33,5 +34,5 @@ export interface ClaimedBill {
 export interface LockedClaim {
   readonly token: string;
   readonly bill: LockedBill;
-  readonly firstPaymentId: string | null;
+  readonly firstPaymentId: PaymentId | null;
 }

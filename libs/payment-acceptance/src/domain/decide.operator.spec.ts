@@ -27,7 +27,7 @@ describe('a payment that an operator had accepted before the service said SUCCES
     ['FAIL', 'SUCCESS'],
   ])('as %s, and is %s now, advances, and nobody is told again', (before, status) => {
     const decision = later(before, { status });
-    expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', billId: lockedBill().id }]);
+    expect(decision.payments).toMatchObject([{ status, verdict: 'succeeded', intentId: lockedBill().intentId }]);
     expect(decision).toMatchObject({ events: [], reviews: [], firstPaymentId: null });
   });
 
@@ -81,7 +81,7 @@ describe('accepting a payment', () => {
     expect(accept([]).payments).toEqual([
       {
         paymentId: 'p-1',
-        billId: lockedBill().id,
+        intentId: lockedBill().intentId,
         status: 'UNKNOWN',
         statusText: null,
         amount: null,

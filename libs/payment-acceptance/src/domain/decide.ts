@@ -2,6 +2,7 @@ import type { LockedBill } from './bill.js';
 import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 import type { DecimalAmount } from './money.js';
 import type { LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
+import type { PaymentId } from './ids.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 
@@ -24,7 +25,7 @@ export function decide(input: DecisionInput): Decision {
     if (payment.billId !== null && payment.billId !== bill.billId) {
       // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
       if (payment.status === 'SUCCESS') facts.review('foreign-bill', payment);
-    } else if (row && row.billId !== bill.id) {
+    } else if (row && row.intentId !== bill.intentId) {
       if (payment.status === 'SUCCESS') facts.review('payment-moved', payment, changeOf(payment));
     } else if (row?.status === 'SUCCESS') {
       if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
@@ -35,16 +36,16 @@ export function decide(input: DecisionInput): Decision {
         if (payment.status === 'FAIL') facts.review('payment-changed', payment, changeOf(payment));
         continue;
       }
-      keep({ ...payment, billId: bill.id, verdict: 'succeeded' });
+      keep({ ...payment, intentId: bill.intentId, verdict: 'succeeded' });
       if (verdict.kind === 'failed' || verdict.kind === 'review') {
         facts.review('payment-changed', payment, changeOf(payment));
       }
     } else if (!row || RANK[payment.status] > RANK[row.status]) {
-      keep({ ...payment, billId: bill.id, verdict: verdict.kind });
+      keep({ ...payment, intentId: bill.intentId, verdict: verdict.kind });
       facts.take(payment, verdict);
     }
   }
-  return facts.decision([...rows.values()].filter((row) => row.billId === bill.id));
+  return facts.decision([...rows.values()].filter((row) => row.intentId === bill.intentId));
 }
 
 /** The bill's list of payments cannot be had, for the reason given: a person has to look. */
@@ -57,7 +58,7 @@ export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decisi
 /** A payment that an operator has accepted: it gets the event that the judge did not give it. */
 export function decideAccepted(
   bill: LockedBill,
-  firstPaymentId: string | null,
+  firstPaymentId: PaymentId | null,
   known: readonly LedgerPayment[],
   accepted: AcceptedPayment,
 ): Decision {
@@ -65,7 +66,7 @@ export function decideAccepted(
   const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
     ...NOTHING_LISTED,
     paymentId: accepted.paymentId,
-    billId: bill.id,
+    intentId: bill.intentId,
   };
   facts.written.set(row.paymentId, { ...row, verdict: 'succeeded' });
   facts.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
@@ -75,7 +76,7 @@ export function decideAccepted(
 
 /** What an operator accepts: the amount counts in the bill's currency. */
 export interface AcceptedPayment {
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   readonly amount: DecimalAmount;
   readonly operator: string;
 }

@@ -5,7 +5,7 @@ import type { PaymentStatus, ReportedPayment } from './payment.js';
 import { decideUnlistable } from './decide.js';
 
 const NOW = lockedBill().now.getTime();
-const BILL = lockedBill().id;
+const BILL = lockedBill().intentId;
 
 describe('what is neither paid nor failed when the time of a bill is over', () => {
   test.each<[PaymentStatus, string, number, number, string[]]>([

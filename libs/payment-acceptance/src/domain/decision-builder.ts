@@ -3,6 +3,7 @@ import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } fro
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
 import type { BillState, LockedBill } from './bill.js';
 import type { NewReview, Settlement } from './settlement.js';
+import type { PaymentId } from './ids.js';
 
 /** What a list of payments changes, all of it written in one transaction. */
 export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'reviews' | 'firstPaymentId'> {
@@ -13,7 +14,7 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
 export interface BuilderInput {
   readonly bill: LockedBill;
   /** The payment that paid the order before, if any. */
-  readonly firstPaymentId: string | null;
+  readonly firstPaymentId: PaymentId | null;
   /** From this moment on, in epoch milliseconds, an unpaid bill expires. */
   readonly endOfLife: number;
   /** Until this moment a bill is looked at that a running payment keeps open. */
@@ -39,7 +40,7 @@ export class DecisionBuilder {
   readonly written = new Map<string, LedgerPayment>();
   private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
   private readonly reviews: NewReview[] = [];
-  private firstPaymentId: string | null = null;
+  private firstPaymentId: PaymentId | null = null;
   private succeeded = false;
 
   constructor(private readonly input: BuilderInput) {}
@@ -65,7 +66,7 @@ export class DecisionBuilder {
   /** Opens a review of a payment, or of the bill as a whole. */
   review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
     const { bill } = this.input;
-    const key = [reason, bill.shop, payment?.paymentId ?? bill.id, occasion].filter(Boolean).join(':');
+    const key = [reason, bill.shop, payment?.paymentId ?? bill.intentId, occasion].filter(Boolean).join(':');
     const id = uuidFromName(`review:${key}`);
     const { paymentId = null, amount = null, amountReceived = null, fromCard = null } = payment ?? {};
     const detail = {
@@ -96,7 +97,9 @@ export class DecisionBuilder {
     const state = this.stateAfter(rows);
     this.reviewUnfinished(rows, state);
     if (state === 'EXPIRED' && this.input.bill.state === 'OPEN') {
-      this.event('bill.expired', this.input.bill.id, () => this.common('bill.expired', this.input.bill.id, state));
+      this.event('bill.expired', this.input.bill.intentId, () =>
+        this.common('bill.expired', this.input.bill.intentId, state),
+      );
     }
     return {
       state,

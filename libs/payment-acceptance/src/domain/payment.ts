@@ -1,4 +1,5 @@
 import type { DecimalAmount } from './money.js';
+import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /** `status` of a payment (section 2.3, documented). Anything else the service sends is `UNKNOWN` to us. */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
@@ -6,8 +7,8 @@ export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 /** What a judge knows of a bill. */
 export interface JudgedBill {
   readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string;
+  readonly orderId: OrderId;
+  readonly billId: BillId;
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly payerPaysCommission: boolean;
@@ -15,9 +16,9 @@ export interface JudgedBill {
 
 /** A payment as the service lists it (section 2.3). Amounts are canonical, or `null` where missing or no decimal(10,2). */
 export interface ReportedPayment {
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   /** The bill the service says the payment belongs to; `null` where it says nothing. */
-  readonly billId: string | null;
+  readonly billId: BillId | null;
   readonly status: PaymentStatus;
   /** `status` as sent; `null` where it is no text. */
   readonly statusText: string | null;
@@ -39,9 +40,9 @@ export interface ReportedPayment {
  * back.
  */
 export interface LedgerPayment {
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   /** Id of our bill. */
-  readonly billId: string;
+  readonly intentId: IntentId;
   readonly status: PaymentStatus;
   readonly amount: DecimalAmount | null;
   readonly amountReceived: DecimalAmount | null;

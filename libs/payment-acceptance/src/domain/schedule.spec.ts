@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { billIdOf, lockedBill, resolved } from '../../../../test/support/units.js';
+import { claimedBill, lockedBill, resolved } from '../../../../test/support/units.js';
 import type { BillState, LockedBill } from './bill.js';
 import type { ClaimedBill } from './claim.js';
 import { afterFailure, endOfLife, nextCheck } from './schedule.js';
@@ -80,9 +80,9 @@ describe('an expired bill', () => {
 
 describe('a check that got no answer', () => {
   const PAUSE = 5 * SECOND;
-  const young = billIdOf({ openedAt: at(0), now: at(MINUTE) });
-  const paid = billIdOf({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
-  const expired = billIdOf({ state: 'EXPIRED', openedAt: at(-3 * DAY), endedAt: at(0) });
+  const young = claimedBill({ openedAt: at(0), now: at(MINUTE) });
+  const paid = claimedBill({ state: 'PAID', openedAt: at(-DAY), paidAt: at(0) });
+  const expired = claimedBill({ state: 'EXPIRED', openedAt: at(-3 * DAY), endedAt: at(0) });
   const after = (claim: ClaimedBill, now: number, billRefused = false, pauseMs = PAUSE) => {
     const { nextCheckAt, ...rest } = afterFailure({ ...claim, now: at(now) }, pauseMs, billRefused, schedule);
     return { next: nextCheckAt && nextCheckAt.getTime() - opened, ...rest };

@@ -1,11 +1,12 @@
 import type { BillState, LockedBill } from './bill.js';
 import type { AnsweredHints } from './callback.js';
 import type { LedgerPayment } from './payment.js';
+import type { PaymentId } from './ids.js';
 
 export interface NewReview {
   readonly id: string;
   readonly key: string;
-  readonly paymentId: string | null;
+  readonly paymentId: PaymentId | null;
   readonly reason: string;
   readonly detail: object;
 }
@@ -32,7 +33,7 @@ export interface Settlement {
   readonly events: readonly NewEvent[];
   readonly reviews: readonly NewReview[];
   /** The payment that pays the order for the first time, if any. */
-  readonly firstPaymentId: string | null;
+  readonly firstPaymentId: PaymentId | null;
   /** Where the trace goes on that its events come from. */
   readonly traceparent: string | null;
   /** `undefined` where the check goes on. */

@@ -2,26 +2,27 @@ import type { LockedBill } from '../domain/bill.js';
 import type { LedgerPayment } from '../domain/payment.js';
 import type { PaymentReview, ReviewRow } from '../storage/operator.store.js';
 import { OperatorActionError } from './operator.errors.js';
+import type { BillId, PaymentId } from '../domain/ids.js';
 
 /** What the service listed of a payment when a review was opened. */
 export interface ListedPayment {
   readonly status: string | null;
   readonly amount: string | null;
   readonly currency: string | null;
-  readonly billId: string | null;
+  readonly billId: BillId | null;
 }
 
 /** What there is to know, under the lock of the bill, of a payment that is to be accepted and has not counted yet. */
 export interface Acceptance {
   readonly bill: LockedBill;
   readonly review: ReviewRow;
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   /** The ledger's. */
   readonly row: LedgerPayment | undefined;
   /** The newest review of the payment, which may be this one. */
   readonly newest: PaymentReview | undefined;
   /** The order of the shop's bill with this id at the service; `undefined` where it has none. */
-  readonly orderOf: (serviceBillId: string) => Promise<string | undefined>;
+  readonly orderOf: (billId: BillId) => Promise<string | undefined>;
   /** What the operator knows of it. */
   readonly hadFailed: boolean;
 }
@@ -38,7 +39,7 @@ export function listedIn({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment |
  */
 export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
-  if (row && row.billId !== bill.id) {
+  if (row && row.intentId !== bill.intentId) {
     throw new OperatorActionError(
       `Payment ${paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
     );

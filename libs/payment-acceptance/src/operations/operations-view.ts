@@ -20,6 +20,7 @@ import type {
 } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
+import type { BillId, IntentId } from '../domain/ids.js';
 
 export interface KnownShop {
   /** Whether the options or the shop resolver have the shop; `null` while the resolver fails. */
@@ -92,8 +93,8 @@ export class OperationsView {
    * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
    */
   async attachBill(
-    intentId: string,
-    serviceBillId: string,
+    intentId: IntentId,
+    billId: BillId,
     operator: string,
     linkPageUrl?: string,
     note = '',
@@ -105,27 +106,27 @@ export class OperationsView {
         `The address of the payment page must be ${production ? 'https' : 'http or https'}.`,
       );
     }
-    if (!/^[\x21-\x7e]{1,128}$/.test(serviceBillId)) {
+    if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
       throw new OperatorActionError('A bill id has 1 to 128 visible characters and no space.');
     }
     const bill = await this.unknownBill(intentId);
-    await client.listPayments(await shops.get(bill.shop), serviceBillId);
+    await client.listPayments(await shops.get(bill.shop), billId);
     try {
-      await this.act(operator, 'attach-bill', intentId, { serviceBillId, note }, async (manager) => {
-        if (!(await store.attach(manager, intentId, serviceBillId, page))) throw notUnknown(intentId);
+      await this.act(operator, 'attach-bill', intentId, { serviceBillId: billId, note }, async (manager) => {
+        if (!(await store.attach(manager, intentId, billId, page))) throw notUnknown(intentId);
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      throw new OperatorActionError(`Bill ${serviceBillId} is that of another order already.`);
+      throw new OperatorActionError(`Bill ${billId} is that of another order already.`);
     }
-    await linkLateCallbacks(bills, { ...bill, billId: serviceBillId });
+    await linkLateCallbacks(bills, { ...bill, billId });
   }
 
   /**
    * Says that an unknown outcome made no bill.
    * @throws OperatorActionError
    */
-  async voidBill(intentId: string, operator: string, note = ''): Promise<void> {
+  async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
     await this.unknownBill(intentId);
     await this.act(operator, 'void-bill', intentId, { note }, async (manager) => {
       if (!(await this.tools.store.void(manager, intentId))) throw notUnknown(intentId);
@@ -149,7 +150,7 @@ export class OperationsView {
     );
   }
 
-  private async unknownBill(intentId: string): Promise<BillRecord> {
+  private async unknownBill(intentId: IntentId): Promise<BillRecord> {
     const bill = isUuid(intentId) ? await this.tools.bills.byId(intentId, this.scope) : undefined;
     if (bill?.state !== 'UNKNOWN') throw notUnknown(intentId);
     return bill;
@@ -176,6 +177,6 @@ function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
   return deliveryId !== undefined && !/^\d{1,18}$/.test(deliveryId);
 }
 
-function notUnknown(intentId: string): OperatorActionError {
+function notUnknown(intentId: IntentId): OperatorActionError {
   return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is no unknown outcome (any more).`);
 }

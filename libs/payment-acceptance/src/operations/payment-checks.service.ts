@@ -12,15 +12,16 @@ import type { ReportedPayment } from '../domain/payment.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { CheckStore } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 /** What one check out of turn came to. */
 export interface BillCheck {
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   /** The service's `bill_id`. */
-  readonly billId: string;
+  readonly billId: BillId;
   /** Id of our bill. */
-  readonly intentId: string;
+  readonly intentId: IntentId;
   readonly stateBefore: BillState;
   readonly stateAfter: BillState;
   /** What the service lists now (section 4.2). */
@@ -74,7 +75,7 @@ export class PaymentChecks {
     if (claim === 'unknown') throw new OperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
     if (claim === 'busy')
       throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
-    const { shop: name, orderId, billId, id: intentId, state: stateBefore } = claim;
+    const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
     let payments: ReportedPayment[];
     let settled: Settled;

@@ -167,7 +167,7 @@ export class PaymentImport {
     await this.operator.transaction(async (manager) => {
       await this.bills.lockOrder(manager, bill.shop, bill.orderId);
       await this.store.insert(manager, bill);
-      const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.id, detail };
+      const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.intentId, detail };
       await this.operator.record(manager, action);
     });
   }
@@ -199,7 +199,7 @@ export class PaymentImport {
       if (problems.length > 0 || !createdAt) return problems;
       return {
         ...fields,
-        id,
+        intentId: id,
         shop: shop.name,
         billId: given.billId,
         name: null,

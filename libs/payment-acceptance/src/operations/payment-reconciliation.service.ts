@@ -120,7 +120,7 @@ export class PaymentReconciliation {
   ): Promise<ReconciledPayment[] | PaymentServiceError> {
     try {
       const listed = await this.client.listPayments(shop, bill.billId, signal && { signal });
-      return comparePayments(shop.name, bill, listed, await this.store.payments(bill.id));
+      return comparePayments(shop.name, bill, listed, await this.store.payments(bill.intentId));
     } catch (error) {
       if (error instanceof PaymentServiceError) return error;
       throw error;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { reported } from '../../../../test/support/units.js';
 import { addToTotals, comparePayments, isOfDay, type ReconciliationTotal } from './reconciliation.js';
 
-const bill = { id: 'i-1', orderId: 'A-1', billId: 'b-1', state: 'PAID', openedAt: new Date(0) } as const;
+const bill = { intentId: 'i-1', orderId: 'A-1', billId: 'b-1', state: 'PAID', openedAt: new Date(0) } as const;
 const kept = (more: object = {}) => ({
   paymentId: 'p-1',
   status: 'SUCCESS' as const,

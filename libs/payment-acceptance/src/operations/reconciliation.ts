@@ -2,6 +2,7 @@ import type { BillState } from '../domain/bill.js';
 import { addAmounts, type DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import type { BillToReconcile, PaymentToReconcile } from '../storage/reconciliation.store.js';
+import type { BillId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** In what the service's list and the ledger do not agree. */
 export type ReconciliationDifference =
@@ -22,12 +23,12 @@ export type ReconciliationDifference =
 /** One payment, at the service and in the ledger; or a bill about which the service gave no answer. */
 export interface ReconciledPayment {
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   /** The service's `bill_id`. */
-  readonly billId: string;
+  readonly billId: BillId;
   readonly billState: BillState;
   /** `null` where the row is about the bill as a whole. */
-  readonly paymentId: string | null;
+  readonly paymentId: PaymentId | null;
   /** The service's `created_at`, on its wall clock. */
   readonly createdAt: string | null;
   /** When the ledger came to know the payment: ISO 8601, UTC. */

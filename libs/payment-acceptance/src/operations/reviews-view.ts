@@ -9,6 +9,7 @@ import type { OperatorStore, ReviewRow } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { assertAcceptable, listedIn } from './acceptance.js';
 import { OperatorActionError } from './operator.errors.js';
+import type { BillId, PaymentId } from '../domain/ids.js';
 
 export interface AcceptReviewOptions {
   readonly operator: string;
@@ -16,7 +17,7 @@ export interface AcceptReviewOptions {
   /** What was paid, where the service did not say; an exact decimal. */
   readonly amount?: DecimalAmount;
   /** The payment, where the review is about the bill as a whole. */
-  readonly paymentId?: string;
+  readonly paymentId?: PaymentId;
   /**
    * Of such a payment that the ledger has as FAIL: the service shows it as SUCCESS by now, and refuses to list its bill, so
    * that it cannot count by itself. Default `false`.
@@ -65,9 +66,9 @@ export class ReviewsView {
       const paymentId = paymentOf(review, options);
       const known = await settlement.payments(manager, bill, [paymentId]);
       const row = known.find((one) => one.paymentId === paymentId);
-      if (row?.billId === bill.id && row.verdict === 'succeeded') return undefined;
-      const newest = await store.newestReview(manager, bill.id, paymentId);
-      const orderOf = (serviceBillId: string) => store.orderOfBill(manager, bill.shop, serviceBillId);
+      if (row?.intentId === bill.intentId && row.verdict === 'succeeded') return undefined;
+      const newest = await store.newestReview(manager, bill.intentId, paymentId);
+      const orderOf = (billId: BillId) => store.orderOfBill(manager, bill.shop, billId);
       const { hadFailed = false } = options;
       await assertAcceptable({ bill, review, paymentId, row, newest, orderOf, hadFailed });
       const amount = amountOf(review, bill.currency, options);

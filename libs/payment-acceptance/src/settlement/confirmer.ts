@@ -148,7 +148,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /** @internal */
-  fieldsOf({ shop, orderId, billId, id: intentId, token: check }: ClaimedBill): LogFields {
+  fieldsOf({ shop, orderId, billId, intentId, token: check }: ClaimedBill): LogFields {
     return { shop, orderId, billId, intentId, check };
   }
 

@@ -8,6 +8,7 @@ import type { LedgerPayment } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
+import type { PaymentId } from '../domain/ids.js';
 
 /** A check that waits for its settlement. */
 export interface Answer {
@@ -18,7 +19,7 @@ export interface Answer {
   readonly ends: boolean;
   /** Where the trace of its events goes on. */
   readonly traceparent: string | null;
-  decide(bill: LockedBill, firstPaymentId: string | null, known: readonly LedgerPayment[]): Decision;
+  decide(bill: LockedBill, firstPaymentId: PaymentId | null, known: readonly LedgerPayment[]): Decision;
 }
 
 /**
@@ -45,7 +46,7 @@ export class SettlementBatch {
     const order = keyOf(bill.shop, bill.orderId);
     const listed = new Set(answer.paymentIds);
     const known = [...this.payments.values()].filter(
-      ({ shop, billId, paymentId }) => billId === bill.id || (shop === bill.shop && listed.has(paymentId)),
+      ({ shop, intentId, paymentId }) => intentId === bill.intentId || (shop === bill.shop && listed.has(paymentId)),
     );
     let decided: Decision;
     try {
@@ -79,7 +80,7 @@ export class SettlementBatch {
   }
 
   private comparable(bill: LockedBill): ComparablePayment[] {
-    return [...this.payments.values()].filter(({ billId }) => billId === bill.id);
+    return [...this.payments.values()].filter(({ intentId }) => intentId === bill.intentId);
   }
 }
 

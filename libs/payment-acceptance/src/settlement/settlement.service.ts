@@ -19,6 +19,7 @@ import { SettlementWriter } from '../storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { SettlementBatch, type Answer } from './settlement.batch.js';
+import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */
 export type Settled =
@@ -87,18 +88,18 @@ export class SettlementService {
    * that is under way comes back stale and is made again.
    */
   async settleByOperator(
-    at: { readonly shop: string; readonly orderId: string; readonly billId: string },
+    at: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
     decision: (
       manager: EntityManager,
       bill: LockedBill,
-      firstPaymentId: string | null,
+      firstPaymentId: PaymentId | null,
     ) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
       this.store.transaction(async (manager) => {
         const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
-        const bill = await this.store.lockBill(manager, at.billId);
-        if (!bill) throw new Error(`The bill ${at.billId} of a review is not there.`);
+        const bill = await this.store.lockBill(manager, at.intentId);
+        if (!bill) throw new Error(`The bill ${at.intentId} of a review is not there.`);
         const decided = await decision(manager, bill, firstPaymentId);
         if (!decided) return { events: [] };
         const { state } = decided;
@@ -114,7 +115,7 @@ export class SettlementService {
   payments(manager: EntityManager, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
     return this.store.payments(
       manager,
-      [bill.id],
+      [bill.intentId],
       paymentIds.map((paymentId) => ({ shop: bill.shop, paymentId })),
     );
   }
@@ -132,7 +133,7 @@ export class SettlementService {
 
   /** A span that the events go on from; counts them once they are committed. */
   private async traced<T extends Pick<Decision, 'events'>>(
-    at: { readonly shop: string; readonly orderId: string },
+    at: { readonly shop: string; readonly orderId: OrderId },
     work: (traceparent: string | null) => Promise<T>,
   ): Promise<T> {
     const attributes = { 'payment.shop': at.shop, 'payment.order_id': at.orderId };
@@ -153,12 +154,12 @@ export class SettlementService {
     return this.store.transaction(async (manager) => {
       const locked = await this.store.lockClaimed(manager, claims, wait);
       // By bill and token: of two answers about one bill only that of the claim which holds.
-      const held = new Map(locked.map((one) => [claimKey({ id: one.bill.id, token: one.token }), one]));
+      const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return answers.map(() => undefined);
       const listed = answers.flatMap(({ claim, paymentIds }) =>
         held.has(claimKey(claim)) ? paymentIds.map((paymentId) => ({ shop: claim.shop, paymentId })) : [],
       );
-      const billIds = Array.from(held.values(), ({ bill }) => bill.id);
+      const billIds = Array.from(held.values(), ({ bill }) => bill.intentId);
       const known = await this.store.payments(manager, billIds, listed);
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
       const ends = answers.map((answer): Ended<Settled> | undefined => {
@@ -202,6 +203,6 @@ export class SettlementService {
   }
 }
 
-function claimKey({ id, token }: Pick<ClaimedBill, 'id' | 'token'>): string {
+function claimKey({ intentId: id, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
   return `${id} ${token}`;
 }

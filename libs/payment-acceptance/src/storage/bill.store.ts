@@ -5,11 +5,12 @@ import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
 import { inScope, type ShopScope } from './scope.js';
 import { NOW, epochMs, inMs, instant } from './sql.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 export interface NewBill {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly attempt: number;
   readonly amount: DecimalAmount;
   readonly currency: string;
@@ -30,7 +31,7 @@ interface BillRow extends Omit<BillRecord, 'createdAt' | 'openedAt' | 'paidAt'> 
 }
 
 /** Needs `$1` to be the clock's offset. */
-const BILL = `id, shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
+const BILL = `id AS "intentId", shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
   payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
   service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
   ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
@@ -50,14 +51,18 @@ export class BillStore {
   }
 
   /** Locks the order until the transaction ends; says which payment paid it first, if any. */
-  async lockOrder(manager: EntityManager, shop: string, orderId: string): Promise<{ firstPaymentId: string | null }> {
+  async lockOrder(
+    manager: EntityManager,
+    shop: string,
+    orderId: OrderId,
+  ): Promise<{ firstPaymentId: PaymentId | null }> {
     const key = [shop, orderId];
     await this.database.query(
       `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
       key,
       manager,
     );
-    const [order] = await this.database.query<{ firstPaymentId: string | null }>(
+    const [order] = await this.database.query<{ firstPaymentId: PaymentId | null }>(
       `SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
        WHERE shop = $1 AND order_id = $2 FOR UPDATE`,
       key,
@@ -90,7 +95,7 @@ export class BillStore {
     return [
       this.database.offsetMs,
       leaseMs,
-      bill.id,
+      bill.intentId,
       bill.shop,
       bill.orderId,
       bill.attempt,
@@ -109,7 +114,7 @@ export class BillStore {
   /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */
   async open(
     id: string,
-    answer: { billId: string; linkUrl: string | null; linkPageUrl: string | null },
+    answer: { billId: BillId; linkUrl: string | null; linkPageUrl: string | null },
     firstCheckMs: number,
   ): Promise<BillRecord | undefined> {
     return this.one(
@@ -147,16 +152,16 @@ export class BillStore {
   }
 
   /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
-  async linkWaitingCallbacks(bill: Pick<BillRecord, 'id' | 'shop' | 'billId'>): Promise<void> {
+  async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.callback SET bill_id = $1
        WHERE shop = $2 AND service_bill_id = $3 AND pending AND bill_id IS NULL`,
-      [bill.id, bill.shop, bill.billId],
+      [bill.intentId, bill.shop, bill.billId],
     );
   }
 
   /** The order's latest bill that the service knows; else its latest intent. */
-  async latestOfOrder(shop: string, orderId: string): Promise<BillRecord | undefined> {
+  async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
     return this.one(
       `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3
        ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
@@ -165,7 +170,7 @@ export class BillStore {
   }
 
   /** Every bill of the order, first attempt first. */
-  async ofOrder(shop: string, orderId: string, manager?: EntityManager): Promise<BillRecord[]> {
+  async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
     return this.many(
       `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`,
       [this.database.offsetMs, shop, orderId],

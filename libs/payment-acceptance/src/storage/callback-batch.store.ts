@@ -63,7 +63,7 @@ const BY_BILL_ID = insertion('id = t.bill');
 function rowsOf(callbacks: readonly NewCallback[]) {
   const places = new Map<string, number>();
   const rows = callbacks.filter(isCommon).map((callback, nr) => {
-    const key = callback.billId ?? `${callback.shop} ${callback.serviceBillId ?? ''}`;
+    const key = callback.intentId ?? `${callback.shop} ${callback.billId ?? ''}`;
     const place = (places.get(key) ?? 0) + 1;
     places.set(key, place);
     return { key, row: rowOf(callback, nr, place) };
@@ -79,8 +79,8 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
     id: callback.id,
     kind: callback.kind,
     shop: callback.shop,
-    bill: callback.billId,
-    service_bill: callback.serviceBillId,
+    bill: callback.intentId,
+    service_bill: callback.billId,
     told_order: callback.orderId,
     status: callback.status,
     digest: callback.digest,

@@ -4,18 +4,19 @@ import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
 import { NOW } from './sql.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 /** A callback as it is kept: without its digest, without a full card number. */
 export interface NewCallback {
   readonly id: string;
   readonly kind: CallbackKind;
   readonly shop: string;
-  /** Our bill, where the callback's route to it is our own record (redirects); else it is found by `serviceBillId`. */
-  readonly billId: string | null;
+  /** Our bill, where the callback's route to it is our own record (redirects); else it is found by `billId`. */
+  readonly intentId: IntentId | null;
   /** `TrsId` of a postback. */
-  readonly serviceBillId: string | null;
+  readonly billId: BillId | null;
   /** The order that it names, to be compared with ours. */
-  readonly orderId: string;
+  readonly orderId: OrderId;
   /** The same, as it is kept. */
   readonly keptOrderId: string;
   readonly status: string | null;
@@ -79,7 +80,8 @@ export class CallbackStore {
    * ones, and what was confirmed, stay.
    */
   async record(callback: NewCallback, { maxUnmatched, maxPerBill }: RecordLimits): Promise<Recorded> {
-    const bill = callback.billId !== null ? 'id = $5::uuid' : '$5::uuid IS NULL AND shop = $4 AND service_bill_id = $6';
+    const bill =
+      callback.intentId !== null ? 'id = $5::uuid' : '$5::uuid IS NULL AND shop = $4 AND service_bill_id = $6';
     const [row] = await this.database.atReadCommitted<{ stored: boolean; matched: boolean; repeated: boolean }>(
       `WITH bill AS (
          SELECT * FROM payment_acceptance.bill WHERE ${bill}
@@ -124,8 +126,8 @@ export class CallbackStore {
         callback.id,
         callback.kind,
         callback.shop,
+        callback.intentId,
         callback.billId,
-        callback.serviceBillId,
         fingerprint(callback.orderId),
         callback.status,
         callback.digest,
@@ -146,10 +148,10 @@ export class CallbackStore {
   }
 
   /** Whether a bill of the shop has this id at the service. */
-  async isOfOwnBill(shop: string, serviceBillId: string): Promise<boolean> {
+  async isOfOwnBill(shop: string, billId: BillId): Promise<boolean> {
     const own = await this.database.query(
       `SELECT 1 FROM payment_acceptance.bill WHERE shop = $1 AND service_bill_id = $2`,
-      [shop, serviceBillId],
+      [shop, billId],
     );
     return own.length > 0;
   }

@@ -6,6 +6,7 @@ import { isUuid } from '../domain/uuid.js';
 import { ASSERTED_STATUS } from './callback.store.js';
 import { Database } from './database.js';
 import { IN_ORDER, NOW, ROW_BY_ROW, OPAQUE_NOW, epochMs, inMs, instant, opaque, type Texts } from './sql.js';
+import type { IntentId } from '../domain/ids.js';
 
 /** What limits the checks of one shop, over all instances together. */
 export interface ClaimLimits {
@@ -31,7 +32,7 @@ const LIMIT = opaque('$3', 'int');
 const WAITS = 'c.pending IS NOT FALSE';
 
 /** What a claim gives of a bill `b`. */
-const CLAIMED = `b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+const CLAIMED = `b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
   b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
   ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent`;
 
@@ -85,7 +86,7 @@ const CLAIM_BILLS = `WITH shop AS (
   RETURNING ${CLAIMED}, coalesce(taken.scheduled, false) AS scheduled, budget.refused AS "shopRefused"`;
 
 /** See `CheckStore.hintsOf`. */
-const HINTS_OF = `SELECT hint.id, hint.bill_id AS "billId", ${ASSERTED_STATUS('hint.kind', 'hint.status')} AS asserts,
+const HINTS_OF = `SELECT hint.id, hint.bill_id AS "intentId", ${ASSERTED_STATUS('hint.kind', 'hint.status')} AS asserts,
     ${epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${NOW} AS due
   FROM payment_acceptance.bill b CROSS JOIN LATERAL (
     SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.bill_id = b.id AND c.received_at <= b.check_after
@@ -147,7 +148,7 @@ export class CheckStore {
 
   protected async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
-    const hints = await this.hintsOf(bills.map(({ id }) => id)).catch(async (error: unknown) => {
+    const hints = await this.hintsOf(bills.map(({ intentId: id }) => id)).catch(async (error: unknown) => {
       // They are leased already, and nobody is going to ask about them.
       await Promise.all(bills.map((bill) => this.release(bill)));
       throw error;
@@ -158,7 +159,7 @@ export class CheckStore {
       paidAt: instant(bill.paidAt),
       endedAt: instant(bill.endedAt),
       now: instant(bill.now),
-      hints: hints.filter(({ billId }) => billId === bill.id),
+      hints: hints.filter(({ intentId }) => intentId === bill.intentId),
     }));
   }
 
@@ -200,7 +201,7 @@ export class CheckStore {
       [
         this.database.offsetMs,
         pauseMs,
-        claim.id,
+        claim.intentId,
         claim.token,
         error,
         nextCheckAt !== undefined,
@@ -211,10 +212,10 @@ export class CheckStore {
   }
 
   /** Gives a claim back unused. */
-  async release(claim: Pick<ClaimedBill, 'id' | 'token'>): Promise<void> {
+  async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL WHERE id = $1 AND lease_token = $2`,
-      [claim.id, claim.token],
+      [claim.intentId, claim.token],
     );
   }
 
@@ -242,10 +243,10 @@ export class CheckStore {
    * Those that came before the claim; a later one causes another check, which recording relies on. Those of each bill whose
    * turn it is come first, so that none waits behind what is only answered along the way.
    */
-  protected async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
-    const hints = await this.database.prepared<Texts<Hint & { billId: string }, 'receivedAt'>>(HINTS_OF, [
+  protected async hintsOf(intentIds: readonly IntentId[]): Promise<(Hint & { intentId: IntentId })[]> {
+    const hints = await this.database.prepared<Texts<Hint & { intentId: IntentId }, 'receivedAt'>>(HINTS_OF, [
       this.database.offsetMs,
-      billIds,
+      intentIds,
       HINTS_PER_BILL,
     ]);
     return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillState } from '../domain/bill.js';
+import type { DeliveryId } from '../domain/ids.js';
 import { Database } from './database.js';
 import { IN_ORDER, NOW, ROW_BY_ROW, epochMs, inMs, rowsOf, opaque } from './sql.js';
 
@@ -13,7 +14,7 @@ export interface HostedConsumer {
 
 /** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
 export interface ClaimedDelivery {
-  readonly id: string;
+  readonly id: DeliveryId;
   readonly token: string;
   readonly consumer: string;
   readonly eventName: string;

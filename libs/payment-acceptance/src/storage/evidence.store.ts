@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
 import { epochMs, instant, type Texts } from './sql.js';
+import type { BillId } from '../domain/ids.js';
 
 /** A bill that the service is known to have payments of. */
 export interface SampleBill {
-  readonly billId: string;
+  readonly billId: BillId;
   readonly currency: string;
   readonly openedAt: Date;
 }

@@ -4,12 +4,13 @@ import type { BillState } from '../domain/bill.js';
 import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
 import { NOW } from './sql.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 /** A bill that another program has had made by the service. */
 export interface ForeignBill {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly payerPaysCommission: boolean;
@@ -19,7 +20,7 @@ export interface ForeignBill {
   readonly custom: string;
   readonly customGiven: boolean;
   /** The service's id. */
-  readonly billId: string;
+  readonly billId: BillId;
   readonly linkUrl: string | null;
   readonly linkPageUrl: string | null;
   readonly createdAt: Date;
@@ -27,7 +28,7 @@ export interface ForeignBill {
 
 /** What is known already of a bill of the service. */
 export interface KnownBill {
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly state: BillState;
@@ -38,7 +39,7 @@ export interface KnownBill {
 export class ImportStore {
   constructor(private readonly database: Database) {}
 
-  async known(shop: string, billId: string, manager?: EntityManager): Promise<KnownBill | undefined> {
+  async known(shop: string, billId: BillId, manager?: EntityManager): Promise<KnownBill | undefined> {
     const [bill] = await this.database.query<KnownBill>(
       `SELECT order_id AS "orderId", amount::text AS amount, currency, state FROM payment_acceptance.bill
        WHERE shop = $1 AND service_bill_id = $2`,
@@ -60,7 +61,7 @@ export class ImportStore {
          ${createdAt}, ${createdAt}, ${NOW}, ${NOW}`,
       [
         this.database.offsetMs,
-        bill.id,
+        bill.intentId,
         bill.shop,
         bill.orderId,
         bill.amount,

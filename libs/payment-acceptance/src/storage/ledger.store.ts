@@ -48,7 +48,7 @@ export interface LedgerCallback {
   readonly billId: string | null;
   /** What it asserts. */
   readonly orderId: string | null;
-  readonly serviceBillId: string | null;
+  readonly trsId: string | null;
   readonly status: string | null;
   readonly digest: string;
   /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
@@ -119,7 +119,7 @@ export class LedgerStore {
       ),
       this.rows<LedgerCallback>(
         `SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
-           c.service_bill_id AS "serviceBillId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending, c.asks, c.outcome,
+           c.service_bill_id AS "trsId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending, c.asks, c.outcome,
            ${iso('c.received_at')} AS "receivedAt"
          FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
          WHERE ${inScope('c.shop', '$2')} ORDER BY c.received_at DESC, c.id LIMIT $1`,

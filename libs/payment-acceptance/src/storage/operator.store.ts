@@ -5,23 +5,24 @@ import { ACCEPTED_ELSEWHERE } from './callback.store.js';
 import { Database } from './database.js';
 import { NOW, inMs, iso } from './sql.js';
 import { inScope, type ShopScope } from './scope.js';
+import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** Which dead letters to send again; what is left out is any. */
 export interface DeadLetterFilter {
-  readonly deliveryId?: string;
+  readonly deliveryId?: DeliveryId;
   readonly consumer?: string;
   readonly event?: string;
   readonly shop?: string;
-  readonly orderId?: string;
+  readonly orderId?: OrderId;
 }
 
 export interface DeadLetter {
-  readonly deliveryId: string;
+  readonly deliveryId: DeliveryId;
   readonly consumer: string;
   readonly event: string;
   readonly eventId: string;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly attempts: number;
   readonly lastError: string | null;
 }
@@ -30,9 +31,9 @@ export interface DeadLetter {
 export interface ReviewRow {
   readonly id: string;
   readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string;
-  readonly paymentId: string | null;
+  readonly orderId: OrderId;
+  readonly intentId: IntentId;
+  readonly paymentId: PaymentId | null;
   readonly reason: string;
   readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
   /** What the service listed, as JSON. */
@@ -92,17 +93,12 @@ export class OperatorStore {
   }
 
   /** Ties an unknown outcome to the bill that the service turned out to have, to be checked at once. */
-  async attach(
-    manager: EntityManager,
-    id: string,
-    serviceBillId: string,
-    linkPageUrl: string | null,
-  ): Promise<boolean> {
+  async attach(manager: EntityManager, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await this.database.query(
       `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = $3, link_page_url = $4, failure = NULL, opened_at = ${NOW},
          ended_at = NULL, next_check_at = ${inMs('0')}, check_after = ${NOW}
        WHERE id = $2 AND state = 'UNKNOWN' RETURNING id`,
-      [this.database.offsetMs, id, serviceBillId, linkPageUrl],
+      [this.database.offsetMs, id, billId, linkPageUrl],
       manager,
     );
     return attached.length === 1;
@@ -120,7 +116,7 @@ export class OperatorStore {
 
   async review(id: string, scope: ShopScope, manager?: EntityManager): Promise<ReviewRow | undefined> {
     const [review] = await this.database.query<ReviewRow>(
-      `SELECT id, shop, order_id AS "orderId", bill_id AS "billId", payment_id AS "paymentId", reason, state,
+      `SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
          detail::text AS detail
        FROM payment_acceptance.review WHERE id = $1 AND ${inScope('shop', '$2')} ${manager ? 'FOR UPDATE' : ''}`,
       [id, scope],
@@ -130,21 +126,25 @@ export class OperatorStore {
   }
 
   /** The newest review of a payment under this bill of ours, decided or not. */
-  async newestReview(manager: EntityManager, billId: string, paymentId: string): Promise<PaymentReview | undefined> {
+  async newestReview(
+    manager: EntityManager,
+    intentId: IntentId,
+    paymentId: PaymentId,
+  ): Promise<PaymentReview | undefined> {
     const [newest] = await this.database.query<PaymentReview>(
       `SELECT r.id, r.reason, r.state, r.detail::text AS detail FROM payment_acceptance.review r
        WHERE r.bill_id = $1 AND r.payment_id = $2 ORDER BY r.opened_at DESC, r.id LIMIT 1`,
-      [billId, paymentId],
+      [intentId, paymentId],
       manager,
     );
     return newest;
   }
 
   /** The order of the shop's bill with this id at the service, whatever its state. */
-  async orderOfBill(manager: EntityManager, shop: string, serviceBillId: string): Promise<string | undefined> {
-    const [bill] = await this.database.query<{ orderId: string }>(
+  async orderOfBill(manager: EntityManager, shop: string, billId: BillId): Promise<string | undefined> {
+    const [bill] = await this.database.query<{ orderId: OrderId }>(
       `SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b WHERE b.shop = $1 AND b.service_bill_id = $2`,
-      [shop, serviceBillId],
+      [shop, billId],
       manager,
     );
     return bill?.orderId;

@@ -4,20 +4,21 @@ import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
 import { Database } from './database.js';
 import { epochMs, instant, type Texts } from './sql.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** A bill that may have had payments in a span of time. */
 export interface BillToReconcile {
-  readonly id: string;
-  readonly orderId: string;
+  readonly intentId: IntentId;
+  readonly orderId: OrderId;
   /** The service's id. */
-  readonly billId: string;
+  readonly billId: BillId;
   readonly state: BillState;
   readonly openedAt: Date;
 }
 
 /** A payment as the ledger has it. */
 export interface PaymentToReconcile {
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   readonly status: PaymentStatus;
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
@@ -50,7 +51,7 @@ export class ReconciliationStore {
   async bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const [from, to] = ['$2', '$3'].map((each) => `to_timestamp(${each}::double precision / 1000)`);
     const rows = await this.database.query<Texts<BillToReconcile, 'openedAt'>>(
-      `SELECT b.id, b.order_id AS "orderId", b.service_bill_id AS "billId", b.state, ${epochMs('b.opened_at')} AS "openedAt"
+      `SELECT b.id AS "intentId", b.order_id AS "orderId", b.service_bill_id AS "billId", b.state, ${epochMs('b.opened_at')} AS "openedAt"
        FROM payment_acceptance.bill b
        WHERE b.shop = $1 AND b.service_bill_id IS NOT NULL AND b.opened_at < ${to}
          AND (date_trunc('milliseconds', b.opened_at), b.id) >
@@ -68,7 +69,7 @@ export class ReconciliationStore {
         span.to.getTime(),
         span.followedSince?.getTime() ?? null,
         after?.openedAt.getTime() ?? 0,
-        after?.id ?? '00000000-0000-0000-0000-000000000000',
+        after?.intentId ?? '00000000-0000-0000-0000-000000000000',
         limit,
       ],
     );
@@ -76,14 +77,14 @@ export class ReconciliationStore {
   }
 
   /** The ledger's payments of a bill. */
-  async payments(billId: string): Promise<PaymentToReconcile[]> {
+  async payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
     const rows = await this.database.query<Texts<PaymentToReconcile, 'firstSeenAt'>>(
       `SELECT p.payment_id AS "paymentId", p.status, p.amount::text AS amount, p.currency,
          p.service_created_at AS "createdAtText", ${epochMs('p.first_seen_at')} AS "firstSeenAt", p.verdict,
          EXISTS (SELECT 1 FROM payment_acceptance.event e
            WHERE e.key = 'payment.succeeded:' || p.shop || ':' || p.payment_id) AS succeeded
        FROM payment_acceptance.payment p WHERE p.bill_id = $1 ORDER BY p.first_seen_at, p.payment_id`,
-      [billId],
+      [intentId],
     );
     return rows.map((row) => ({ ...row, firstSeenAt: instant(row.firstSeenAt) }));
   }

@@ -11,7 +11,7 @@ export class ResultStore {
    * and no callback still waits for its first check that may tell of another one; else `pending`. A redirect to the Fail URL
    * tells of a failure, and one is known then.
    */
-  async ofBills(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
+  async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const rows = await this.database.query<{ id: string; result: BillResult }>(
       `SELECT b.id, CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'

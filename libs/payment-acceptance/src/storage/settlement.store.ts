@@ -5,13 +5,14 @@ import type { Assertion, KnownPayment } from '../domain/callback.js';
 import type { LockedClaim } from '../domain/claim.js';
 import { Database } from './database.js';
 import { NOW, epochMs, instant, rowsOf, opaque, type Texts } from './sql.js';
+import type { IntentId, PaymentId } from '../domain/ids.js';
 
 /** A bill that a check has claimed, and the token that it claimed it with. */
-export type Claimed = Pick<LockedBill, 'id' | 'shop' | 'orderId'> & { readonly token: string };
+export type Claimed = Pick<LockedBill, 'intentId' | 'shop' | 'orderId'> & { readonly token: string };
 
 export type Locked = Texts<LockedBill, 'openedAt' | 'paidAt' | 'endedAt' | 'nextCheckAt' | 'now'>;
 
-export const BILL = `b.id, b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+export const BILL = `b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
   b.amount::text AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
   b.custom_given AS "customGiven", b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
   ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(NOW)} AS now`;
@@ -21,7 +22,7 @@ export const CONFIRMED = (status: Assertion): string =>
   `(SELECT count(*)::int FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'
     AND c.consumed_at >= p.changed_at AND c.status = '${status}') AS "${status}"`;
 
-export const PAYMENT = `p.shop, p.payment_id AS "paymentId", p.bill_id AS "billId", p.status, p.amount::text AS amount,
+export const PAYMENT = `p.shop, p.payment_id AS "paymentId", p.bill_id AS "intentId", p.status, p.amount::text AS amount,
   p.amount_received::text AS "amountReceived", p.commission::text AS commission, p.currency, p.from_card AS "fromCard",
   p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
   ${epochMs('p.changed_at')} AS "knownAt"`;
@@ -64,7 +65,7 @@ export class SettlementStore {
       wait ? LOCK_WAITING : LOCK_FREE,
       [
         this.database.offsetMs,
-        claims.map(({ id }) => id),
+        claims.map(({ intentId: id }) => id),
         claims.map(({ token }) => token),
         claims.map(({ shop }) => shop),
         claims.map(({ orderId }) => orderId),
@@ -87,12 +88,12 @@ export class SettlementStore {
   /** What the ledger has of these bills, and of these payments under whatever bill. The bills must be locked before. */
   async payments(
     manager: EntityManager,
-    billIds: readonly string[],
-    listed: readonly { readonly shop: string; readonly paymentId: string }[],
+    intentIds: readonly IntentId[],
+    listed: readonly { readonly shop: string; readonly paymentId: PaymentId }[],
   ): Promise<KnownPayment[]> {
     const rows = await this.database.prepared<
       Omit<KnownPayment, 'knownAt'> & { knownAt: string } & Record<Assertion, number>
-    >(PAYMENTS, [billIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)], manager);
+    >(PAYMENTS, [intentIds, listed.map(({ shop }) => shop), listed.map(({ paymentId }) => paymentId)], manager);
     return rows.map(({ knownAt, SUCCESS, FAIL, ...row }) => ({
       ...row,
       knownAt: instant(knownAt),

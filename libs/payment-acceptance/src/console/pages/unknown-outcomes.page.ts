@@ -64,7 +64,7 @@ function waiting({ scope }: PageContext, postbacks: readonly WaitingPostback[]):
         'Received',
       ],
       rows: postbacks.map((postback) => [
-        html`<code>${postback.serviceBillId}</code>`,
+        html`<code>${postback.trsId}</code>`,
         postback.orderId,
         postback.status,
         postback.digest,

@@ -14,6 +14,7 @@ import {
   type ConsoleBill,
   type ConsoleReview,
 } from './console.rows.js';
+import type { DeliveryId, IntentId, PaymentId } from '../../domain/ids.js';
 
 /** Everything recorded about one bill itself. */
 export interface ConsoleBillDetail extends ConsoleBill {
@@ -32,7 +33,7 @@ export interface ConsoleBillDetail extends ConsoleBill {
 }
 
 export interface ConsolePayment {
-  readonly paymentId: string;
+  readonly paymentId: PaymentId;
   readonly status: string;
   /** As the service sent it. */
   readonly serviceStatus: string | null;
@@ -63,7 +64,7 @@ export interface ConsoleCallback {
 }
 
 export interface ConsoleDelivery {
-  readonly deliveryId: string;
+  readonly deliveryId: DeliveryId;
   readonly consumer: string;
   readonly state: 'PENDING' | 'DONE' | 'DEAD';
   readonly attempts: number;
@@ -103,7 +104,7 @@ export class ConsoleHistoryStore {
   constructor(private readonly database: Database) {}
 
   /** `undefined` where the scope has no such bill. */
-  async ofBill(scope: ShopScope, intentId: string): Promise<ConsoleHistory | undefined> {
+  async ofBill(scope: ShopScope, intentId: IntentId): Promise<ConsoleHistory | undefined> {
     const bill = await this.bill(scope, intentId);
     if (!bill) return undefined;
     const [attempts, payments, callbacks, events, reviews] = await Promise.all([
@@ -123,7 +124,7 @@ export class ConsoleHistoryStore {
     return { bill, attempts, payments, callbacks, events, reviews, actions, cut };
   }
 
-  async bill(scope: ShopScope, intentId: string): Promise<ConsoleBillDetail | undefined> {
+  async bill(scope: ShopScope, intentId: IntentId): Promise<ConsoleBillDetail | undefined> {
     if (!isUuid(intentId)) return undefined;
     const [bill] = await this.database.query<ConsoleBillDetail>(
       `SELECT ${BILL}, b.description, b.custom, b.custom_given AS "customGiven",
@@ -145,7 +146,7 @@ export class ConsoleHistoryStore {
     );
   }
 
-  private payments(intentId: string): Promise<ConsolePayment[]> {
+  private payments(intentId: IntentId): Promise<ConsolePayment[]> {
     return this.database.query(
       `SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus", p.amount::text AS amount,
          p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
@@ -157,7 +158,7 @@ export class ConsoleHistoryStore {
   }
 
   /** The newest. */
-  private async callbacks(intentId: string): Promise<ConsoleCallback[]> {
+  private async callbacks(intentId: IntentId): Promise<ConsoleCallback[]> {
     const rows = await this.database.query<ConsoleCallback>(
       `SELECT c.id, c.kind, c.status, c.digest, c.corroboration::text AS corroboration, c.fields::text AS fields,
          c.pending, c.asks, c.outcome, ${iso('c.received_at')} AS "receivedAt"
@@ -167,7 +168,7 @@ export class ConsoleHistoryStore {
     return rows.map(parsed('corroboration')).map(parsed('fields'));
   }
 
-  private async events(intentId: string): Promise<ConsoleEvent[]> {
+  private async events(intentId: IntentId): Promise<ConsoleEvent[]> {
     const rows = await this.database.query<ConsoleEvent>(
       `SELECT e.id, e.name, e.payload::text AS payload, ${iso('e.occurred_at')} AS "occurredAt",
          coalesce((SELECT json_agg(json_build_object('deliveryId', d.id::text, 'consumer', d.consumer, 'state', d.state,
@@ -180,7 +181,7 @@ export class ConsoleHistoryStore {
     return rows.map(parsed('payload')).map(parsed('deliveries'));
   }
 
-  private async reviews(intentId: string): Promise<ConsoleReview[]> {
+  private async reviews(intentId: IntentId): Promise<ConsoleReview[]> {
     const rows = await this.database.query<ConsoleReview>(
       `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
        WHERE r.bill_id = $1 ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,

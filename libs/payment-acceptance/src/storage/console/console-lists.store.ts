@@ -19,6 +19,7 @@ import {
   type ConsoleReview,
   type Paged,
 } from './console.rows.js';
+import type { IntentId, OrderId } from '../../domain/ids.js';
 
 /** Which bills a page shows. */
 export interface BillQuery {
@@ -30,22 +31,22 @@ export interface BillQuery {
 
 export interface ConsoleDeadLetter extends DeadLetter {
   /** Id of our bill. */
-  readonly intentId: string;
+  readonly intentId: IntentId;
   readonly replays: number;
   readonly endedAt: string | null;
 }
 
 /** An action with the bill that it was about, where there is one. */
 export interface LoggedAction extends ConsoleAction {
-  readonly intentId: string | null;
-  readonly orderId: string | null;
+  readonly intentId: IntentId | null;
+  readonly orderId: OrderId | null;
 }
 
 /** A postback that waits for a bill of ours to have the id it names. */
 export interface WaitingPostback {
   readonly shop: string;
-  readonly orderId: string | null;
-  readonly serviceBillId: string | null;
+  readonly orderId: OrderId | null;
+  readonly trsId: string | null;
   readonly status: string | null;
   readonly digest: string;
   readonly receivedAt: string;
@@ -142,7 +143,7 @@ export class ConsoleListsStore {
   /** The newest postbacks that name no bill of ours and still wait for one. */
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
     return this.database.query(
-      `SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "serviceBillId", c.status, c.digest,
+      `SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
          ${iso('c.received_at')} AS "receivedAt"
        FROM payment_acceptance.callback c
        WHERE c.pending AND c.bill_id IS NULL AND NOT ${ACCEPTED_ELSEWHERE('c')} AND ${inScope('c.shop', '$1')}

@@ -1,15 +1,16 @@
 import type { BillState } from '../../domain/bill.js';
 import type { PaymentStatus } from '../../domain/payment.js';
 import { iso } from '../sql.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
 /** A bill in a list. */
 export interface ConsoleBill {
-  readonly intentId: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
+  readonly orderId: OrderId;
   readonly attempt: number;
   /** The service's `bill_id`. */
-  readonly billId: string | null;
+  readonly billId: BillId | null;
   readonly state: BillState;
   readonly amount: string;
   readonly currency: string;
@@ -23,11 +24,11 @@ export const BILL = `b.id AS "intentId", b.shop, b.order_id AS "orderId", b.atte
 
 export interface ConsoleReview {
   readonly id: string;
-  readonly intentId: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly orderId: string;
-  readonly billId: string | null;
-  readonly paymentId: string | null;
+  readonly orderId: OrderId;
+  readonly billId: BillId | null;
+  readonly paymentId: PaymentId | null;
   readonly reason: string;
   readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
   readonly detail: ReviewDetail;
@@ -52,7 +53,7 @@ export interface ReviewDetail {
     readonly amount: string | null;
     readonly amountReceived: string | null;
     readonly currency: string | null;
-    readonly billId: string | null;
+    readonly billId: BillId | null;
   };
 }
 

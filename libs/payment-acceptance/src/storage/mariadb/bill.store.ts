@@ -3,6 +3,7 @@ import type { BillRecord } from '../../domain/bill.js';
 import { BillStore } from '../bill.store.js';
 import { NOW, inMs } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
+import type { BillId } from '../../domain/ids.js';
 
 @Injectable()
 export class MariaBillStore extends BillStore {
@@ -17,7 +18,7 @@ export class MariaBillStore extends BillStore {
 
   override async open(
     id: string,
-    answer: { billId: string; linkUrl: string | null; linkPageUrl: string | null },
+    answer: { billId: BillId; linkUrl: string | null; linkPageUrl: string | null },
     firstCheckMs: number,
   ): Promise<BillRecord | undefined> {
     const opened = await this.maria.query(
@@ -56,11 +57,11 @@ export class MariaBillStore extends BillStore {
     return bills.flatMap((bill) => bill ?? []);
   }
 
-  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'id' | 'shop' | 'billId'>): Promise<void> {
+  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
     await this.maria.atReadCommitted(
       `UPDATE payment_acceptance.callback SET bill_id = $1
        WHERE pending = 1 AND shop = $2 AND service_bill_id = $3 AND bill_id IS NULL`,
-      [bill.id, bill.shop, bill.billId],
+      [bill.intentId, bill.shop, bill.billId],
     );
   }
 }

@@ -4,19 +4,20 @@ import type { DecimalAmount } from '../../domain/money.js';
 import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from '../callback.store.js';
 import { NOW } from '../sql.js';
 import type { MariaDatabase, Raw } from './maria.database.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 
 /** What a callback is held against: its bill. */
 export interface OwnBill {
-  readonly id: string;
+  readonly intentId: IntentId;
   readonly shop: string;
-  readonly billId: string | null;
-  readonly orderId: string;
+  readonly billId: BillId | null;
+  readonly orderId: OrderId;
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly custom: string;
 }
 
-export const OWN_BILL = `b.id, b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId", b.amount::text AS amount,
+export const OWN_BILL = `b.id AS "intentId", b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId", b.amount::text AS amount,
   b.currency, b.custom`;
 
 /** Takes rows as {@link callbackRow} makes them. */
@@ -39,9 +40,9 @@ export function callbackRow(callback: NewCallback, bill: OwnBill | undefined, re
     : callback.forwarded
       ? { forwarded: 'accepted' }
       : {};
-  const { id, kind, shop, serviceBillId, keptOrderId, status, digest, fields } = callback;
+  const { id, kind, shop, billId, keptOrderId, status, digest, fields } = callback;
   const json = [JSON.stringify(corroboration), JSON.stringify(fields)];
-  return [id, kind, shop, bill?.id ?? null, serviceBillId, keptOrderId, status, digest, ...json, receivedAt, true, now];
+  return [id, kind, shop, bill?.intentId ?? null, billId, keptOrderId, status, digest, ...json, receivedAt, true, now];
 }
 
 @Injectable()
@@ -55,12 +56,12 @@ export class MariaCallbackStore extends CallbackStore {
     const recorded = await this.maria.transaction(async (manager) => {
       const [bill] = await this.maria.query<OwnBill>(
         `SELECT ${OWN_BILL} FROM payment_acceptance.bill b
-         WHERE ${callback.billId === null ? 'b.shop = $2 AND b.service_bill_id = $3' : 'b.id = $1'}`,
-        [callback.billId, callback.shop, callback.serviceBillId],
+         WHERE ${callback.intentId === null ? 'b.shop = $2 AND b.service_bill_id = $3' : 'b.id = $1'}`,
+        [callback.intentId, callback.shop, callback.billId],
         manager,
       );
       const refused = bill
-        ? await this.repeats(manager, bill.id, callback, limits.maxPerBill)
+        ? await this.repeats(manager, bill.intentId, callback, limits.maxPerBill)
         : await this.isFull(manager, callback, limits.maxUnmatched);
       if (refused) return bill ? 'repeated' : 'full';
       const now = this.maria.now();
@@ -147,11 +148,11 @@ export class MariaCallbackStore extends CallbackStore {
   }
 
   /** As `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
-  private async linkAfterwards({ id, shop, billId, serviceBillId }: NewCallback): Promise<boolean> {
-    if (billId !== null || serviceBillId === null) return false;
+  private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
+    if (intentId !== null || billId === null) return false;
     const [bill] = await this.maria.query<{ id: string }>(
       `SELECT id FROM payment_acceptance.bill WHERE shop = $1 AND service_bill_id = $2`,
-      [shop, serviceBillId],
+      [shop, billId],
     );
     if (!bill) return false;
     const linked = await this.maria.query(

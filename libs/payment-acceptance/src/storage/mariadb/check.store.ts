@@ -7,6 +7,7 @@ import { ASSERTED_STATUS } from '../callback.store.js';
 import { CheckStore, freeAt, HINTS_PER_BILL, type Claimed, type ClaimLimits } from '../check.store.js';
 import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
+import type { IntentId } from '../../domain/ids.js';
 
 interface Budget {
   /** From when on the rate is counted, as text. */
@@ -149,7 +150,7 @@ export class MariaCheckStore extends CheckStore {
       manager,
     );
     const rows = await this.maria.query<Claimed>(
-      `SELECT b.id, b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+      `SELECT b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
          b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
          ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent,
          coalesce(b.next_check_at <= ${NOW}, false) AS scheduled
@@ -160,16 +161,16 @@ export class MariaCheckStore extends CheckStore {
     return rows.map((row) => ({ ...row, shopRefused }));
   }
 
-  protected override async hintsOf(billIds: readonly string[]): Promise<(Hint & { billId: string })[]> {
-    const hints = await this.maria.query<Texts<Hint & { billId: string }, 'receivedAt'>>(
-      `SELECT id, "billId", asserts, "receivedAt", asks, due FROM (
-         SELECT c.id, c.bill_id AS "billId", ${ASSERTED_STATUS('c.kind', 'c.status')} AS asserts,
+  protected override async hintsOf(intentIds: readonly IntentId[]): Promise<(Hint & { intentId: IntentId })[]> {
+    const hints = await this.maria.query<Texts<Hint & { intentId: IntentId }, 'receivedAt'>>(
+      `SELECT id, "intentId", asserts, "receivedAt", asks, due FROM (
+         SELECT c.id, c.bill_id AS "intentId", ${ASSERTED_STATUS('c.kind', 'c.status')} AS asserts,
            ${epochMs('c.received_at')} AS "receivedAt", c.asks, c.due_at <= ${NOW} AS due, c.due_at,
            ROW_NUMBER() OVER (PARTITION BY c.bill_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
          WHERE b.id = ANY($2) AND c.pending = 1 AND c.received_at <= b.check_after) hint
        WHERE place <= ${HINTS_PER_BILL} ORDER BY due_at`,
-      [this.maria.offsetMs, billIds],
+      [this.maria.offsetMs, intentIds],
     );
     return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));
   }

@@ -13,6 +13,7 @@ import {
 } from '../settlement.store.js';
 import { instant } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
+import type { IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
 type Known = Omit<KnownPayment, 'knownAt' | 'confirmedSince'> & { knownAt: string; SUCCESS: number; FAIL: number };
 
@@ -30,8 +31,8 @@ export class MariaSettlementStore extends SettlementStore {
   ): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
     const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
-    const key = (shop: string, orderId: string): string => `${shop} ${orderId}`;
-    const orders = await this.maria.query<{ shop: string; orderId: string; firstPaymentId: string | null }>(
+    const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
+    const orders = await this.maria.query<{ shop: string; orderId: OrderId; firstPaymentId: PaymentId | null }>(
       `SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
        FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
        WHERE (o.shop, o.order_id) IN ($1) ORDER BY o.shop, o.order_id ${lock}`,
@@ -40,15 +41,15 @@ export class MariaSettlementStore extends SettlementStore {
     );
     const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
-    const claimed = new Set(near.map(({ id, token }) => key(id, token)));
+    const claimed = new Set(near.map(({ intentId: id, token }) => key(id, token)));
     const rows = await this.maria.query<Locked & { token: string | null }>(
       `SELECT ${BILL}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
        WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
-      [this.maria.offsetMs, [...new Set(near.map(({ id }) => id))]],
+      [this.maria.offsetMs, [...new Set(near.map(({ intentId: id }) => id))]],
       manager,
     );
     return rows.flatMap(({ token, ...bill }) =>
-      token === null || !claimed.has(key(bill.id, token))
+      token === null || !claimed.has(key(bill.intentId, token))
         ? []
         : [{ bill: lockedBill(bill), token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
     );
@@ -56,19 +57,19 @@ export class MariaSettlementStore extends SettlementStore {
 
   override async payments(
     manager: EntityManager,
-    billIds: readonly string[],
-    listed: readonly { readonly shop: string; readonly paymentId: string }[],
+    intentIds: readonly IntentId[],
+    listed: readonly { readonly shop: string; readonly paymentId: PaymentId }[],
   ): Promise<KnownPayment[]> {
     const known = await this.maria.query<Known>(
       `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
        FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1)`,
-      [billIds],
+      [intentIds],
       manager,
     );
     const elsewhere = await this.maria.query<Known>(
       `SELECT ${PAYMENT}, 0::int AS "SUCCESS", 0::int AS "FAIL" FROM payment_acceptance.payment p
        WHERE (p.shop, p.payment_id) IN ($2) AND p.bill_id <> ALL($1)`,
-      [billIds, listed.length > 0 ? listed.map(({ shop, paymentId }) => [shop, paymentId]) : [['', '']]],
+      [intentIds, listed.length > 0 ? listed.map(({ shop, paymentId }) => [shop, paymentId]) : [['', '']]],
       manager,
     );
     return [...known, ...elsewhere].map(({ knownAt, SUCCESS, FAIL, ...row }) => ({

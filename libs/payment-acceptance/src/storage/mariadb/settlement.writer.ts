@@ -60,8 +60,8 @@ export class MariaSettlementWriter extends SettlementWriter {
     const now = this.maria.now();
     const rows = settlements.flatMap(({ bill, reviews }) =>
       reviews.map(({ id, key, paymentId, reason, detail }) => {
-        const { shop, orderId, id: billId } = bill;
-        return [id, key, shop, orderId, billId, paymentId, reason, JSON.stringify(detail), 'OPEN', now];
+        const { shop, orderId, intentId } = bill;
+        return [id, key, shop, orderId, intentId, paymentId, reason, JSON.stringify(detail), 'OPEN', now];
       }),
     );
     if (rows.length === 0) return;
@@ -79,7 +79,7 @@ export class MariaSettlementWriter extends SettlementWriter {
     const now = this.maria.now();
     const rows = settlements.flatMap(({ bill, payments }) =>
       payments.map((p) => [
-        ...[bill.shop, p.paymentId, p.billId, p.status, p.amount, p.amountReceived, p.commission, p.currency],
+        ...[bill.shop, p.paymentId, p.intentId, p.status, p.amount, p.amountReceived, p.commission, p.currency],
         ...[p.fromCard, p.createdAtText, p.statusText, p.verdict, now, now],
       ]),
     );
@@ -104,7 +104,7 @@ export class MariaSettlementWriter extends SettlementWriter {
          checks = checks + $4, failed_checks = 0, checked_at = ${NOW}, last_check_error = NULL, lease_token = NULL,
          lease_until = NULL, ${state === 'PAID' ? `paid_at = coalesce(paid_at, ${NOW}),` : ''}
          ended_at = CASE WHEN state = $5 THEN ended_at ELSE ${NOW} END, state = $5 WHERE id = $6`,
-      [this.maria.offsetMs, minGapMs, nextCheckAt?.getTime() ?? null, scheduled ? 1 : 0, state, bill.id],
+      [this.maria.offsetMs, minGapMs, nextCheckAt?.getTime() ?? null, scheduled ? 1 : 0, state, bill.intentId],
       manager,
     );
   }
@@ -121,7 +121,7 @@ export class MariaSettlementWriter extends SettlementWriter {
       await this.maria.query(
         `INSERT INTO payment_acceptance.event (id, "key", name, shop, bill_id, payload, traceparent, occurred_at)
          VALUES ($2, $3, $4, $5, $6, $7, $8, ${NOW})`,
-        [this.maria.offsetMs, id, key, name, bill.shop, bill.id, JSON.stringify(payload), traceparent],
+        [this.maria.offsetMs, id, key, name, bill.shop, bill.intentId, JSON.stringify(payload), traceparent],
         manager,
       );
       return true;
