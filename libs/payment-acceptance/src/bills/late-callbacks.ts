@@ -19,13 +19,13 @@ interface NamedBill {
  */
 export async function linkLateCallbacks(
   store: BillStore,
-  { intentId: id, shop, orderId, billId }: NamedBill,
+  { intentId, shop, orderId, billId }: NamedBill,
 ): Promise<void> {
   try {
-    await store.linkWaitingCallbacks({ intentId: id, shop, billId });
+    await store.linkWaitingCallbacks({ intentId, shop, billId });
   } catch (error) {
     logger.warn(`Postbacks that came before bill ${billId ?? ''} was known wait. ${describeError(error)}`, {
-      ...{ shop, orderId, billId, intentId: id },
+      ...{ shop, orderId, billId, intentId },
       error: errorType(error),
     });
   }

@@ -203,6 +203,6 @@ export class SettlementService {
   }
 }
 
-function claimKey({ intentId: id, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
-  return `${id} ${token}`;
+function claimKey({ intentId, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
+  return `${intentId} ${token}`;
 }

@@ -148,7 +148,7 @@ export class CheckStore {
 
   protected async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
-    const hints = await this.hintsOf(bills.map(({ intentId: id }) => id)).catch(async (error: unknown) => {
+    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
       // They are leased already, and nobody is going to ask about them.
       await Promise.all(bills.map((bill) => this.release(bill)));
       throw error;

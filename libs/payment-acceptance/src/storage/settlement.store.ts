@@ -65,7 +65,7 @@ export class SettlementStore {
       wait ? LOCK_WAITING : LOCK_FREE,
       [
         this.database.offsetMs,
-        claims.map(({ intentId: id }) => id),
+        claims.map(({ intentId }) => intentId),
         claims.map(({ token }) => token),
         claims.map(({ shop }) => shop),
         claims.map(({ orderId }) => orderId),

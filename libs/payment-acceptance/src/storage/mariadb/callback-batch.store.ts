@@ -22,7 +22,7 @@ export class MariaCallbackBatchStore implements Pick<CallbackBatchStore, 'record
       const counts = await this.maria.query<{ id: string; count: number }>(
         `SELECT bill_id AS id, count(*)::int AS count FROM payment_acceptance.callback WHERE bill_id = ANY($1)
          GROUP BY bill_id`,
-        [bills.map(({ intentId: id }) => id)],
+        [bills.map(({ intentId }) => intentId)],
         manager,
       );
       const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));

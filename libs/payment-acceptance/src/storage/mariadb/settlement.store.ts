@@ -41,11 +41,11 @@ export class MariaSettlementStore extends SettlementStore {
     );
     const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
-    const claimed = new Set(near.map(({ intentId: id, token }) => key(id, token)));
+    const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
     const rows = await this.maria.query<Locked & { token: string | null }>(
       `SELECT ${BILL}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
        WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
-      [this.maria.offsetMs, [...new Set(near.map(({ intentId: id }) => id))]],
+      [this.maria.offsetMs, [...new Set(near.map(({ intentId }) => intentId))]],
       manager,
     );
     return rows.flatMap(({ token, ...bill }) =>
