@@ -169,10 +169,10 @@ test('the charts are drawn, and each is there as a table', async () => {
   }
 });
 
-test('a page of another site can do nothing, and a request without the form’s seal neither', async () => {
+test('a page of another site can do nothing, and a request without the form’s CSRF token neither', async () => {
   const { intent } = await lostAnswer(world);
   const address = `${world.shopUrl}/payment-console/actions/void-bill/${intent}`;
-  const body = `<form method="post" action="${address}"><input name="seal"><button>Win a cup</button></form>`;
+  const body = `<form method="post" action="${address}"><input name="csrf"><button>Win a cup</button></form>`;
   await page.route('http://elsewhere.example/', (route) => route.fulfill({ contentType: 'text/html', body }));
   await page.goto('http://elsewhere.example/');
   visitor.expected = [403];

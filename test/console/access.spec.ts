@@ -228,7 +228,7 @@ describe('the name of who acts', () => {
       expect((await operator.open(`bills/${lost}`)).text).toContain('looking only');
       const asked = await operator.open(`actions/void-bill/${lost}`);
       expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('The console does not know your name')]);
-      const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ seal: 'x' }) });
+      const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ csrf: 'x' }) });
       expect(done.status).toBe(403);
       expect((await harness!.host.ledger()).bills.find(({ intentId }) => intentId === lost)).toMatchObject({
         state: 'UNKNOWN',

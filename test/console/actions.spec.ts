@@ -197,8 +197,8 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       asked = await operator.open(`actions/void-bill/${main.lost}`);
     });
 
-    test('without its seal does nothing', async () => {
-      await refused(await operator.submit(asked, { seal: '' }), 'Nothing was changed');
+    test('without its CSRF token does nothing', async () => {
+      await refused(await operator.submit(asked, { csrf: '' }), 'Nothing was changed');
     });
 
     test('without its cookie does nothing', async () => {
@@ -206,15 +206,15 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       await refused(await operator.submit(asked), 'Nothing was changed');
     });
 
-    test('with the seal of another action, or of another target, does nothing', async () => {
+    test('with the CSRF token of another action, or of another target, does nothing', async () => {
       const other = await operator.open(`actions/attach-bill/${main.lost}`);
-      await refused(await operator.submit(asked, { seal: formOf(other).seal! }), 'Nothing was changed');
+      await refused(await operator.submit(asked, { csrf: formOf(other).csrf! }), 'Nothing was changed');
       const { lost } = await record(harness, 'eu');
       const another = await operator.open(`actions/void-bill/${lost}`);
-      await refused(await operator.submit(asked, { seal: formOf(another).seal! }), 'Nothing was changed');
+      await refused(await operator.submit(asked, { csrf: formOf(another).csrf! }), 'Nothing was changed');
     });
 
-    test("with another person's seal does nothing, though the cookie is the same", async () => {
+    test("with another person's CSRF token does nothing, though the cookie is the same", async () => {
       const answer = await operator.submit(asked, {}, { 'x-user': 'eve' });
       await refused(answer, 'this form was made for somebody else');
     });
@@ -222,17 +222,17 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     test('about some dead letters replays no others', async () => {
       const some = await operator.open('actions/replay/all?shop=eu&consumer=mail');
       expect(some.status).toBe(409);
-      const sealed = await operator.open('actions/replay/all?consumer=orders');
+      const formOfAnother = await operator.open('actions/replay/all?consumer=orders');
       const all = await operator.open('actions/replay/all');
-      await refused(await operator.submit(all, { seal: formOf(sealed).seal! }), 'Nothing was changed');
+      await refused(await operator.submit(all, { csrf: formOf(formOfAnother).csrf! }), 'Nothing was changed');
     });
 
     test.each(['cross-site', 'same-site'])('and comes from a page elsewhere (%s) does nothing', async (site) => {
       await refused(await operator.submit(asked, {}, { 'sec-fetch-site': site }), 'came from another site');
     });
 
-    test('is shown again with a seal of its own, so that it can be confirmed', async () => {
-      const again = await operator.submit(asked, { seal: '', note: 'kept' });
+    test('is shown again with a CSRF token of its own, so that it can be confirmed', async () => {
+      const again = await operator.submit(asked, { csrf: '', note: 'kept' });
       expect(formOf(again)).toMatchObject({ note: 'kept' });
       expect((await operator.submit(again)).status).toBe(303);
       expect(await stateOf(main.lost)).toBe('VOIDED');
@@ -242,7 +242,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       const answer = await fetch(asked.url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-user': 'ann' },
-        body: JSON.stringify({ seal: { toString: 'x' }, note: ['a'] }),
+        body: JSON.stringify({ csrf: { toString: 'x' }, note: ['a'] }),
       });
       expect(answer.status).toBe(403);
     });
@@ -280,7 +280,7 @@ describe('a host whose body parser does not read forms', () => {
     const answer = await fetch(`${harness.host.url}/payment-console/actions/void-bill/${lost}`, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
-      body: 'seal=x',
+      body: 'csrf=x',
     });
     expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('Leave the body parser on')]);
   });

@@ -86,7 +86,7 @@ async function pagesAbout(text: string): Promise<Answer[]> {
     await open('log'),
     await open(`reviews?done=${said}&count=${said}&bill=${said}`),
     await open(`actions/accept-review/${review}`),
-    await operator.submit(await open(`actions/accept-review/${review}`), { amount: text, note: text, seal: text }),
+    await operator.submit(await open(`actions/accept-review/${review}`), { amount: text, note: text, csrf: text }),
     await operator.submit(await open(`actions/accept-review/${review}`), { amount: `${text} `, note: text }),
     await open('actions/replay/all'),
   ];

@@ -37,7 +37,7 @@ const CLOSE_MS = 2_000;
 /** Keeps one connection to a broker: made when it is asked for, and made again whenever it is lost. */
 export class BrokerLink {
   private connection: BrokerConnection | undefined;
-  private keeper: Promise<void> | undefined;
+  private connected: Promise<void> | undefined;
   private firstAttempt: Promise<void> | undefined;
   /** How often in a row the broker has left an event unanswered. Until it answers, it is tried with one at a time. */
   private unanswered = 0;
@@ -48,7 +48,7 @@ export class BrokerLink {
    * Ends the wait of each event that is on its way through the present connection. Not by a reaction of its own to the
    * connection's loss: that would be kept as long as the connection, for every event that went through it.
    */
-  private readonly onTheWay = new Set<(reason: string) => void>();
+  private readonly inFlight = new Set<(reason: string) => void>();
 
   constructor(
     private readonly options: BrokerLinkOptions,
@@ -57,16 +57,16 @@ export class BrokerLink {
 
   /** Begins to connect, once; from then on a connection that is lost is made again. */
   connect(): void {
-    if (this.closing || this.keeper) return;
+    if (this.closing || this.connected) return;
     this.firstAttempt = new Promise((tried) => {
-      this.keeper = this.keep(tried);
+      this.connected = this.stayConnected(tried);
     });
     void this.firstAttempt.then(() => (this.firstAttempt = undefined));
   }
 
   /** Whether an event could go out now. */
   isReady(): boolean {
-    return (this.connection?.ready ?? false) && !this.isOnTrial();
+    return (this.connection?.ready ?? false) && !this.isProbing();
   }
 
   /** The very first attempt to connect, while it lasts. */
@@ -81,7 +81,7 @@ export class BrokerLink {
   async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
     const { connection } = this;
     if (!connection) throw unavailable('There is no connection to the broker.');
-    if (this.isOnTrial())
+    if (this.isProbing())
       throw unavailable('The broker has not answered lately, and is being tried with another event.');
     let timer: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
@@ -96,16 +96,16 @@ export class BrokerLink {
     const lost = new Promise<never>((_resolve, reject) => {
       onLoss = (reason) => reject(unavailable(`The connection was lost before the acknowledgement: ${reason}`));
     });
-    this.onTheWay.add(onLoss);
+    this.inFlight.add(onLoss);
     try {
       await Promise.race([connection.publish(event), lost, late]);
-      this.answered();
+      this.onAnswered();
     } catch (error) {
-      if (isUnavailable(error)) this.missed(connection, (error as Error).message);
-      else this.answered();
+      if (isUnavailable(error)) this.onUnanswered(connection, (error as Error).message);
+      else this.onAnswered();
       throw error;
     } finally {
-      this.onTheWay.delete(onLoss);
+      this.inFlight.delete(onLoss);
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
     }
@@ -115,21 +115,21 @@ export class BrokerLink {
   async close(): Promise<void> {
     this.closing = true;
     this.drop('The application shuts down.');
-    await this.keeper;
+    await this.connected;
   }
 
-  private isOnTrial(): boolean {
-    return this.unanswered > 0 && this.onTheWay.size > 0;
+  private isProbing(): boolean {
+    return this.unanswered > 0 && this.inFlight.size > 0;
   }
 
-  private answered(): void {
+  private onAnswered(): void {
     if (this.unanswered === 0) return;
     this.unanswered = 0;
     this.options.onReady();
   }
 
   /** A connection that has left an event unanswered is given up, unless the broker has said that it takes nothing now. */
-  private missed(connection: BrokerConnection, reason: string): void {
+  private onUnanswered(connection: BrokerConnection, reason: string): void {
     if (connection !== this.connection) return;
     this.unanswered += 1;
     if (!connection.ready) return;
@@ -137,7 +137,7 @@ export class BrokerLink {
     this.drop(reason);
   }
 
-  private async keep(tried: () => void): Promise<void> {
+  private async stayConnected(tried: () => void): Promise<void> {
     const { consumer } = this.options;
     for (let failures = 0; !this.closing; failures += 1) {
       const dropped = this.untilDropped();
@@ -150,9 +150,9 @@ export class BrokerLink {
       tried();
       if (connection) {
         const reason = await Promise.race([connection.lost, dropped]);
-        if (this.connection && this.onTheWay.size > 0) this.unanswered += 1;
+        if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
         this.connection = undefined;
-        for (const lose of this.onTheWay) lose(reason);
+        for (const lose of this.inFlight) lose(reason);
         this.logger.warn(`The connection of "${consumer}" has ended: ${reason}`, { consumer });
         await this.end(connection);
         failures = this.unanswered;

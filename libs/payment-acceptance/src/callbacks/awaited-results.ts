@@ -43,12 +43,12 @@ export class AwaitedResults {
     }
     return new Promise((resolve, reject) => {
       this.waiting.add({ intentId, deadline, resolve, reject });
-      if (this.waiting.size === 1) void this.look();
+      if (this.waiting.size === 1) void this.poll();
     });
   }
 
   /** Until nobody waits any more. */
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     while (this.waiting.size > 0) {
       await sleep(POLL_MS);
       const looking = [...this.waiting];

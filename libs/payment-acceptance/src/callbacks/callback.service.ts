@@ -89,7 +89,7 @@ export class PaymentCallbacks {
     const parsed = parseBody(PostbackDto, body);
     if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
-    const digest = this.checkDigest(shop, postback) ?? (await this.checkDigestAnew(shop, postback));
+    const digest = this.checkDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
       this.overload.drop('refusedPostbacks', shop.name);
@@ -112,7 +112,7 @@ export class PaymentCallbacks {
         keptOrderId: maskCards(named.orderId),
         status: maskCards(databaseText(postback.Status)),
         digest,
-        ...told(postback),
+        ...comparedFields(postback),
         fields: redactFields(raw),
         forwarded: offered === 'accepted',
       },
@@ -142,7 +142,7 @@ export class PaymentCallbacks {
     if ('errors' in parsed) return malformed(parsed.errors);
     const redirect = parsed.value;
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
-    const digest = this.checkDigest(shop, redirect) ?? (await this.checkDigestAnew(shop, redirect));
+    const digest = this.checkDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
     seen.digest = digest;
     if (digest === 'absent') return neutral;
     if (digest === 'mismatch') return REFUSED;
@@ -159,7 +159,7 @@ export class PaymentCallbacks {
         keptOrderId: bill.orderId,
         status: null,
         digest,
-        ...told(redirect),
+        ...comparedFields(redirect),
         fields: redactFields(body as object),
       },
       seen,
@@ -185,7 +185,7 @@ export class PaymentCallbacks {
       const result = await this.results.of(bill.shop, bill.intentId);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
     } catch (error) {
-      return this.comeAgain('A result could not be read.', {}, error);
+      return this.notStored('A result could not be read.', {}, error);
     }
   }
 
@@ -197,7 +197,7 @@ export class PaymentCallbacks {
     const comeAgain = (error: unknown) => {
       const shown = cleanLine(name);
       const about = { shop: shown, callback: kind };
-      return this.comeAgain(`A callback for shop "${shown}" could not be stored.`, about, error);
+      return this.notStored(`A callback for shop "${shown}" could not be stored.`, about, error);
     };
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
@@ -214,7 +214,7 @@ export class PaymentCallbacks {
   }
 
   /** Whatever fails here is our own trouble, a shop resolver's included. */
-  private comeAgain(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
+  private notStored(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
     const type = errorType(error);
     const line = (leftOut: string): string => `${sentence}${leftOut} ${describeError(error)}`;
     this.rateLimited.error(`${about.callback ?? ''} ${type}`, line, { ...about, error: type });
@@ -227,7 +227,7 @@ export class PaymentCallbacks {
     return check === 'mismatch' ? undefined : check;
   }
 
-  private async checkDigestAnew(shop: Shop, callback: RedirectDto | PostbackDto): Promise<DigestCheck> {
+  private async checkDigestWithFreshToken(shop: Shop, callback: RedirectDto | PostbackDto): Promise<DigestCheck> {
     const holds = (as: Shop) => as !== shop && this.checkDigest(as, callback) !== undefined;
     return (await this.shops.provenBy(shop, holds)) ? 'match' : 'mismatch';
   }
@@ -272,7 +272,7 @@ export class PaymentCallbacks {
 }
 
 /** What a callback says, to be held against our bill. */
-function told(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
+function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
   return {
     amount: parseAmount(callback.OutSum),
     currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),

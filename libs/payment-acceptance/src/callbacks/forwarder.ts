@@ -58,7 +58,7 @@ export class Forwarder {
       if (typeof taken !== 'boolean') throw new TypeError('callbacks.forwardUnknown must resolve to true or false.');
       return taken ? 'accepted' : 'declined';
     } catch (error) {
-      this.tell(postback, error);
+      this.logFailure(postback, error);
       return 'failed';
     } finally {
       clearTimeout(timer);
@@ -66,7 +66,7 @@ export class Forwarder {
   }
 
   /** Strangers cause failures at will, with bills that they make up. */
-  private tell({ shop, billId: named }: ForwardedPostback, error: unknown): void {
+  private logFailure({ shop, billId: named }: ForwardedPostback, error: unknown): void {
     const billId = cleanLine(maskCards(named));
     const what = `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.`;
     const fields = { shop, billId, callback: 'postback', error: errorType(error) };

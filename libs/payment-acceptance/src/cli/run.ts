@@ -28,7 +28,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
     }
     return await perform(given, env, output);
   } catch (error) {
-    output.err(`${shownLines(told(error))}\n`);
+    output.err(`${shownLines(errorText(error))}\n`);
     if (error instanceof UsageError) output.err('payment-acceptance --help shows what there is.\n');
     return isOfConfiguration(error) ? 2 : 1;
   }
@@ -48,7 +48,7 @@ function perform(given: Arguments, env: NodeJS.ProcessEnv, output: Output): Prom
 }
 
 /** Our own errors say in their words what to do; others may have no words at all, as where no address answers. */
-function told(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof UsageError || error instanceof PaymentAcceptanceError) return error.message;
   return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
 }

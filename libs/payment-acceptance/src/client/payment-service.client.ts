@@ -189,9 +189,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.probe.reached(`after ${operation}`);
     } catch (failure) {
       if (!(failure instanceof TransportFailure)) throw failure;
-      if (failure.aborted) throw new RequestAbortedError(details, failure.left);
+      if (failure.aborted) throw new RequestAbortedError(details, failure.mayHaveLeft);
       this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
-      throw new ServiceNetworkError(details, failure.reason, failure.left);
+      throw new ServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
     }
     this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
     if (answer.status >= 200 && answer.status < 300) return answer;

@@ -22,13 +22,13 @@ export class RequestHooks {
     if (!this.hooks.beforeRequest && !this.hooks.afterResponse) return () => undefined;
     const info: ServiceRequestInfo = { id: this.random.uuid(), ...describe(), startedAt: this.clock.now() };
     const begun = performance.now();
-    this.tell('beforeRequest', { ...info, fields: { ...info.fields } });
-    return (end) => this.tell('afterResponse', { ...info, ...end, durationMs: Math.round(performance.now() - begun) });
+    this.call('beforeRequest', { ...info, fields: { ...info.fields } });
+    return (end) => this.call('afterResponse', { ...info, ...end, durationMs: Math.round(performance.now() - begun) });
   }
 
-  private tell(name: 'beforeRequest', info: ServiceRequestInfo): void;
-  private tell(name: 'afterResponse', info: ServiceResponseInfo): void;
-  private tell(name: keyof ServiceHttpHooks, info: ServiceResponseInfo & ServiceRequestInfo): void {
+  private call(name: 'beforeRequest', info: ServiceRequestInfo): void;
+  private call(name: 'afterResponse', info: ServiceResponseInfo): void;
+  private call(name: keyof ServiceHttpHooks, info: ServiceResponseInfo & ServiceRequestInfo): void {
     // A promise may reject, and whatever else is thenable too.
     new Promise((resolve) => resolve(this.hooks[name]?.(info))).catch((error: unknown) => {
       this.logger.error(`The hook ${name} failed; the request goes on. ${describeError(error)}`, {

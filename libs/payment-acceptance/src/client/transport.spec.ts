@@ -63,19 +63,19 @@ describe('transport', () => {
     });
 
     test('a name that does not exist', async () => {
-      const { left, reason } = await failure('http://name.invalid/');
+      const { mayHaveLeft: left, reason } = await failure('http://name.invalid/');
       expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
     });
 
     test('a TLS handshake that fails, although the connection was accepted', async () => {
       const port = await serve(() => undefined, createTlsServer());
-      const { left, reason } = await failure(`https://127.0.0.1:${port}/`);
+      const { mayHaveLeft: left, reason } = await failure(`https://127.0.0.1:${port}/`);
       expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
     });
 
     test('something else than TLS at an https address', async () => {
       const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-      expect((await failure(`https://127.0.0.1:${port}/`)).left).toBe(false);
+      expect((await failure(`https://127.0.0.1:${port}/`)).mayHaveLeft).toBe(false);
     });
 
     test('a TLS handshake that never ends, up to the limit of connecting', async () => {
@@ -93,7 +93,7 @@ describe('transport', () => {
 
     test('a caller who gave up before', async () => {
       const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
-      expect([failed.left, failed.aborted]).toEqual([false, true]);
+      expect([failed.mayHaveLeft, failed.aborted]).toEqual([false, true]);
     });
   });
 
@@ -105,19 +105,19 @@ describe('transport', () => {
 
     test('one that is closed without an answer', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end()));
-      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('an answer that is not HTTP', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
-      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('an answer that breaks off', async () => {
       const port = await serve((socket) =>
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
       );
-      expect((await failure(`http://127.0.0.1:${port}/`)).left).toBe(true);
+      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('no answer at all, up to the limit of the whole', async () => {
@@ -140,7 +140,7 @@ describe('transport', () => {
       const control = new AbortController();
       const port = await serve((socket) => socket.once('data', () => control.abort()));
       const failed = await failure(`http://127.0.0.1:${port}/`, {}, control.signal);
-      expect([failed.left, failed.aborted]).toEqual([true, true]);
+      expect([failed.mayHaveLeft, failed.aborted]).toEqual([true, true]);
     });
   });
 

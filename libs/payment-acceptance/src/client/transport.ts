@@ -21,7 +21,7 @@ export interface TransportAnswer {
 export class TransportFailure extends Error {
   constructor(
     readonly reason: string,
-    readonly left: boolean,
+    readonly mayHaveLeft: boolean,
     readonly aborted: boolean,
   ) {
     super(reason);

@@ -166,9 +166,9 @@ export class GroupCommit<T, R> {
 
   /** They take no more than half of the room: what is out of the ordinary leaves the rest to the common case. */
   private runAlone(one: Waiting<T, R>): void {
-    const most = Math.ceil(this.maxWaiting / 2);
-    if (this.single.length >= most) {
-      this.end(one, () => one.reject(new GroupCommitFullError(`${most} wait already to be done alone.`)));
+    const limit = Math.ceil(this.maxWaiting / 2);
+    if (this.single.length >= limit) {
+      this.end(one, () => one.reject(new GroupCommitFullError(`${limit} wait already to be done alone.`)));
       return;
     }
     this.single.push(one);

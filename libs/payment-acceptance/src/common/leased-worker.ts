@@ -53,7 +53,7 @@ export class LeasedWorker<T> {
   private lastLookAt = 0;
   private isOneOverdue = false;
   private signalled = false;
-  private gathering: NodeJS.Timeout | undefined;
+  private wakeTimer: NodeJS.Timeout | undefined;
   private signal: (() => void) | undefined;
 
   constructor(
@@ -87,13 +87,13 @@ export class LeasedWorker<T> {
    * over.
    */
   wake(): void {
-    if (2 * this.inFlight.size <= this.options.concurrency) this.look();
-    else this.gathering ??= setTimeout(() => this.look(), GATHER_MS);
+    if (2 * this.inFlight.size <= this.options.concurrency) this.lookNow();
+    else this.wakeTimer ??= setTimeout(() => this.lookNow(), GATHER_MS);
   }
 
-  private look(): void {
-    clearTimeout(this.gathering);
-    this.gathering = undefined;
+  private lookNow(): void {
+    clearTimeout(this.wakeTimer);
+    this.wakeTimer = undefined;
     this.signalled = true;
     this.signal?.();
   }
@@ -101,7 +101,7 @@ export class LeasedWorker<T> {
   /** Claims nothing more, tells running items to stop, and resolves when they have ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.look();
+    this.lookNow();
     await this.loop;
     await this.inFlight.idle();
   }

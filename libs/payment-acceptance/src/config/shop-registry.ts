@@ -124,11 +124,11 @@ export class ShopRegistry {
    * `tokensPerRequest` of a shop from the resolver, so that a lease outlasts the requests.
    */
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
-    const most = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
+    const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
     const tried = new Set<string>();
     for (let now: Shop | undefined = shop; now; now = now === shop ? await this.refreshQuietly(shop) : undefined) {
       for (const token of [now.token, ...now.previousTokens]) {
-        if (tried.size >= most || tried.has(token.reveal())) continue;
+        if (tried.size >= maxTokens || tried.has(token.reveal())) continue;
         tried.add(token.reveal());
         yield { shop: now, token };
       }

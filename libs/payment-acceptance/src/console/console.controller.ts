@@ -40,43 +40,43 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
     @Get()
     @Guarded()
     overview(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 0), (visit) => this.pages.overview(visit));
+      return this.responder.show(this.exchange(request, response, 0), (context) => this.pages.overview(context));
     }
 
     @Get('bills')
     @Guarded()
     bills(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (visit) => this.pages.bills(visit));
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.bills(context));
     }
 
     @Get('bills/:intent')
     @Guarded()
     bill(@Param('intent') intent: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 2), (visit) => this.pages.bill(visit, intent));
+      return this.responder.show(this.exchange(request, response, 2), (context) => this.pages.bill(context, intent));
     }
 
     @Get('reviews')
     @Guarded()
     reviews(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (visit) => this.pages.reviews(visit));
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.reviews(context));
     }
 
     @Get('dead-letters')
     @Guarded()
     deadLetters(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (visit) => this.pages.deadLetters(visit));
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.deadLetters(context));
     }
 
     @Get('unknown-outcomes')
     @Guarded()
     unknownOutcomes(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (visit) => this.pages.unknownOutcomes(visit));
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.unknownOutcomes(context));
     }
 
     @Get('log')
     @Guarded()
     log(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (visit) => this.pages.log(visit));
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.log(context));
     }
 
     @Get('assets/:name')
@@ -93,8 +93,8 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 3), (visit) =>
-        this.actions.ask(visit, action, target),
+      return this.responder.show(this.exchange(request, response, 3), (context) =>
+        this.actions.ask(context, action, target),
       );
     }
 
@@ -108,8 +108,8 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
       @Req() request: unknown,
       @Res() response: unknown,
     ): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 3), (visit) =>
-        this.actions.act(visit, action, target, body),
+      return this.responder.show(this.exchange(request, response, 3), (context) =>
+        this.actions.act(context, action, target, body),
       );
     }
 

@@ -27,18 +27,18 @@ export class ConsolePages {
     private readonly shops: ShopRegistry,
   ) {}
 
-  async overview(visit: PageContext): Promise<Page> {
+  async overview(context: PageContext): Promise<Page> {
     const [stats, shops, figures] = await Promise.all([
-      visit.operations.stats(),
-      visit.operations.shopStates(),
-      this.figures.read(visit.scope, AGES),
+      context.operations.stats(),
+      context.operations.shopStates(),
+      this.figures.read(context.scope, AGES),
     ]);
     const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
-    return overviewPage(visit, { stats, refused, figures, delays: delaysOf(figures, this.shops) });
+    return overviewPage(context, { stats, refused, figures, delays: delaysOf(figures, this.shops) });
   }
 
-  async bills(visit: PageContext): Promise<Page> {
-    const { query, scope } = visit;
+  async bills(context: PageContext): Promise<Page> {
+    const { query, scope } = context;
     const given = (name: string): string | undefined => databaseText(query.get(name) ?? '').trim() || undefined;
     const sought = given('q');
     const state = BILL_STATES.find((each) => each === query.get('state'));
@@ -54,43 +54,43 @@ export class ConsolePages {
           })
         : this.lists.search(scope, sought).then((rows) => ({ rows, more: false })),
     ]);
-    return billsPage(visit, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
+    return billsPage(context, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
   }
 
-  async bill(visit: PageContext, intentId: string): Promise<Page> {
-    const history = await this.histories.ofBill(visit.scope, intentId);
+  async bill(context: PageContext, intentId: string): Promise<Page> {
+    const history = await this.histories.ofBill(context.scope, intentId);
     if (!history) throw notHere('bill');
-    return billPage(visit, history, doneMessage(visit));
+    return billPage(context, history, doneMessage(context));
   }
 
-  async reviews(visit: PageContext): Promise<Page> {
-    const reviews = await this.lists.reviews(visit.scope, visit.query.get('after') ?? undefined);
-    return reviewsPage(visit, reviews, doneMessage(visit));
+  async reviews(context: PageContext): Promise<Page> {
+    const reviews = await this.lists.reviews(context.scope, context.query.get('after') ?? undefined);
+    return reviewsPage(context, reviews, doneMessage(context));
   }
 
-  async deadLetters(visit: PageContext): Promise<Page> {
-    const { scope, query } = visit;
+  async deadLetters(context: PageContext): Promise<Page> {
+    const { scope, query } = context;
     const filter = filterOf(query);
     const [letters, total] = await Promise.all([
       this.lists.deadLetters(scope, filter, query.get('after') ?? undefined),
       this.lists.deadLetterCount(scope, filter),
     ]);
-    return deadLettersPage(visit, letters, total, filter, doneMessage(visit));
+    return deadLettersPage(context, letters, total, filter, doneMessage(context));
   }
 
-  async unknownOutcomes(visit: PageContext): Promise<Page> {
-    const { scope, query } = visit;
+  async unknownOutcomes(context: PageContext): Promise<Page> {
+    const { scope, query } = context;
     const before = query.get('before') ?? undefined;
     const [bills, postbacks] = await Promise.all([
       this.lists.bills({ scope, states: ['UNKNOWN'], ...(before !== undefined && { before }) }),
       this.lists.waitingPostbacks(scope),
     ]);
-    return unknownOutcomesPage(visit, bills, postbacks, doneMessage(visit));
+    return unknownOutcomesPage(context, bills, postbacks, doneMessage(context));
   }
 
   /** Of all shops, so it is for those only who see all of them. */
-  async log(visit: PageContext): Promise<Page> {
-    if (visit.scope !== null) throw notHere('page');
-    return logPage(visit, await this.lists.actions(visit.query.get('before') ?? undefined));
+  async log(context: PageContext): Promise<Page> {
+    if (context.scope !== null) throw notHere('page');
+    return logPage(context, await this.lists.actions(context.query.get('before') ?? undefined));
   }
 }

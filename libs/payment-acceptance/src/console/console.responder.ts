@@ -37,10 +37,10 @@ export class ConsoleResponder {
     private readonly reviews: PaymentReviews,
   ) {}
 
-  async show(exchange: Exchange, make: (visit: PageContext) => Promise<Page | Redirect>): Promise<void> {
+  async show(exchange: Exchange, make: (context: PageContext) => Promise<Page | Redirect>): Promise<void> {
     const { adapter, request, response, depth } = exchange;
     const address = addressOf(request);
-    const seals = new CsrfTokens(request);
+    const csrf = new CsrfTokens(request);
     const stranger: PageContext = {
       operator: undefined,
       scope: NO_SHOP,
@@ -48,17 +48,17 @@ export class ConsoleResponder {
       reviews: this.reviews,
       query: address.searchParams,
       link: linksFrom(address, this.options.name, depth),
-      csrf: seals,
+      csrf,
       foreign: !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'] as string | undefined),
     };
-    const [visit, answer] = await this.answer(request, stranger, make);
-    if (seals.cookie !== undefined) adapter.appendHeader(response, 'Set-Cookie', seals.cookie);
+    const [context, answer] = await this.answer(request, stranger, make);
+    if (csrf.cookie !== undefined) adapter.appendHeader(response, 'Set-Cookie', csrf.cookie);
     adapter.setHeader(response, 'Cache-Control', 'no-store');
     if ('to' in answer) {
-      adapter.setHeader(response, 'Location', visit.link(answer.to, answer.query));
+      adapter.setHeader(response, 'Location', context.link(answer.to, answer.query));
       return send(exchange, 303, 'text/html; charset=utf-8', '');
     }
-    send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(visit, answer));
+    send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
   }
 
   /** Its address changes with it, so that a browser may keep it for good. */
@@ -73,11 +73,11 @@ export class ConsoleResponder {
   private async answer(
     request: ConsoleRequest,
     stranger: PageContext,
-    make: (visit: PageContext) => Promise<Page | Redirect>,
+    make: (context: PageContext) => Promise<Page | Redirect>,
   ): Promise<[PageContext, Page | Redirect]> {
     try {
-      const visit = { ...stranger, operator: this.options.operator(request), ...this.viewOf(request) };
-      return [visit, await make(visit).catch((error: unknown) => this.refusal(error))];
+      const context = { ...stranger, operator: this.options.operator(request), ...this.viewOf(request) };
+      return [context, await make(context).catch((error: unknown) => this.refusal(error))];
     } catch (error) {
       return [stranger, this.refusal(error)];
     }

@@ -37,9 +37,9 @@ export class CsrfTokens {
     return mac(this.key, [operator, action, target]).toString('base64url');
   }
 
-  isValid(seal: string, operator: string, action: string, target: string): boolean {
+  isValid(token: string, operator: string, action: string, target: string): boolean {
     if (!this.key || this.fresh) return false;
-    const given = Buffer.from(seal, 'base64url');
+    const given = Buffer.from(token, 'base64url');
     const right = mac(this.key, [operator, action, target]);
     return given.length === right.length && timingSafeEqual(given, right);
   }

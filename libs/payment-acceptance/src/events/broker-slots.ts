@@ -13,7 +13,7 @@ export interface Offer {
 export class BrokerSlots {
   private consumers: readonly EventConsumer[] = [];
   private brokers = new Set<string>();
-  private most = 0;
+  private limit = 0;
   private held = 0;
 
   constructor(private readonly concurrency: number) {}
@@ -22,7 +22,7 @@ export class BrokerSlots {
     this.consumers = consumers;
     this.brokers = new Set(consumers.filter(({ kind }) => kind === 'broker').map(({ name }) => name));
     const alone = consumers.every(({ kind }) => kind === 'broker');
-    this.most = alone ? this.concurrency : Math.max(1, Math.floor(this.concurrency / 2));
+    this.limit = alone ? this.concurrency : Math.max(1, Math.floor(this.concurrency / 2));
   }
 
   /**
@@ -30,7 +30,7 @@ export class BrokerSlots {
    * first, whoever they are for, and all of them could be brokers'.
    */
   offer(limit: number): Offer {
-    const left = this.most - this.held;
+    const left = this.limit - this.held;
     const able = this.consumers.filter((each) => each.kind !== 'broker' || (left > 0 && each.isReady()));
     const shared = able.some(({ kind }) => kind === 'broker');
     return { consumers: able, limit: shared ? Math.min(limit, left) : limit };

@@ -220,7 +220,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     signal: AbortSignal,
   ): Promise<AnyPaymentEvent | undefined> {
     if (consumer.kind !== 'transaction') {
-      const event = revive(delivery);
+      const event = parseEvent(delivery);
       this.probe.reached('before listeners');
       const handed = consumer.handle(event, signal, delivery.traceparent);
       await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
@@ -232,7 +232,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     await this.transactions.run({ signal, unattendedMs: this.leaseMs }, async (manager) => {
       const own = await this.store.completeWith(manager, delivery);
       if (!own) return;
-      event = revive({ ...delivery, late: own.late });
+      event = parseEvent({ ...delivery, late: own.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
       this.probe.reached('after handler');
@@ -242,7 +242,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 }
 
-function revive({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
+function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
   const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
   return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
 }

@@ -35,7 +35,7 @@ export class FailedAttempts {
   settle(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     const unanswered = consumer.kind === 'broker' && consumer.isUnanswered(error);
     if (!unanswered) this.answered(consumer);
-    return unanswered ? this.giveBack(delivery, error) : this.putOff(delivery, error);
+    return unanswered ? this.giveBack(delivery, error) : this.postpone(delivery, error);
   }
 
   answered({ name }: EventConsumer): void {
@@ -57,7 +57,7 @@ export class FailedAttempts {
     return 'unanswered';
   }
 
-  private async putOff(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
+  private async postpone(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     const reason = describeError(error);
     const { maxAttempts, retryBaseMs, retryCapMs } = this.options;
     const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;

@@ -7,7 +7,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { turnsFormsAway } from '../callbacks/body-parser.js';
+import { rejectsForms } from '../callbacks/body-parser.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
@@ -59,7 +59,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (this.role !== 'workers' && turnsFormsAway(this.http.httpAdapter)) {
+    if (this.role !== 'workers' && rejectsForms(this.http.httpAdapter)) {
       this.logger.error(
         "The application's body parser is off, so Fastify answers the payer's redirects with 415. Leave the body parser on: " +
           'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',

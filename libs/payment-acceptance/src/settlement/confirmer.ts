@@ -110,10 +110,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
-    const { shops, nextMs } = await this.followed.look(PROBE_MS);
+    const { shops, nextMs } = await this.followed.findDue(PROBE_MS);
     const claimed: ClaimedBill[] = [];
     try {
-      for await (const { name, requestsPerSecond } of this.followed.inTurns(shops)) {
+      for await (const { name, requestsPerSecond } of this.followed.settingsOf(shops)) {
         const limits = {
           limit: limit - claimed.length,
           leaseMs: this.options.confirmer.leaseMs,
@@ -160,19 +160,19 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       const shop = await this.shops.get(claim.shop);
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
       listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
-      if (claim.shopRefused) await this.accept(claim.shop);
+      if (claim.shopRefused) await this.acceptShop(claim.shop);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
-      if (error instanceof GroupCommitTimeoutError) return this.leave(claim, error);
+      if (error instanceof GroupCommitTimeoutError) return this.leaveOverdue(claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
       }
       span.fail(error);
-      if (claim.shopRefused && provesTheShop(error)) await this.accept(claim.shop);
+      if (claim.shopRefused && provesShopIsAccepted(error)) await this.acceptShop(claim.shop);
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
-      else await this.putOff(claim, error);
+      else await this.postpone(claim, error);
       return errorType(error);
     }
     if (settled.stale) {
@@ -185,7 +185,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return 'settled';
   }
 
-  private leave(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
+  private leaveOverdue(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
     const type = errorType(error);
     const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" does not end`;
     this.logger.error(`${what}: the bill is checked again when its lease is over. ${error.message}`, {
@@ -195,10 +195,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return type;
   }
 
-  private async putOff(claim: ClaimedBill, error: unknown): Promise<void> {
+  private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
     const refused = isRefusalOfShop(error);
-    if (refused) await this.refuse(claim.shop, reason);
+    if (refused) await this.refuseShop(claim.shop, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
     const pauseMs = refused ? PROBE_MS : Math.max(retryAfter(error), pause);
@@ -220,14 +220,14 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     }
   }
 
-  private async refuse(shop: string, reason: string): Promise<void> {
+  private async refuseShop(shop: string, reason: string): Promise<void> {
     if (!(await this.checks.refuseShop(shop, reason, PROBE_MS))) return;
     this.logger.error(`The service refuses shop "${shop}": its bills wait, and it is tried each minute. ${reason}`, {
       shop,
     });
   }
 
-  private async accept(shop: string): Promise<void> {
+  private async acceptShop(shop: string): Promise<void> {
     await this.checks.acceptShop(shop);
     this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
@@ -248,7 +248,7 @@ function isRefusalOfShop(error: unknown): boolean {
 }
 
 /** Answers that only a shop gets whose token and merchant the service knows. */
-function provesTheShop(error: unknown): boolean {
+function provesShopIsAccepted(error: unknown): boolean {
   return (
     error instanceof BillNotFoundError || error instanceof TooManyPaymentsError || error instanceof RequestRefusedError
   );

@@ -45,7 +45,7 @@ export class FollowedShops {
   }
 
   /** Which of the shops have bills to be checked now, and when the next one may be due. */
-  async look(probeMs: number): Promise<Due> {
+  async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;
     // A shop that has just made its first bill shall not wait until the next minute.
     if (age >= PREPARE_MS || age < 0 || this.shops.discovered) await this.prepare();
@@ -53,7 +53,7 @@ export class FollowedShops {
   }
 
   /** The settings of these shops, in turns. */
-  async *inTurns(names: readonly string[]): AsyncGenerator<Shop> {
+  async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
     this.first += 1;
     for (let turn = 0; turn < names.length; turn += 1) {
       const name = names[(this.first + turn) % names.length];

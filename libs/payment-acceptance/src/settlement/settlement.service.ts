@@ -190,11 +190,11 @@ export class SettlementService {
     const added = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
     const untold = new Set(added.filter(({ deliveries }) => deliveries === 0).map(({ id }) => id));
     for (const { bill, events } of settlements) {
-      for (const { id, name } of events) if (untold.has(id)) this.warnOfNobody(bill, id, name);
+      for (const { id, name } of events) if (untold.has(id)) this.warnOfNoConsumer(bill, id, name);
     }
   }
 
-  private warnOfNobody(bill: LockedBill, eventId: string, event: string): void {
+  private warnOfNoConsumer(bill: LockedBill, eventId: string, event: string): void {
     this.logger.warn(
       `No consumer takes ${event} of shop "${bill.shop}": event ${eventId} is kept, nobody is told. ` +
         `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`,

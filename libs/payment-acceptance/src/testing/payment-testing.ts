@@ -128,7 +128,9 @@ export class PaymentTesting {
     const dead = new Map<string, DeadLetter>();
     for (const host of hosts) for (const letter of await host.newDeadLetters()) dead.set(letter.deliveryId, letter);
     if (dead.size > 0)
-      throw new PaymentTestingError(`Handlers have failed for good: ${[...dead.values()].map(tell).join(' ')}`);
+      throw new PaymentTestingError(
+        `Handlers have failed for good: ${[...dead.values()].map(describeDeadLetter).join(' ')}`,
+      );
   }
 
   /**
@@ -171,6 +173,6 @@ export async function startPaymentTesting({ sandbox = {} }: PaymentTestingOption
   return new PaymentTesting(running, clock);
 }
 
-function tell({ event, shop, orderId, consumer, attempts, lastError }: DeadLetter): string {
+function describeDeadLetter({ event, shop, orderId, consumer, attempts, lastError }: DeadLetter): string {
   return `${event} of order "${orderId}" (shop "${shop}") to "${consumer}", after ${attempts} attempts: ${lastError ?? 'no error'}.`;
 }

@@ -30,23 +30,23 @@ export class OperatorActions {
     private readonly histories: ConsoleHistoryStore,
   ) {}
 
-  async ask(visit: PageContext, name: string, target: string): Promise<Page> {
-    return this.page(visit, { name, target }, await this.find(visit, { name, target }));
+  async ask(context: PageContext, name: string, target: string): Promise<Page> {
+    return this.page(context, { name, target }, await this.find(context, { name, target }));
   }
 
-  async act(visit: PageContext, name: string, target: string, body: unknown): Promise<Page | Redirect> {
+  async act(context: PageContext, name: string, target: string, body: unknown): Promise<Page | Redirect> {
     const at = { name, target };
-    if (visit.foreign) {
+    if (context.foreign) {
       throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
     }
     if (body === undefined) throw new ConsoleRefusal(503, 'Not done', UNPARSED);
     const input: Input = (field) => fieldOf(body, field);
-    const action = await this.find(visit, at);
-    if ('impossible' in action) return this.page(visit, at, action);
-    const { operator, csrf: seals } = visit;
+    const action = await this.find(context, at);
+    if ('impossible' in action) return this.page(context, at, action);
+    const { operator, csrf } = context;
     if (operator === undefined) throw NAMELESS;
-    if (!seals.isValid(input('seal'), operator, name, csrfTarget(visit, target))) {
-      return this.page(visit, at, action, { status: 403, message: { tone: 'bad', text: CSRF_TOKEN_INVALID }, input });
+    if (!csrf.isValid(input('csrf'), operator, name, csrfTarget(context, target))) {
+      return this.page(context, at, action, { status: 403, message: { tone: 'bad', text: CSRF_TOKEN_INVALID }, input });
     }
     try {
       return await action.perform(operator, input);
@@ -55,12 +55,12 @@ export class OperatorActions {
       const told = error instanceof InputError || error instanceof OperatorActionError;
       if (!told && !(error instanceof PaymentServiceError)) throw error;
       const message: Message = { tone: 'bad', text: `Nothing was changed. ${error.message}` };
-      return this.page(visit, at, action, { status, message, input });
+      return this.page(context, at, action, { status, message, input });
     }
   }
 
   private page(
-    visit: PageContext,
+    context: PageContext,
     { name, target }: Address,
     action: OperatorAction | ImpossibleAction,
     before: { status?: number; message?: Message; input?: Input } = {},
@@ -69,50 +69,50 @@ export class OperatorActions {
       const content = html`<p class="card">${action.impossible}</p>`;
       return { status: 409, title: 'Nothing to do', place: action.place, content };
     }
-    const { operator, csrf: seals } = visit;
+    const { operator, csrf } = context;
     if (operator === undefined) throw NAMELESS;
-    const seal = seals.issue(operator, name, csrfTarget(visit, target));
-    return confirmPage(visit, { ...before, action, csrfToken: seal, address: `actions/${name}/${target}` });
+    const csrfToken = csrf.issue(operator, name, csrfTarget(context, target));
+    return confirmPage(context, { ...before, action, csrfToken, address: `actions/${name}/${target}` });
   }
 
-  private async find(visit: PageContext, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
+  private async find(context: PageContext, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
     switch (name) {
       case 'accept-review':
-        return acceptReview(visit, await this.review(visit, target));
+        return acceptReview(context, await this.review(context, target));
       case 'dismiss-review':
-        return dismissReview(visit, await this.review(visit, target));
+        return dismissReview(context, await this.review(context, target));
       case 'attach-bill':
-        return attachBill(visit, await this.bill(visit, target));
+        return attachBill(context, await this.bill(context, target));
       case 'void-bill':
-        return voidBill(visit, await this.bill(visit, target));
+        return voidBill(context, await this.bill(context, target));
       case 'replay':
-        return target === 'all' ? this.replayAll(visit) : this.replay(visit, target);
+        return target === 'all' ? this.replayAll(context) : this.replay(context, target);
       default:
         throw notHere('action');
     }
   }
 
-  private async review(visit: PageContext, id: string) {
-    const review = await this.lists.review(visit.scope, id);
+  private async review(context: PageContext, id: string) {
+    const review = await this.lists.review(context.scope, id);
     if (!review) throw notHere('review');
     return review;
   }
 
-  private async bill(visit: PageContext, intentId: string) {
-    const bill = await this.histories.bill(visit.scope, intentId);
+  private async bill(context: PageContext, intentId: string) {
+    const bill = await this.histories.bill(context.scope, intentId);
     if (!bill) throw notHere('bill');
     return bill;
   }
 
-  private async replay(visit: PageContext, deliveryId: string) {
+  private async replay(context: PageContext, deliveryId: string) {
     if (!isDeliveryId(deliveryId)) throw notHere('dead letter');
-    const { rows } = await this.lists.deadLetters(visit.scope, { deliveryId });
-    return replayOne(visit, rows[0]);
+    const { rows } = await this.lists.deadLetters(context.scope, { deliveryId });
+    return replayOne(context, rows[0]);
   }
 
-  private async replayAll(visit: PageContext) {
-    const filter = filterOf(visit.query);
-    return replayFilter(visit, filter, await this.lists.deadLetterCount(visit.scope, filter));
+  private async replayAll(context: PageContext) {
+    const filter = filterOf(context.query);
+    return replayFilter(context, filter, await this.lists.deadLetterCount(context.scope, filter));
   }
 }
 

@@ -12,7 +12,7 @@ const WHAT_HAPPENS = html`due at once, with all their attempts anew. What a hand
   <code>late: true</code>.`;
 
 export function replayOne(
-  visit: PageContext,
+  context: PageContext,
   letter: ConsoleDeadLetter | undefined,
 ): OperatorAction | ImpossibleAction {
   if (!letter) return GONE;
@@ -23,8 +23,8 @@ export function replayOne(
     label: 'Replay',
     fields: [],
     content: html`${facts([
-        ['Order', billLink(visit, letter)],
-        visit.scope === null && ['Shop', letter.shop],
+        ['Order', billLink(context, letter)],
+        context.scope === null && ['Shop', letter.shop],
         ['Event', html`<code>${event}</code>`],
         ['Consumer', html`<code>${consumer}</code>`],
         ['Given up', html`${endedAt && time(endedAt)}, after ${count(attempts, 'attempt')}`],
@@ -34,13 +34,13 @@ export function replayOne(
       <p><strong>What will happen:</strong> it is ${WHAT_HAPPENS}</p>
       <p>Unless its cause is gone, it ends as a dead letter again.</p>`,
     async perform(operator, input) {
-      const number = await visit.operations.replay({ deliveryId }, operator, input('note'));
+      const number = await context.operations.replay({ deliveryId }, operator, input('note'));
       return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
     },
   };
 }
 
-export function replayFilter(visit: PageContext, filter: Filter, total: number): OperatorAction | ImpossibleAction {
+export function replayFilter(context: PageContext, filter: Filter, total: number): OperatorAction | ImpossibleAction {
   if (total === 0) return GONE;
   return {
     title: `Replay ${count(total, 'dead letter')}?`,
@@ -48,7 +48,7 @@ export function replayFilter(visit: PageContext, filter: Filter, total: number):
     label: `Replay ${total}`,
     fields: [],
     content: html`<p>
-        You replay <strong>${filterText(filter)}</strong>${visit.scope !== null && ` of shop ${visit.scope}`}.
+        You replay <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
       </p>
       <p>
         <strong>What will happen:</strong> they are ${WHAT_HAPPENS} One that has become a dead letter meanwhile goes
@@ -56,7 +56,7 @@ export function replayFilter(visit: PageContext, filter: Filter, total: number):
       </p>
       <p>Unless their cause is gone, they end as dead letters again.</p>`,
     async perform(operator, input) {
-      const number = await visit.operations.replay(filter, operator, input('note'));
+      const number = await context.operations.replay(filter, operator, input('note'));
       return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
     },
   };

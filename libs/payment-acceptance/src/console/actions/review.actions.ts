@@ -7,7 +7,7 @@ import type { PageContext } from '../page-context.js';
 import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
 import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
-export function acceptReview(visit: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
+export function acceptReview(context: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
   if (review.state !== 'OPEN') return decided(review);
   if (hasFailed(review)) {
     return {
@@ -21,7 +21,7 @@ export function acceptReview(visit: PageContext, review: ConsoleReview): Operato
     place: 'reviews',
     label: 'Accept',
     fields,
-    content: html`${about(visit, review)}
+    content: html`${about(context, review)}
       <p>
         <strong>What will happen:</strong> ${
           review.succeeded
@@ -40,7 +40,7 @@ export function acceptReview(visit: PageContext, review: ConsoleReview): Operato
       if (amount !== '' && parseAmount(amount) === null) {
         throw new InputError(`"${amount}" is no amount. Write it as in 100.05, with at most two decimals.`);
       }
-      await visit.reviews.accept(review.id, {
+      await context.reviews.accept(review.id, {
         operator,
         note: input('note'),
         ...(amount !== '' && { amount }),
@@ -52,14 +52,14 @@ export function acceptReview(visit: PageContext, review: ConsoleReview): Operato
   };
 }
 
-export function dismissReview(visit: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
+export function dismissReview(context: PageContext, review: ConsoleReview): OperatorAction | ImpossibleAction {
   if (review.state !== 'OPEN') return decided(review);
   return {
     title: `Dismiss the review of order ${review.orderId}?`,
     place: 'reviews',
     label: 'Dismiss',
     fields: [],
-    content: html`${about(visit, review)}
+    content: html`${about(context, review)}
       <p>
         <strong>What will happen:</strong> the review is closed, and nothing
         else.${
@@ -69,16 +69,16 @@ export function dismissReview(visit: PageContext, review: ConsoleReview): Operat
         }
       </p>`,
     async perform(operator, input) {
-      await visit.reviews.dismiss(review.id, { operator, note: input('note') });
+      await context.reviews.dismiss(review.id, { operator, note: input('note') });
       return { to: 'reviews', query: { done: 'dismissed', bill: review.intentId } };
     },
   };
 }
 
-function about(visit: PageContext, review: ConsoleReview): Html {
+function about(context: PageContext, review: ConsoleReview): Html {
   const { shows } = reasonOf(review.reason);
-  return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(visit, review)}.</p>
-    ${reviewFacts(visit, review)}
+  return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(context, review)}.</p>
+    ${reviewFacts(context, review)}
     <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
 }
 

@@ -5,7 +5,7 @@ import type { PageContext } from '../page-context.js';
 import { money } from '../labels/text.js';
 import { InputError, type ImpossibleAction, type OperatorAction } from './operator-action.js';
 
-export function attachBill(visit: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
+export function attachBill(context: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
   if (bill.state !== 'UNKNOWN') return known(bill);
   return {
     title: `Attach the bill of order ${bill.orderId}?`,
@@ -21,7 +21,7 @@ export function attachBill(visit: PageContext, bill: ConsoleBillDetail): Operato
         inputMode: 'url',
       },
     ],
-    content: html`${about(visit, bill)}
+    content: html`${about(context, bill)}
       <p>
         Be sure that the bill at the service is the one of this order, over this amount: what is paid on it then counts
         for this order.
@@ -36,36 +36,42 @@ export function attachBill(visit: PageContext, bill: ConsoleBillDetail): Operato
         throw new InputError('A bill id has 1 to 128 visible characters and no space.');
       }
       const page = input('linkPageUrl');
-      await visit.operations.attachBill(bill.intentId, billId, operator, page === '' ? undefined : page, input('note'));
+      await context.operations.attachBill(
+        bill.intentId,
+        billId,
+        operator,
+        page === '' ? undefined : page,
+        input('note'),
+      );
       return { to: 'unknown-outcomes', query: { done: 'attached', bill: bill.intentId } };
     },
   };
 }
 
-export function voidBill(visit: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
+export function voidBill(context: PageContext, bill: ConsoleBillDetail): OperatorAction | ImpossibleAction {
   if (bill.state !== 'UNKNOWN') return known(bill);
   return {
     title: `Void the attempt of order ${bill.orderId}?`,
     place: 'unknown-outcomes',
     label: 'Void',
     fields: [],
-    content: html`${about(visit, bill)}
+    content: html`${about(context, bill)}
       <p>
         <strong>What will happen:</strong> the attempt is closed as one that made no bill. If the service has made one
         after all and it is paid, nobody will notice. This cannot be taken back.
       </p>`,
     async perform(operator, input) {
-      await visit.operations.voidBill(bill.intentId, operator, input('note'));
+      await context.operations.voidBill(bill.intentId, operator, input('note'));
       return { to: 'unknown-outcomes', query: { done: 'voided', bill: bill.intentId } };
     },
   };
 }
 
-function about(visit: PageContext, bill: ConsoleBillDetail): Html {
+function about(context: PageContext, bill: ConsoleBillDetail): Html {
   return facts([
-    ['Order', billLink(visit, bill)],
+    ['Order', billLink(context, bill)],
     ['Amount', money(bill.amount, bill.currency)],
-    visit.scope === null && ['Shop', bill.shop],
+    context.scope === null && ['Shop', bill.shop],
     ['Asked for', time(bill.createdAt)],
     ['Description', bill.description],
     ['custom', html`<code>${bill.custom}</code>`],

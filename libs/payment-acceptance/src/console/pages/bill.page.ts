@@ -10,9 +10,9 @@ import { timeline } from './timeline.js';
 const FIRST = 2;
 const NEWEST = 10;
 
-export function billPage(visit: PageContext, history: ConsoleHistory, message: Page['message']): Page {
+export function billPage(context: PageContext, history: ConsoleHistory, message: Page['message']): Page {
   const { bill, attempts, reviews, cut } = history;
-  const all = history.callbacks.length <= FIRST + NEWEST || visit.query.get('callbacks') === 'all';
+  const all = history.callbacks.length <= FIRST + NEWEST || context.query.get('callbacks') === 'all';
   const callbacks = all
     ? history.callbacks
     : [...history.callbacks.slice(0, NEWEST), ...history.callbacks.slice(-FIRST)];
@@ -23,8 +23,8 @@ export function billPage(visit: PageContext, history: ConsoleHistory, message: P
     tag: stateTag(bill.state),
     lead: html`${money(bill.amount, bill.currency)}, shop ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}`,
     message,
-    content: html`${open.map((review) => reviewCard(visit, review))}
-      ${bill.state === 'UNKNOWN' && unknownCard(visit, bill)}
+    content: html`${open.map((review) => reviewCard(context, review))}
+      ${bill.state === 'UNKNOWN' && unknownCard(context, bill)}
       <div class="split">
         <section class="card" aria-labelledby="history">
           <h2 id="history">What happened</h2>
@@ -33,10 +33,10 @@ export function billPage(visit: PageContext, history: ConsoleHistory, message: P
             !all &&
             html`<p class="soft">
               ${count(history.callbacks.length - callbacks.length, 'callback')} between the first and the newest are
-              left out. <a href="${visit.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
+              left out. <a href="${context.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
             </p>`
           }
-          ${timeline(visit, { ...history, callbacks })}
+          ${timeline(context, { ...history, callbacks })}
         </section>
         <section class="card" aria-labelledby="record">
           <h2 id="record">The bill</h2>
@@ -47,13 +47,13 @@ export function billPage(visit: PageContext, history: ConsoleHistory, message: P
         attempts.length > 1 &&
         html`<section class="card" aria-labelledby="attempts">
           <h2 id="attempts">All bills of the order</h2>
-          ${billTable(visit, 'Bills of the order, newest first', attempts)}
+          ${billTable(context, 'Bills of the order, newest first', attempts)}
         </section>`
       }`,
   };
 }
 
-function unknownCard(visit: PageContext, { intentId, orderId }: ConsoleHistory['bill']): Html {
+function unknownCard(context: PageContext, { intentId, orderId }: ConsoleHistory['bill']): Html {
   return html`<section class="card attention" aria-labelledby="unknown">
     <h2 id="unknown">Did the service make this bill?</h2>
     <p>
@@ -61,8 +61,8 @@ function unknownCard(visit: PageContext, { intentId, orderId }: ConsoleHistory['
       the attempt.
     </p>
     <p class="actions">
-      ${actionLink(visit, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
-      ${actionLink(visit, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+      ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+      ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
     </p>
   </section>`;
 }

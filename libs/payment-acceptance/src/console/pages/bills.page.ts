@@ -16,26 +16,26 @@ export interface BillsView {
   readonly shops: readonly string[];
 }
 
-export function billsPage(visit: PageContext, view: BillsView): Page {
+export function billsPage(context: PageContext, view: BillsView): Page {
   const { state, shop, sought, before, bills } = view;
   const { rows, more } = bills;
   const last = rows.at(-1)?.intentId;
   return {
     title: 'Bills',
     place: 'bills',
-    content: html`<div class="halves">${searchForm(visit, sought)} ${filterForm(visit, view)}</div>
+    content: html`<div class="halves">${searchForm(context, sought)} ${filterForm(context, view)}</div>
       ${sought !== undefined && html`<p role="status">${count(rows.length, 'bill')} found for <code>${sought}</code>.</p>`}
       ${
         rows.length > 0
-          ? html`<section class="card" aria-label="Bills">${billTable(visit, 'Bills, newest first', rows)}</section>`
+          ? html`<section class="card" aria-label="Bills">${billTable(context, 'Bills, newest first', rows)}</section>`
           : empty(sought === undefined ? 'There are no such bills.' : NOT_FOUND)
       }
       <nav class="actions" aria-label="Pages">
-        ${before !== undefined && html`<a class="button quiet" href="${visit.link('bills', { state, shop })}">Newest</a>`}
+        ${before !== undefined && html`<a class="button quiet" href="${context.link('bills', { state, shop })}">Newest</a>`}
         ${
           sought === undefined &&
           more &&
-          html`<a class="button quiet" href="${visit.link('bills', { state, shop, before: last })}">Older</a>`
+          html`<a class="button quiet" href="${context.link('bills', { state, shop, before: last })}">Older</a>`
         }
       </nav>`,
   };

@@ -15,8 +15,8 @@ export interface Confirmation {
 
 /** Says what will happen, and asks. */
 export function confirmPage(
-  visit: PageContext,
-  { action, address, csrfToken: seal, status, message, input }: Confirmation,
+  context: PageContext,
+  { action, address, csrfToken, status, message, input }: Confirmation,
 ): Page {
   const { title, place, content, fields, label } = action;
   const filled: Input = input ?? (() => '');
@@ -26,14 +26,14 @@ export function confirmPage(
     place,
     message,
     content: html`<section class="card" aria-label="What it is about">${content}</section>
-      <form class="card narrow" method="post" action="${visit.link(address, filterOf(visit.query))}">
-        <input type="hidden" name="seal" value="${seal}" />
+      <form class="card narrow" method="post" action="${context.link(address, filterOf(context.query))}">
+        <input type="hidden" name="csrf" value="${csrfToken}" />
         ${fields.map((field) => inputOf(field, filled(field.name)))} ${inputOf(NOTE, filled('note'))}
         <p class="actions">
           <button>${label}</button>
-          <a class="button quiet" href="${visit.link(place)}">Do nothing</a>
+          <a class="button quiet" href="${context.link(place)}">Do nothing</a>
         </p>
-        <p class="soft">It is recorded, with your name: ${visit.operator}.</p>
+        <p class="soft">It is recorded, with your name: ${context.operator}.</p>
       </form>`,
   };
 }

@@ -7,7 +7,7 @@ import { count } from '../labels/text.js';
 import { actionLink, billLink, empty, next, table, time } from './parts.js';
 
 export function deadLettersPage(
-  visit: PageContext,
+  context: PageContext,
   { rows, more }: Paged<ConsoleDeadLetter>,
   total: number,
   filter: Filter,
@@ -21,29 +21,29 @@ export function deadLettersPage(
     place: 'dead-letters',
     lead: 'Events that a consumer has not taken, whatever was tried. Remove the cause, then replay them.',
     message,
-    content: html`${filterForm(visit, filter)}
+    content: html`${filterForm(context, filter)}
     ${
       rows.length === 0
         ? empty(filtered ? 'No dead letter fits.' : 'There are no dead letters.')
         : html`<div class="card">
             <div class="title">
               <p role="status">${count(total, 'dead letter')}, in the order of their settlement</p>
-              ${actionLink(visit, 'replay', 'all', all, 'dead letters', query)}
+              ${actionLink(context, 'replay', 'all', all, 'dead letters', query)}
             </div>
-            ${letters(visit, rows)}
+            ${letters(context, rows)}
           </div>`
     }
-    ${next(more, visit.link('dead-letters', { ...query, after: rows.at(-1)?.deliveryId }), 'More')}`,
+    ${next(more, context.link('dead-letters', { ...query, after: rows.at(-1)?.deliveryId }), 'More')}`,
   };
 }
 
-export function letters(visit: PageContext, rows: readonly ConsoleDeadLetter[]): Html {
+export function letters(context: PageContext, rows: readonly ConsoleDeadLetter[]): Html {
   return table({
     caption: 'Dead letters',
     flows: true,
     columns: ['Order', 'Event', 'Consumer', 'Last error', 'Given up', 'What to do'],
     rows: rows.map((letter) => [
-      html`${billLink(visit, letter)}${visit.scope === null && html` <span class="soft">${letter.shop}</span>`}`,
+      html`${billLink(context, letter)}${context.scope === null && html` <span class="soft">${letter.shop}</span>`}`,
       html`<code class="keep">${letter.event}</code>`,
       html`<code>${letter.consumer}</code>`,
       html`<code class="bad">${letter.lastError}</code>
@@ -51,7 +51,7 @@ export function letters(visit: PageContext, rows: readonly ConsoleDeadLetter[]):
           >${count(letter.attempts, 'attempt')}${letter.replays > 0 && `, replayed ${letter.replays}×`}</span
         >`,
       letter.endedAt && time(letter.endedAt),
-      actionLink(visit, 'replay', letter.deliveryId, 'Replay…', `${letter.event} of order ${letter.orderId}`),
+      actionLink(context, 'replay', letter.deliveryId, 'Replay…', `${letter.event} of order ${letter.orderId}`),
     ]),
   });
 }

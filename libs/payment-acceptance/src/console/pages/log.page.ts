@@ -5,7 +5,7 @@ import type { Page, PageContext } from '../page-context.js';
 import { actionTitle } from '../labels/action.js';
 import { billLink, empty, next, table, time } from './parts.js';
 
-export function logPage(visit: PageContext, { rows, more }: Paged<LoggedAction>): Page {
+export function logPage(context: PageContext, { rows, more }: Paged<LoggedAction>): Page {
   return {
     title: 'What operators did',
     place: 'log',
@@ -23,12 +23,12 @@ export function logPage(visit: PageContext, { rows, more }: Paged<LoggedAction>)
                 action.operator,
                 actionTitle(action),
                 action.intentId !== null &&
-                  billLink(visit, { intentId: action.intentId, orderId: action.orderId ?? '' }),
+                  billLink(context, { intentId: action.intentId, orderId: action.orderId ?? '' }),
                 typeof action.detail.note === 'string' && action.detail.note,
               ]),
             })}
           </section>`
     }
-    ${next(more, visit.link('log', { before: rows.at(-1)?.id }), 'Older')}`,
+    ${next(more, context.link('log', { before: rows.at(-1)?.id }), 'Older')}`,
   };
 }

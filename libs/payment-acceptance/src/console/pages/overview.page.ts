@@ -9,7 +9,7 @@ import { facts, stateName, time } from './parts.js';
 /** What waits longer than this is late: as in the health indicator. */
 const LATE_MS = 5 * 60_000;
 
-export function overviewPage(visit: PageContext, overview: Overview): Page {
+export function overviewPage(context: PageContext, overview: Overview): Page {
   const { stats, refused, figures } = overview;
   return {
     title: 'Overview',
@@ -18,7 +18,7 @@ export function overviewPage(visit: PageContext, overview: Overview): Page {
         <h2 id="now" class="unseen">What needs a person now</h2>
         ${verdict(stats, refused)}
         <ul class="tiles">
-          ${tiles(visit, stats, refused)}
+          ${tiles(context, stats, refused)}
         </ul>
       </section>
       ${refused.length > 0 && refusedShops(refused)}
@@ -31,7 +31,7 @@ export function overviewPage(visit: PageContext, overview: Overview): Page {
                 ${figures.states.map(
                   ({ state, count: number }) =>
                     html`<li>
-                      <a href="${visit.link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
+                      <a href="${context.link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
                     </li>`,
                 )}
               </ul>`

@@ -85,16 +85,16 @@ export function table({ caption, columns, rows, flows = false }: Table): Html {
   </div>`;
 }
 
-export function billTable(visit: PageContext, caption: string, bills: readonly ConsoleBill[]): Html {
+export function billTable(context: PageContext, caption: string, bills: readonly ConsoleBill[]): Html {
   return table({
     caption,
     flows: true,
-    columns: ['Order', 'State', 'Amount', ...(visit.scope === null ? ['Shop'] : []), 'Bill at the service', 'Made'],
+    columns: ['Order', 'State', 'Amount', ...(context.scope === null ? ['Shop'] : []), 'Bill at the service', 'Made'],
     rows: bills.map((bill) => [
-      html`${billLink(visit, bill)}${bill.attempt > 1 && html` <span class="soft">attempt ${bill.attempt}</span>`}`,
+      html`${billLink(context, bill)}${bill.attempt > 1 && html` <span class="soft">attempt ${bill.attempt}</span>`}`,
       stateTag(bill.state),
       html`<span class="keep">${money(bill.amount, bill.currency)}</span>`,
-      ...(visit.scope === null ? [bill.shop] : []),
+      ...(context.scope === null ? [bill.shop] : []),
       bill.billId === null ? html`<span class="soft">none known</span>` : html`<code>${bill.billId}</code>`,
       time(bill.createdAt),
     ]),

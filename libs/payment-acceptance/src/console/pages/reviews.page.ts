@@ -5,31 +5,35 @@ import { adviceOn, reasonOf } from '../labels/reasons.js';
 import { money } from '../labels/text.js';
 import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
 
-export function reviewsPage(visit: PageContext, { rows, more }: Paged<ConsoleReview>, message: Page['message']): Page {
+export function reviewsPage(
+  context: PageContext,
+  { rows, more }: Paged<ConsoleReview>,
+  message: Page['message'],
+): Page {
   return {
     title: 'Open reviews',
     place: 'reviews',
     lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
     message,
-    content: html`${rows.length === 0 ? empty('No review is open.') : rows.map((review) => reviewCard(visit, review))}
-    ${next(more, visit.link('reviews', { after: rows.at(-1)?.id }), 'Later ones')}`,
+    content: html`${rows.length === 0 ? empty('No review is open.') : rows.map((review) => reviewCard(context, review))}
+    ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later ones')}`,
   };
 }
 
 /** One open review: what is there, what to do about it, and the ways to do it. */
-export function reviewCard(visit: PageContext, review: ConsoleReview): Html {
+export function reviewCard(context: PageContext, review: ConsoleReview): Html {
   const { id, orderId, reason } = review;
   return html`<section class="card attention" aria-labelledby="review-${id}">
     <div class="title">
-      <h2 id="review-${id}">Order ${billLink(visit, review)}</h2>
+      <h2 id="review-${id}">Order ${billLink(context, review)}</h2>
       ${tag(reason, 'bad')}
     </div>
     <p>${reasonOf(reason).shows}</p>
-    ${reviewFacts(visit, review)}
+    ${reviewFacts(context, review)}
     <p><strong>What to do:</strong> ${adviceOn(review)}</p>
     <p class="actions">
-      ${actionLink(visit, 'accept-review', id, 'Accept…', `the review of order ${orderId}`)}
-      ${actionLink(visit, 'dismiss-review', id, 'Dismiss…', `the review of order ${orderId}`)}
+      ${actionLink(context, 'accept-review', id, 'Accept…', `the review of order ${orderId}`)}
+      ${actionLink(context, 'dismiss-review', id, 'Dismiss…', `the review of order ${orderId}`)}
     </p>
   </section>`;
 }

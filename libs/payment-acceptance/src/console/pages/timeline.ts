@@ -22,12 +22,12 @@ interface Entry {
 }
 
 /** What happened to a bill, in the order in which it became known here. */
-export function timeline(visit: PageContext, history: ConsoleHistory): Html {
+export function timeline(context: PageContext, history: ConsoleHistory): Html {
   const entries: Entry[] = [
     ...ofBill(history),
     ...history.callbacks.map((callback) => ofCallback(callback, history)),
     ...history.payments.flatMap(ofPayment),
-    ...history.events.map((event) => ofEvent(visit, event)),
+    ...history.events.map((event) => ofEvent(context, event)),
     ...history.reviews.map(ofReview),
     ...history.actions.map(ofAction),
   ];
@@ -151,7 +151,7 @@ const EVENT_TONES: Readonly<Record<string, Tone>> = {
   'payment.review': 'warn',
 };
 
-function ofEvent(visit: PageContext, { name, occurredAt, payload, deliveries }: ConsoleEvent): Entry {
+function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }: ConsoleEvent): Entry {
   const dead = deliveries.some(({ state }) => state === 'DEAD');
   return {
     at: occurredAt,
@@ -161,7 +161,7 @@ function ofEvent(visit: PageContext, { name, occurredAt, payload, deliveries }: 
         deliveries.length === 0
           ? html`<p class="soft">No delivery of it is kept: no consumer takes it, or they were removed with age.</p>`
           : html`<ul class="deliveries">
-              ${deliveries.map((delivery) => html`<li>${deliveryOf(visit, delivery, occurredAt)}</li>`)}
+              ${deliveries.map((delivery) => html`<li>${deliveryOf(context, delivery, occurredAt)}</li>`)}
             </ul>`
       }
       <details>
@@ -172,7 +172,7 @@ function ofEvent(visit: PageContext, { name, occurredAt, payload, deliveries }: 
 }
 
 /** @param after when the event was written: above it stands the day */
-function deliveryOf(visit: PageContext, delivery: ConsoleDelivery, after: string): Html {
+function deliveryOf(context: PageContext, delivery: ConsoleDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
   const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
   switch (state) {
@@ -184,7 +184,7 @@ function deliveryOf(visit: PageContext, delivery: ConsoleDelivery, after: string
     case 'DEAD':
       return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}
         <br /><code class="bad">${lastError}</code>
-        ${actionLink(visit, 'replay', deliveryId, 'Replay', `to ${consumer}`)}`;
+        ${actionLink(context, 'replay', deliveryId, 'Replay', `to ${consumer}`)}`;
   }
 }
 

@@ -6,7 +6,7 @@ import { money } from '../labels/text.js';
 import { actionLink, billLink, empty, facts, next, table, time } from './parts.js';
 
 export function unknownOutcomesPage(
-  visit: PageContext,
+  context: PageContext,
   { rows, more }: Paged<ConsoleBill>,
   postbacks: readonly WaitingPostback[],
   message: Page['message'],
@@ -17,9 +17,9 @@ export function unknownOutcomesPage(
     lead: 'Bills that were asked for, and nobody knows whether the service has made them. They are never asked for again by themselves.',
     message,
     content: html`${rows.length === 0 ? empty('Every outcome is known.') : WHAT_TO_DO}
-    ${rows.map((bill) => card(visit, bill))}
-    ${next(more, visit.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
-    ${postbacks.length > 0 && waiting(visit, postbacks)}`,
+    ${rows.map((bill) => card(context, bill))}
+    ${next(more, context.link('unknown-outcomes', { before: rows.at(-1)?.intentId }), 'Older')}
+    ${postbacks.length > 0 && waiting(context, postbacks)}`,
   };
 }
 
@@ -28,20 +28,20 @@ const WHAT_TO_DO = html`<p>
   checked at once. If there is none, void the attempt.
 </p>`;
 
-function card(visit: PageContext, bill: ConsoleBill): Html {
+function card(context: PageContext, bill: ConsoleBill): Html {
   const { intentId, orderId, attempt } = bill;
   return html`<section class="card attention" aria-labelledby="bill-${intentId}">
-    <h2 id="bill-${intentId}">Order ${billLink(visit, bill)}</h2>
+    <h2 id="bill-${intentId}">Order ${billLink(context, bill)}</h2>
     ${facts([
       ['Amount', money(bill.amount, bill.currency)],
       attempt > 1 && ['Attempt', attempt],
-      visit.scope === null && ['Shop', bill.shop],
+      context.scope === null && ['Shop', bill.shop],
       ['Asked for', time(bill.createdAt)],
       ['Why it is unknown', bill.failure],
     ])}
     <p class="actions">
-      ${actionLink(visit, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
-      ${actionLink(visit, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+      ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+      ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
     </p>
   </section>`;
 }
