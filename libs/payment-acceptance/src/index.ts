@@ -49,7 +49,7 @@ export { redirectSignature } from './callbacks/signature.js';
 export { PostbackDto, RedirectDto, type CallbackDto } from './callbacks/callback.dto.js';
 export { PaymentCallbacks, type Transmission } from './callbacks/callback.service.js';
 export type { CallbackRefusal, PostbackAnswer, RedirectAnswer, ResultAnswer } from './callbacks/callback.answers.js';
-export type { DroppedCounts } from './callbacks/overload.js';
+export type { DroppedCounts } from './callbacks/dropped-callbacks.js';
 export type { FieldError } from './callbacks/parse-body.js';
 
 export type { KnownShop } from './operations/operations-view.js';

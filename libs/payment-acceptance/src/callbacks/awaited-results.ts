@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ResultStore } from '../storage/result.store.js';
-import { Overload } from './overload.js';
+import { DroppedCallbacks } from './dropped-callbacks.js';
 import type { IntentId } from '../domain/ids.js';
 
 type Result = PaymentResult['result'];
@@ -28,17 +28,17 @@ export class AwaitedResults {
 
   constructor(
     private readonly results: ResultStore,
-    private readonly overload: Overload,
+    private readonly overload: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  async of(shop: string, intentId: IntentId): Promise<Result> {
+  async waitFor(shop: string, intentId: IntentId): Promise<Result> {
     const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
     const deadline = Date.now() + resultWaitMs;
     const result = (await this.results.ofIntents([intentId])).get(intentId) ?? 'pending';
     if (result !== 'pending' || Date.now() >= deadline) return result;
     if (this.waiting.size >= maxWaitingResults) {
-      this.overload.drop('unawaitedResults', shop);
+      this.overload.count('unawaitedResults', shop);
       return result;
     }
     return new Promise((resolve, reject) => {

@@ -36,7 +36,7 @@ import {
 import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, PostbackDto, RedirectDto } from './callback.dto.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
-import { Overload } from './overload.js';
+import { DroppedCallbacks } from './dropped-callbacks.js';
 import { parseBody } from './parse-body.js';
 import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
@@ -58,7 +58,7 @@ export class PaymentCallbacks {
     private readonly journal: CallbackJournal,
     private readonly bills: BillStore,
     private readonly results: AwaitedResults,
-    private readonly overload: Overload,
+    private readonly overload: DroppedCallbacks,
     private readonly forwarder: Forwarder,
     private readonly watch: CallbackWatch,
     private readonly shops: ShopRegistry,
@@ -89,10 +89,10 @@ export class PaymentCallbacks {
     const parsed = parseBody(PostbackDto, body);
     if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
-    const digest = this.checkDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
+    const digest = this.checkedDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
     seen.digest = digest;
     if (this.options.callbacks.requirePostbackDigest && digest !== 'match') {
-      this.overload.drop('refusedPostbacks', shop.name);
+      this.overload.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
     const named = { billId: databaseText(postback.TrsId), orderId: databaseText(postback.InvId) };
@@ -109,7 +109,7 @@ export class PaymentCallbacks {
         intentId: null,
         billId: named.billId,
         orderId: named.orderId,
-        keptOrderId: maskCards(named.orderId),
+        maskedOrderId: maskCards(named.orderId),
         status: maskCards(databaseText(postback.Status)),
         digest,
         ...comparedFields(postback),
@@ -142,7 +142,7 @@ export class PaymentCallbacks {
     if ('errors' in parsed) return malformed(parsed.errors);
     const redirect = parsed.value;
     const neutral = { kind: 'neutral', status: 200, orderId: redirect.InvId } as const;
-    const digest = this.checkDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
+    const digest = this.checkedDigest(shop, redirect) ?? (await this.checkDigestWithFreshToken(shop, redirect));
     seen.digest = digest;
     if (digest === 'absent') return neutral;
     if (digest === 'mismatch') return REFUSED;
@@ -156,7 +156,7 @@ export class PaymentCallbacks {
         intentId: bill.intentId,
         billId: null,
         orderId: bill.orderId,
-        keptOrderId: bill.orderId,
+        maskedOrderId: bill.orderId,
         status: null,
         digest,
         ...comparedFields(redirect),
@@ -180,12 +180,12 @@ export class PaymentCallbacks {
       const shop = bill && (await this.shops.find(bill.shop));
       if (!bill || !shop) return INVALID;
       const now = this.clock.now();
-      if (!(await this.shops.provenBy(shop, (as) => readTicket(as, ticket, now) === bill.intentId))) return INVALID;
+      if (!(await this.shops.findMatching(shop, (as) => readTicket(as, ticket, now) === bill.intentId))) return INVALID;
       const { orderId, amount, currency } = bill;
-      const result = await this.results.of(bill.shop, bill.intentId);
+      const result = await this.results.waitFor(bill.shop, bill.intentId);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
     } catch (error) {
-      return this.notStored('A result could not be read.', {}, error);
+      return this.answerRetryLater('A result could not be read.', {}, error);
     }
   }
 
@@ -197,12 +197,12 @@ export class PaymentCallbacks {
     const comeAgain = (error: unknown) => {
       const shown = cleanLine(name);
       const about = { shop: shown, callback: kind };
-      return this.notStored(`A callback for shop "${shown}" could not be stored.`, about, error);
+      return this.answerRetryLater(`A callback for shop "${shown}" could not be stored.`, about, error);
     };
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
       if (shop === 'busy') {
-        this.overload.drop('unaskedShops', null);
+        this.overload.count('unaskedShops', null);
         return NOT_STORED;
       }
       // Watched from here on: names that somebody makes up shall not become attributes of metrics.
@@ -214,7 +214,7 @@ export class PaymentCallbacks {
   }
 
   /** Whatever fails here is our own trouble, a shop resolver's included. */
-  private notStored(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
+  private answerRetryLater(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
     const type = errorType(error);
     const line = (leftOut: string): string => `${sentence}${leftOut} ${describeError(error)}`;
     this.rateLimited.error(`${about.callback ?? ''} ${type}`, line, { ...about, error: type });
@@ -222,14 +222,14 @@ export class PaymentCallbacks {
   }
 
   /** `undefined` where it does not match: the shop's token may have been changed. */
-  private checkDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
+  private checkedDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
     const check = checkSignature(shop, OutSum, InvId, SignatureValue);
     return check === 'mismatch' ? undefined : check;
   }
 
   private async checkDigestWithFreshToken(shop: Shop, callback: RedirectDto | PostbackDto): Promise<DigestCheck> {
-    const holds = (as: Shop) => as !== shop && this.checkDigest(as, callback) !== undefined;
-    return (await this.shops.provenBy(shop, holds)) ? 'match' : 'mismatch';
+    const holds = (as: Shop) => as !== shop && this.checkedDigest(as, callback) !== undefined;
+    return (await this.shops.findMatching(shop, holds)) ? 'match' : 'mismatch';
   }
 
   private async store(callback: NewCallback, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
@@ -238,21 +238,21 @@ export class PaymentCallbacks {
       recorded = await this.journal.record(callback);
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
-      this.overload.drop('delayedCallbacks', callback.shop);
+      this.overload.count('delayedCallbacks', callback.shop);
       return TOO_MANY_AT_ONCE;
     }
     if (recorded === 'full' && callback.forwarded) {
       // It was taken there. Should it be of a bill of ours that is still being created, that is checked by its schedule.
-      this.overload.drop('unrecordedForwards', callback.shop);
+      this.overload.count('unrecordedForwards', callback.shop);
       seen.outcome = 'forwarded';
       return STORED;
     }
     if (recorded === 'full') {
-      this.overload.drop('unmatchedPostbacks', callback.shop);
+      this.overload.count('unmatchedPostbacks', callback.shop);
       return NOT_STORED;
     }
     if (recorded === 'repeated') {
-      this.overload.drop('repeatedCallbacks', callback.shop);
+      this.overload.count('repeatedCallbacks', callback.shop);
       seen.outcome = recorded;
       return STORED;
     }

@@ -9,7 +9,7 @@ import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback, ForwardPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackStore } from '../storage/callback.store.js';
-import { Overload } from './overload.js';
+import { DroppedCallbacks } from './dropped-callbacks.js';
 
 /** `own`: a bill of ours, or nobody to forward to. `failed`: nobody knows whether it was taken. */
 export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
@@ -26,7 +26,7 @@ export class Forwarder {
 
   constructor(
     private readonly callbacks: CallbackStore,
-    private readonly overload: Overload,
+    private readonly overload: DroppedCallbacks,
     clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
@@ -39,7 +39,7 @@ export class Forwarder {
     const own = this.callbacks.isOfOwnBill(postback.shop, postback.billId);
     if (await withTimeout(storeTimeoutMs, own)) return 'own';
     if (this.running >= maxForwards) {
-      this.overload.drop('delayedForwards', postback.shop);
+      this.overload.count('delayedForwards', postback.shop);
       return 'failed';
     }
     this.running += 1;

@@ -113,7 +113,7 @@ export class ShopRegistry {
    * holds for neither.
    * @throws ShopResolverError, InvalidShopError where that is not known
    */
-  async provenBy(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
+  async findMatching(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
     if (holds(shop)) return shop;
     const fresh = await this.refresh(shop);
     return fresh && holds(fresh) ? fresh : undefined;

@@ -15,44 +15,45 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROC
 export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
   const rows = new Map(known.map((row) => [row.paymentId, row]));
-  const facts = new DecisionBuilder(input);
+  const builder = new DecisionBuilder(bill, input.firstPaymentId);
   const keep = (payment: LedgerPayment): void => {
     rows.set(payment.paymentId, payment);
-    facts.written.set(payment.paymentId, payment);
+    builder.changedPayments.set(payment.paymentId, payment);
   };
   for (const [payment, verdict] of judged(input)) {
     const row = rows.get(payment.paymentId);
     if (payment.billId !== null && payment.billId !== bill.billId) {
       // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
-      if (payment.status === 'SUCCESS') facts.review('foreign-bill', payment);
+      if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
     } else if (row && row.intentId !== bill.intentId) {
-      if (payment.status === 'SUCCESS') facts.review('payment-moved', payment, changeOf(payment));
+      if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
     } else if (row?.status === 'SUCCESS') {
-      if (contradicts(row, payment)) facts.review('payment-changed', payment, changeOf(payment));
+      if (contradicts(row, payment)) builder.review('payment-changed', payment, changeOf(payment));
     } else if (row?.verdict === 'succeeded') {
       // An operator has accepted it before the service did. Where the service then agrees, nobody is told again.
       if (RANK[payment.status] <= RANK[row.status]) {
         // It had failed before, and the operator knew better; the service does not say so.
-        if (payment.status === 'FAIL') facts.review('payment-changed', payment, changeOf(payment));
+        if (payment.status === 'FAIL') builder.review('payment-changed', payment, changeOf(payment));
         continue;
       }
       keep({ ...payment, intentId: bill.intentId, verdict: 'succeeded' });
       if (verdict.kind === 'failed' || verdict.kind === 'review') {
-        facts.review('payment-changed', payment, changeOf(payment));
+        builder.review('payment-changed', payment, changeOf(payment));
       }
     } else if (!row || RANK[payment.status] > RANK[row.status]) {
       keep({ ...payment, intentId: bill.intentId, verdict: verdict.kind });
-      facts.take(payment, verdict);
+      builder.take(payment, verdict);
     }
   }
-  return facts.decision([...rows.values()].filter((row) => row.intentId === bill.intentId));
+  const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
+  return builder.decisionAfterCheck(own, input);
 }
 
 /** The bill's list of payments cannot be had, for the reason given: a person has to look. */
 export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
-  const facts = new DecisionBuilder({ bill, firstPaymentId: null, endOfLife: Infinity, horizon: Infinity });
-  facts.review(reason, null);
-  return facts.decision([]);
+  const builder = new DecisionBuilder(bill, null);
+  builder.review(reason, null);
+  return builder.decision();
 }
 
 /** A payment that an operator has accepted: it gets the event that the judge did not give it. */
@@ -62,16 +63,15 @@ export function decideAccepted(
   known: readonly LedgerPayment[],
   accepted: AcceptedPayment,
 ): Decision {
-  const facts = new DecisionBuilder({ bill, firstPaymentId, endOfLife: Infinity, horizon: Infinity });
+  const builder = new DecisionBuilder(bill, firstPaymentId);
   const row = known.find(({ paymentId }) => paymentId === accepted.paymentId) ?? {
     ...NOTHING_LISTED,
     paymentId: accepted.paymentId,
     intentId: bill.intentId,
   };
-  facts.written.set(row.paymentId, { ...row, verdict: 'succeeded' });
-  facts.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
-  // Its other payments do not matter: it is paid.
-  return facts.decision([]);
+  builder.changedPayments.set(row.paymentId, { ...row, verdict: 'succeeded' });
+  builder.accept({ ...row, billId: bill.billId, createdAt: null, amount: accepted.amount }, accepted.operator);
+  return builder.decision();
 }
 
 /** What an operator accepts: the amount counts in the bill's currency. */

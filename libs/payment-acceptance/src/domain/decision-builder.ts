@@ -10,18 +10,18 @@ export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'revi
   readonly state: BillState;
 }
 
-/** What consequences follow from, whatever is listed. */
-export interface BuilderInput {
-  readonly bill: LockedBill;
-  /** The payment that paid the order before, if any. */
-  readonly firstPaymentId: PaymentId | null;
-  /** From this moment on, in epoch milliseconds, an unpaid bill expires. */
+/** How long a bill is followed, in epoch milliseconds. */
+export interface Lifetime {
+  /** From this moment on an unpaid bill expires. */
   readonly endOfLife: number;
   /** Until this moment a bill is looked at that a running payment keeps open. */
   readonly horizon: number;
 }
 
-export interface DecisionInput extends BuilderInput {
+export interface DecisionInput extends Lifetime {
+  readonly bill: LockedBill;
+  /** The payment that paid the order before, if any. */
+  readonly firstPaymentId: PaymentId | null;
   readonly known: readonly LedgerPayment[];
   readonly listed: readonly ReportedPayment[];
   readonly judge: Judge;
@@ -35,15 +35,19 @@ function isRunning({ status }: LedgerPayment): boolean {
   return status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN';
 }
 
-/** Collects the consequences of one list. */
+/** Collects what follows for one bill. */
 export class DecisionBuilder {
-  readonly written = new Map<string, LedgerPayment>();
+  readonly changedPayments = new Map<string, LedgerPayment>();
   private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
   private readonly reviews: NewReview[] = [];
   private firstPaymentId: PaymentId | null = null;
   private succeeded = false;
 
-  constructor(private readonly input: BuilderInput) {}
+  /** @param paidBefore the payment that paid the order before, if any */
+  constructor(
+    private readonly bill: LockedBill,
+    private readonly paidBefore: PaymentId | null,
+  ) {}
 
   take(payment: ReportedPayment, verdict: Verdict): void {
     switch (verdict.kind) {
@@ -52,7 +56,7 @@ export class DecisionBuilder {
       case 'failed':
         this.event('payment.failed', payment.paymentId, (state) => ({
           ...this.outcome('payment.failed', payment, state),
-          orderPaid: (this.input.firstPaymentId ?? this.firstPaymentId) !== null,
+          orderPaid: (this.paidBefore ?? this.firstPaymentId) !== null,
         }));
         return;
       case 'review':
@@ -65,7 +69,7 @@ export class DecisionBuilder {
 
   /** Opens a review of a payment, or of the bill as a whole. */
   review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
-    const { bill } = this.input;
+    const { bill } = this;
     const key = [reason, bill.shop, payment?.paymentId ?? bill.intentId, occasion].filter(Boolean).join(':');
     const id = uuidFromName(`review:${key}`);
     const { paymentId = null, amount = null, amountReceived = null, fromCard = null } = payment ?? {};
@@ -93,17 +97,22 @@ export class DecisionBuilder {
     }));
   }
 
-  decision(rows: readonly LedgerPayment[]): Decision {
-    const state = this.stateAfter(rows);
-    this.reviewUnfinished(rows, state);
-    if (state === 'EXPIRED' && this.input.bill.state === 'OPEN') {
-      this.event('bill.expired', this.input.bill.intentId, () =>
-        this.common('bill.expired', this.input.bill.intentId, state),
-      );
+  /** The end of a check: with the payments of the bill as they are now, whose time may be over. */
+  decisionAfterCheck(rows: readonly LedgerPayment[], lifetime: Lifetime): Decision {
+    const { state: before, intentId } = this.bill;
+    const state = this.stateAfter(rows, lifetime);
+    if (state === 'OPEN') this.reviewUnfinished(rows, lifetime);
+    if (state === 'EXPIRED' && before === 'OPEN') {
+      this.event('bill.expired', intentId, () => this.common('bill.expired', intentId, state));
     }
+    return this.decision(state);
+  }
+
+  /** What was taken, reviewed and accepted: nothing but a payment that succeeded changes the bill. */
+  decision(state: BillState = this.succeeded ? 'PAID' : this.bill.state): Decision {
     return {
       state,
-      payments: [...this.written.values()],
+      payments: [...this.changedPayments.values()],
       reviews: this.reviews,
       firstPaymentId: this.firstPaymentId,
       events: this.events.map(({ name, key, data }) => ({
@@ -116,10 +125,10 @@ export class DecisionBuilder {
   }
 
   /** What is neither paid nor failed when the bill's time is over is a person's business: money may sit there unseen. */
-  private reviewUnfinished(rows: readonly LedgerPayment[], state: BillState): void {
-    const { bill, endOfLife, horizon } = this.input;
+  private reviewUnfinished(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): void {
+    const { bill } = this;
     const now = bill.now.getTime();
-    if (state !== 'OPEN' || now < endOfLife) return;
+    if (now < endOfLife) return;
     for (const row of rows) {
       const listed = { ...row, billId: bill.billId, createdAt: null };
       if (row.status === 'UNKNOWN') this.review('unknown-status', listed);
@@ -136,7 +145,7 @@ export class DecisionBuilder {
     verdict: Omit<Extract<Verdict, { kind: 'succeeded' }>, 'kind'>,
     acceptance: { readonly acceptedBy?: string } = {},
   ): void {
-    const firstForOrder = this.input.firstPaymentId === null && this.firstPaymentId === null;
+    const firstForOrder = this.paidBefore === null && this.firstPaymentId === null;
     if (firstForOrder) this.firstPaymentId = payment.paymentId;
     this.succeeded = true;
     const { amount } = payment;
@@ -153,8 +162,8 @@ export class DecisionBuilder {
     if (!firstForOrder) this.review('second-payment', payment);
   }
 
-  private stateAfter(rows: readonly LedgerPayment[]): BillState {
-    const { bill, endOfLife } = this.input;
+  private stateAfter(rows: readonly LedgerPayment[], { endOfLife }: Lifetime): BillState {
+    const { bill } = this;
     if (this.succeeded) return 'PAID';
     return bill.state === 'OPEN' && !rows.some(isRunning) && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
   }
@@ -180,7 +189,7 @@ export class DecisionBuilder {
   }
 
   private common(name: PaymentEventName, key: string, state: BillState): EventData<'bill.expired'> {
-    const { bill } = this.input;
+    const { bill } = this;
     return {
       id: this.eventId(name, key),
       version: 1,
@@ -197,7 +206,7 @@ export class DecisionBuilder {
   }
 
   private eventKey(name: PaymentEventName, key: string): string {
-    return `${name}:${this.input.bill.shop}:${key}`;
+    return `${name}:${this.bill.shop}:${key}`;
   }
 
   private eventId(name: PaymentEventName, key: string): string {

@@ -65,7 +65,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.brokerSlots.host(consumers);
     this.heartbeat.restart();
     await this.store.register(consumers);
-    await this.reportUntaken();
+    await this.reportMissingShops();
     for (const { name, event, waiting } of await this.store.absent(ABSENT_MS)) {
       this.logger.warn(
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
@@ -141,8 +141,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   /** Another release names more, has named them once, or is being rolled out: only people know which. */
-  private async reportUntaken(): Promise<void> {
-    for (const { name, event, shops } of await this.store.untaken(this.consumers)) {
+  private async reportMissingShops(): Promise<void> {
+    for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
       this.logger.warn(
         `Consumer "${name}" of ${event} does not name here what another release has named: ` +
           `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +

@@ -9,7 +9,7 @@ import { PaymentCallbacks } from '../callbacks/callback.service.js';
 import { Forwarder } from '../callbacks/forwarder.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { CallbackJournal } from '../callbacks/journal.js';
-import { Overload } from '../callbacks/overload.js';
+import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
@@ -77,7 +77,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     ...aliases,
     { provide: Telemetry, useFactory: () => Telemetry.load() },
     PaymentMetrics,
-    Overload,
+    DroppedCallbacks,
     WakeUps,
     ShopRegistry,
     PaymentServiceClient,

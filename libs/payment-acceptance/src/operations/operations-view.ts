@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
-import type { DroppedCounts, Overload } from '../callbacks/overload.js';
+import type { DroppedCounts, DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
 import type { PaymentRandom } from '../common/random.js';
 import { statedPageAddress } from '../common/web-address.js';
@@ -35,7 +35,7 @@ export interface OperationsTools {
   readonly client: PaymentServiceClient;
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
-  readonly overload: Overload;
+  readonly overload: DroppedCallbacks;
   readonly production: boolean;
 }
 
@@ -58,7 +58,7 @@ export class OperationsView {
 
   /** Counts and ages that tell whether somebody has to look, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
-    return { ...(await this.tools.store.stats(this.scope)), dropped: this.tools.overload.read(this.scope) };
+    return { ...(await this.tools.store.stats(this.scope)), dropped: this.tools.overload.counts(this.scope) };
   }
 
   /**

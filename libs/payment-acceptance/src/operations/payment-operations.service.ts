@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Overload } from '../callbacks/overload.js';
+import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -19,7 +19,7 @@ export class PaymentOperations extends OperationsView {
     client: PaymentServiceClient,
     shops: ShopRegistry,
     random: PaymentRandom,
-    overload: Overload,
+    overload: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
     super({ ledger, store, bills, client, shops, random, overload, production }, null);

@@ -164,7 +164,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
-      if (error instanceof GroupCommitTimeoutError) return this.leaveOverdue(claim, error);
+      if (error instanceof GroupCommitTimeoutError) return this.logTimeout(claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
@@ -185,7 +185,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     return 'settled';
   }
 
-  private leaveOverdue(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
+  private logTimeout(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
     const type = errorType(error);
     const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" does not end`;
     this.logger.error(`${what}: the bill is checked again when its lease is over. ${error.message}`, {

@@ -18,6 +18,6 @@ export function recordLags(
     const createdAt = listed.find((payment) => payment.paymentId === paymentId)?.createdAt;
     if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
   }
-  const claims = claim.hints.filter((hint) => hint.asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
-  if (claims.length > 0) metrics.lagOfCallback(claim.shop, now.getTime() - Math.min(...claims));
+  const assertedAt = claim.hints.filter((hint) => hint.asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
+  if (assertedAt.length > 0) metrics.lagOfCallback(claim.shop, now.getTime() - Math.min(...assertedAt));
 }

@@ -11,7 +11,7 @@ import type { Settlement } from '../domain/settlement.js';
 import type { PaymentId } from '../domain/ids.js';
 
 /** A check that waits for its settlement. */
-export interface Answer {
+export interface CheckAnswer {
   readonly claim: ClaimedBill;
   /** The payments that the service lists. */
   readonly paymentIds: readonly string[];
@@ -41,7 +41,7 @@ export class SettlementBatch {
   }
 
   /** Decides about a bill that is locked. What the decision throws is that bill's trouble alone. */
-  settle(answer: Answer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
+  settle(answer: CheckAnswer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
     const { claim } = answer;
     const order = keyOf(bill.shop, bill.orderId);
     const listed = new Set(answer.paymentIds);

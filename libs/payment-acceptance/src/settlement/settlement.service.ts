@@ -18,7 +18,7 @@ import { SettlementStore } from '../storage/settlement.store.js';
 import { SettlementWriter } from '../storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { SettlementBatch, type Answer } from './settlement.batch.js';
+import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
 import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */
@@ -39,7 +39,7 @@ const MAX_BILLS_OF_TRANSACTION = 64;
 @Injectable()
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
-  private readonly commits: GroupCommit<Answer, Settled>;
+  private readonly commits: GroupCommit<CheckAnswer, Settled>;
 
   constructor(
     private readonly store: SettlementStore,
@@ -66,7 +66,7 @@ export class SettlementService {
   settle(claim: ClaimedBill, listed: readonly ReportedPayment[]): Promise<Settled> {
     const { schedule, judge = defaultJudge } = this.options;
     const paymentIds = listed.map(({ paymentId }) => paymentId);
-    return this.answered(claim, paymentIds, true, (bill, firstPaymentId, known) => {
+    return this.submit(claim, paymentIds, true, (bill, firstPaymentId, known) => {
       const end = endOfLife(bill, schedule);
       const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
       return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: end, horizon });
@@ -75,12 +75,12 @@ export class SettlementService {
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
   reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
-    return this.answered(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments'));
+    return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments'));
   }
 
   /** Opens a review of a bill that could not be checked until its time was over. The check itself stays failed. */
   async reviewUncheckable(claim: ClaimedBill): Promise<void> {
-    await this.answered(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable'));
+    await this.submit(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable'));
   }
 
   /**
@@ -120,11 +120,11 @@ export class SettlementService {
     );
   }
 
-  private answered(
+  private submit(
     claim: ClaimedBill,
     paymentIds: readonly string[],
     ends: boolean,
-    decision: Answer['decide'],
+    decision: CheckAnswer['decide'],
   ): Promise<Settled> {
     return this.traced(claim, (traceparent) =>
       this.commits.add({ claim, paymentIds, ends, traceparent, decide: decision }),
@@ -149,7 +149,7 @@ export class SettlementService {
    * Locks orders, then bills; decides under the locks; writes all of the decisions. A bill that is not locked has a later
    * claim, or is left out since somebody else holds its lock: so nobody waits for one that is stuck.
    */
-  private settleTogether(answers: readonly Answer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
+  private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
     return this.store.transaction(async (manager) => {
       const locked = await this.store.lockClaimed(manager, claims, wait);
@@ -177,7 +177,7 @@ export class SettlementService {
     });
   }
 
-  private async settleAlone(answer: Answer): Promise<Settled> {
+  private async settleAlone(answer: CheckAnswer): Promise<Settled> {
     const [end] = await this.settleTogether([answer], true);
     if (end && 'error' in end) throw end.error;
     return end?.value ?? STALE;

@@ -31,7 +31,7 @@ interface BillRow extends Omit<BillRecord, 'createdAt' | 'openedAt' | 'paidAt'> 
 }
 
 /** Needs `$1` to be the clock's offset. */
-const BILL = `id AS "intentId", shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
+const BILL_COLUMNS = `id AS "intentId", shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
   payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
   service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
   ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
@@ -121,7 +121,7 @@ export class BillStore {
       `UPDATE payment_acceptance.bill
        SET state = 'OPEN', service_bill_id = $4, link_url = $5, link_page_url = $6, failure = NULL, opened_at = ${NOW},
          next_check_at = ${inMs('$2')}, check_after = ${NOW}, lease_until = NULL
-       WHERE id = $3 AND state IN ('CREATING', 'UNKNOWN') RETURNING ${BILL}`,
+       WHERE id = $3 AND state IN ('CREATING', 'UNKNOWN') RETURNING ${BILL_COLUMNS}`,
       [this.database.offsetMs, firstCheckMs, id, answer.billId, answer.linkUrl, answer.linkPageUrl],
     );
   }
@@ -146,7 +146,7 @@ export class BillStore {
       `UPDATE payment_acceptance.bill
        SET state = 'UNKNOWN', failure = 'The process ended before the answer came.', lease_until = NULL, ended_at = ${NOW}
        WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${NOW}
-         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${BILL}`,
+         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${BILL_COLUMNS}`,
       [this.database.offsetMs],
     );
   }
@@ -163,7 +163,7 @@ export class BillStore {
   /** The order's latest bill that the service knows; else its latest intent. */
   async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
     return this.one(
-      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3
+      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3
        ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
       [this.database.offsetMs, shop, orderId],
     );
@@ -172,7 +172,7 @@ export class BillStore {
   /** Every bill of the order, first attempt first. */
   async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
     return this.many(
-      `SELECT ${BILL} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`,
+      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`,
       [this.database.offsetMs, shop, orderId],
       manager,
     );
@@ -181,7 +181,7 @@ export class BillStore {
   /** Creations whose outcome never became known, oldest first. */
   async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
     return this.many(
-      `SELECT ${BILL} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$3')}
+      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$3')}
        ORDER BY created_at LIMIT $2`,
       [this.database.offsetMs, limit, scope],
     );
@@ -189,7 +189,7 @@ export class BillStore {
 
   /** By the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
-    return this.one(`SELECT ${BILL} FROM payment_acceptance.bill WHERE id = $2 AND ${inScope('shop', '$3')}`, [
+    return this.one(`SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE id = $2 AND ${inScope('shop', '$3')}`, [
       this.database.offsetMs,
       id,
       scope,

@@ -92,7 +92,7 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
 }
 
 /** Only such texts are parameters: TypeORM logs these, and keeps them in its errors. */
-function isCommon({ orderId, keptOrderId, currency, custom, forwarded }: NewCallback): boolean {
+function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom, forwarded }: NewCallback): boolean {
   return !forwarded && orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
 }
 

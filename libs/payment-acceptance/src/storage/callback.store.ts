@@ -18,7 +18,7 @@ export interface NewCallback {
   /** The order that it names, to be compared with ours. */
   readonly orderId: OrderId;
   /** The same, as it is kept. */
-  readonly keptOrderId: string;
+  readonly maskedOrderId: string;
   readonly status: string | null;
   readonly digest: DigestCheck;
   /** `OutSum` as an exact decimal(10,2); `null` where it is none, so that it agrees with no bill. */
@@ -49,7 +49,7 @@ export interface RecordLimits {
  * What a stranger wrote is held against ours by its fingerprint: TypeORM logs the parameters of statements and keeps them
  * in its errors, and a full card number may be in it.
  */
-const AGREES = (own: string, told: string): string =>
+const AGREES_HASHED = (own: string, told: string): string =>
   `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = sha256(convert_to(${own}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 
 /** Whether another integration has accepted a callback. */
@@ -106,9 +106,9 @@ export class CallbackStore {
          SELECT $2, $3, $4, b.id, $6, $15, $8, $9,
            CASE WHEN b.id IS NULL AND $16::boolean THEN '{"forwarded":"accepted"}'::jsonb
              WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
-             'order', ${AGREES('b.order_id', 'v.order_id')},
+             'order', ${AGREES_HASHED('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-             'currency', ${AGREES('b.currency', 'v.currency')}, 'custom', ${AGREES('b.custom', 'v.custom')}) END,
+             'currency', ${AGREES_HASHED('b.currency', 'v.currency')}, 'custom', ${AGREES_HASHED('b.custom', 'v.custom')}) END,
            $13::jsonb, ${NOW}, true, ${NOW}
          FROM (SELECT $7::bytea AS order_id, $10::numeric AS amount, $11::bytea AS currency, $12::bytea AS custom) v
          LEFT JOIN bill b ON true
@@ -136,7 +136,7 @@ export class CallbackStore {
         fingerprint(callback.custom),
         JSON.stringify(callback.fields),
         maxUnmatched,
-        callback.keptOrderId,
+        callback.maskedOrderId,
         callback.forwarded === true,
         maxPerBill,
       ],

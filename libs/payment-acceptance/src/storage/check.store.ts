@@ -19,7 +19,7 @@ export interface ClaimLimits {
 }
 
 /** A claimed bill as a statement gives it. */
-export type Claimed = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
+export type ClaimedBillRow = Texts<Omit<ClaimedBill, 'hints'>, 'openedAt' | 'paidAt' | 'endedAt' | 'now'>;
 
 export const HINTS_PER_BILL = 5_000;
 
@@ -104,7 +104,7 @@ export class CheckStore {
    * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
    */
   async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const bills = await this.database.atReadCommitted<Claimed>(CLAIM_BILLS, [
+    const bills = await this.database.atReadCommitted<ClaimedBillRow>(CLAIM_BILLS, [
       this.database.offsetMs,
       limits.leaseMs,
       limits.limit,
@@ -127,7 +127,7 @@ export class CheckStore {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const keys = [bill, isUuid(bill) ? bill : null, shop];
-    const claimed = await this.database.atReadCommitted<Claimed>(
+    const claimed = await this.database.atReadCommitted<ClaimedBillRow>(
       `UPDATE payment_acceptance.bill b SET lease_token = $6::uuid, lease_until = ${inMs('$2')}, check_after = ${NOW}
        WHERE b.shop = $5 AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = $3 OR b.id = $4::uuid)
          AND (b.lease_until IS NULL OR b.lease_until < ${NOW})
@@ -146,7 +146,7 @@ export class CheckStore {
     return found.length > 0 ? 'busy' : 'unknown';
   }
 
-  protected async withHints(bills: readonly Claimed[]): Promise<ClaimedBill[]> {
+  protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
       // They are leased already, and nobody is going to ask about them.

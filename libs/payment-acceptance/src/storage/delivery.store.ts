@@ -58,7 +58,7 @@ const LIMIT = opaque('$3', 'int');
  * States of deliveries that are looked up by their id or their bill: in words that fit none of the indexes of what waits or
  * is done. Where PostgreSQL believes one of those small, it would read all of it for one row or a few.
  */
-const WAITS = (state: string): string => `${state} NOT IN ('DONE', 'DEAD')`;
+const IS_PENDING = (state: string): string => `${state} NOT IN ('DONE', 'DEAD')`;
 const IS_DONE = (state: string): string => `${state} NOT IN ('PENDING', 'DEAD')`;
 
 /** See `DeliveryStore.claim`. */
@@ -69,17 +69,17 @@ const CLAIM_DELIVERIES = `WITH hosted AS (${HOSTED(4)}), due AS (
         WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND n.state = 'PENDING'
           AND n.due_at <= ${NOW} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
       CROSS JOIN LATERAL (
-        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${WAITS('d.state')}
+        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${IS_PENDING('d.state')}
           AND ${NAMES_ITS_SHOP('hosted')} AND d.due_at <= ${NOW} AND (d.lease_until IS NULL OR d.lease_until < ${NOW} AND d.attempts < $9::int)
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
             JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
-            WHERE ${WAITS('earlier.state')} AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
+            WHERE ${IS_PENDING('earlier.state')} AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
               AND earlier.seq < d.seq AND c.last_seen_at >= ${NOW} - $8::double precision * interval '1 millisecond'
               AND (earlier.due_at >= ${NOW} - $8::double precision * interval '1 millisecond'
                 OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
                   AND own.event_name = earlier.event_name AND NOT ${NAMES_ITS_SHOP('own')}))
             ${ROW_BY_ROW})
-          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE ${WAITS('running.state')}
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE ${IS_PENDING('running.state')}
             AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
             AND running.lease_until >= ${NOW} ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) d
@@ -106,16 +106,16 @@ const NEXT_DUE = `SELECT ${epochMs('min(soon.at)')} AS next, ${epochMs(NOW)} AS 
 const COMPLETE_IN_TURN = `UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
     last_error = NULL
   FROM payment_acceptance.delivery claimed
-  WHERE claimed.id = d.id AND d.id = $2 AND d.lease_token = $3 AND ${WAITS('d.state')}
+  WHERE claimed.id = d.id AND d.id = $2 AND d.lease_token = $3 AND ${IS_PENDING('d.state')}
   RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${IS_DONE('later.state')}) AS late,
-    EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${WAITS('rival.state')}
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${IS_PENDING('rival.state')}
       AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${NOW}
       AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`;
 
 const COMPLETE = `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${NOW}, lease_token = NULL, lease_until = NULL,
     last_error = NULL
-  WHERE id = $2 AND lease_token = $3 AND ${WAITS('state')} RETURNING id`;
+  WHERE id = $2 AND lease_token = $3 AND ${IS_PENDING('state')} RETURNING id`;
 
 /** Consumers and their deliveries. */
 @Injectable()
@@ -140,7 +140,7 @@ export class DeliveryStore {
   }
 
   /** Those of the consumers that are known with more shops than they have here; `shops` are those that they lack. */
-  async untaken(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
+  async consumersMissingShops(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
     const known = await this.known();
     return consumers.flatMap(({ name, event, shops }) => {
       const other = known.find((each) => each.name === name && each.event === event);
@@ -225,7 +225,7 @@ export class DeliveryStore {
   async release(delivery: ClaimedDelivery): Promise<void> {
     await this.database.query(
       `UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
-       WHERE id = $1 AND lease_token = $2 AND ${WAITS('state')}`,
+       WHERE id = $1 AND lease_token = $2 AND ${IS_PENDING('state')}`,
       [delivery.id, delivery.token],
     );
   }
@@ -235,7 +235,7 @@ export class DeliveryStore {
     const given = await this.database.query(
       `UPDATE payment_acceptance.delivery SET last_error = $5, attempts = attempts - 1, lease_token = NULL,
          lease_until = NULL, due_at = ${inMs('$2')}
-       WHERE id = $3 AND lease_token = $4 AND ${WAITS('state')} RETURNING id`,
+       WHERE id = $3 AND lease_token = $4 AND ${IS_PENDING('state')} RETURNING id`,
       [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
     );
     return given.length === 1;
@@ -254,7 +254,7 @@ export class DeliveryStore {
          state = CASE WHEN $2::int IS NULL THEN 'DEAD' ELSE 'PENDING' END,
          due_at = CASE WHEN $2::int IS NULL THEN due_at ELSE ${inMs('$2::int')} END,
          ended_at = CASE WHEN $2::int IS NULL THEN ${NOW} END
-       WHERE id = $3 AND lease_token = $4 AND ${WAITS('state')} RETURNING id`,
+       WHERE id = $3 AND lease_token = $4 AND ${IS_PENDING('state')} RETURNING id`,
       [this.database.offsetMs, pauseMs, delivery.id, delivery.token, error],
     );
     return failed.length === 1;

@@ -24,7 +24,7 @@ export const OWN_BILL = `b.id AS "intentId", b.shop, b.service_bill_id AS "billI
 export const INSERT_CALLBACKS = `INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id,
   order_id, status, digest, corroboration, fields, received_at, pending, due_at) VALUES $1`;
 
-const CLAIM = `CASE WHEN c.kind = 'postback' AND c.status IN ('SUCCESS', 'FAIL') THEN c.status END`;
+const ASSERTED_STATUS = `CASE WHEN c.kind = 'postback' AND c.status IN ('SUCCESS', 'FAIL') THEN c.status END`;
 
 /** As our statement for PostgreSQL compares, but here: of what a stranger wrote, only the verdict reaches the database. */
 export function callbackRow(callback: NewCallback, bill: OwnBill | undefined, receivedAt: Raw, now: Raw): unknown[] {
@@ -40,7 +40,7 @@ export function callbackRow(callback: NewCallback, bill: OwnBill | undefined, re
     : callback.forwarded
       ? { forwarded: 'accepted' }
       : {};
-  const { id, kind, shop, billId, keptOrderId, status, digest, fields } = callback;
+  const { id, kind, shop, billId, maskedOrderId: keptOrderId, status, digest, fields } = callback;
   const json = [JSON.stringify(corroboration), JSON.stringify(fields)];
   return [id, kind, shop, bill?.intentId ?? null, billId, keptOrderId, status, digest, ...json, receivedAt, true, now];
 }
@@ -117,7 +117,7 @@ export class MariaCallbackStore extends CallbackStore {
     const repeated = await this.maria.query(
       `SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
        WHERE b.id = $2 AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${NOW}
-         AND (b.lease_token IS NULL OR c.received_at > b.check_after) AND $3 IN ('', ${CLAIM}) LIMIT 1`,
+         AND (b.lease_token IS NULL OR c.received_at > b.check_after) AND $3 IN ('', ${ASSERTED_STATUS}) LIMIT 1`,
       [this.maria.offsetMs, bill, asserts],
       manager,
     );

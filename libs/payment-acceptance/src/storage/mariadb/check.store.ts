@@ -4,7 +4,7 @@ import type { AnsweredHints, Hint } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
 import { isUuid } from '../../domain/uuid.js';
 import { ASSERTED_STATUS } from '../callback.store.js';
-import { CheckStore, freeAt, HINTS_PER_BILL, type Claimed, type ClaimLimits } from '../check.store.js';
+import { CheckStore, freeAt, HINTS_PER_BILL, type ClaimedBillRow, type ClaimLimits } from '../check.store.js';
 import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
 import type { MariaDatabase } from './maria.database.js';
 import type { IntentId } from '../../domain/ids.js';
@@ -142,14 +142,14 @@ export class MariaCheckStore extends CheckStore {
     token: string,
     leaseMs: number,
     shopRefused: boolean,
-  ): Promise<Claimed[]> {
+  ): Promise<ClaimedBillRow[]> {
     await this.maria.query(
       `UPDATE payment_acceptance.bill SET lease_token = $2, lease_until = ${inMs('$3')}, check_after = ${NOW}
        WHERE id = ANY($4)`,
       [this.maria.offsetMs, token, leaseMs, ids],
       manager,
     );
-    const rows = await this.maria.query<Claimed>(
+    const rows = await this.maria.query<ClaimedBillRow>(
       `SELECT b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
          b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
          ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent,

@@ -3,12 +3,12 @@ import type { EntityManager } from 'typeorm';
 import type { KnownPayment } from '../../domain/callback.js';
 import type { LockedClaim } from '../../domain/claim.js';
 import {
-  BILL,
+  LOCKED_BILL_COLUMNS,
   CONFIRMED,
-  PAYMENT,
+  PAYMENT_COLUMNS,
   SettlementStore,
   lockedBill,
-  type Claimed,
+  type ClaimKey,
   type Locked,
 } from '../settlement.store.js';
 import { instant } from '../sql.js';
@@ -26,7 +26,7 @@ export class MariaSettlementStore extends SettlementStore {
   /** By primary key: another way through the table would lock what it passes. */
   override async lockClaimed(
     manager: EntityManager,
-    claims: readonly Claimed[],
+    claims: readonly ClaimKey[],
     wait: boolean,
   ): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
@@ -43,7 +43,7 @@ export class MariaSettlementStore extends SettlementStore {
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
     const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
     const rows = await this.maria.query<Locked & { token: string | null }>(
-      `SELECT ${BILL}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
+      `SELECT ${LOCKED_BILL_COLUMNS}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
        WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
       [this.maria.offsetMs, [...new Set(near.map(({ intentId }) => intentId))]],
       manager,
@@ -61,13 +61,13 @@ export class MariaSettlementStore extends SettlementStore {
     listed: readonly { readonly shop: string; readonly paymentId: PaymentId }[],
   ): Promise<KnownPayment[]> {
     const known = await this.maria.query<Known>(
-      `SELECT ${PAYMENT}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
+      `SELECT ${PAYMENT_COLUMNS}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
        FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1)`,
       [intentIds],
       manager,
     );
     const elsewhere = await this.maria.query<Known>(
-      `SELECT ${PAYMENT}, 0::int AS "SUCCESS", 0::int AS "FAIL" FROM payment_acceptance.payment p
+      `SELECT ${PAYMENT_COLUMNS}, 0::int AS "SUCCESS", 0::int AS "FAIL" FROM payment_acceptance.payment p
        WHERE (p.shop, p.payment_id) IN ($2) AND p.bill_id <> ALL($1)`,
       [intentIds, listed.length > 0 ? listed.map(({ shop, paymentId }) => [shop, paymentId]) : [['', '']]],
       manager,

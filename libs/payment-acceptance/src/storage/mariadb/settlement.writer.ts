@@ -23,7 +23,7 @@ export class MariaSettlementWriter extends SettlementWriter {
     minGapMs: number,
   ): Promise<{ id: string; deliveries: number }[]> {
     await this.openReviews(manager, settlements);
-    await this.putPayments(manager, settlements);
+    await this.upsertPayments(manager, settlements);
     for (const { bill, firstPaymentId } of settlements) {
       if (firstPaymentId !== null) {
         await this.maria.query(
@@ -75,7 +75,7 @@ export class MariaSettlementWriter extends SettlementWriter {
   }
 
   /** `changed_at` first: what follows it there sees the new status already. */
-  private async putPayments(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
+  private async upsertPayments(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
     const now = this.maria.now();
     const rows = settlements.flatMap(({ bill, payments }) =>
       payments.map((p) => [

@@ -58,8 +58,8 @@ const PAUSE_MS = 60_000;
 
 /** Counts what is dropped, and says so now and then. */
 @Injectable()
-export class Overload {
-  private readonly counts = new Map<string, DroppedCounts>();
+export class DroppedCallbacks {
+  private readonly byShop = new Map<string, DroppedCounts>();
   private readonly log: RateLimitedLog;
 
   constructor(clock: PaymentClock) {
@@ -67,21 +67,21 @@ export class Overload {
   }
 
   /** @param shop its name; `null` where there is none, never a name that a stranger has made up */
-  drop(what: Dropped, shop: string | null): void {
+  count(what: Dropped, shop: string | null): void {
     const key = shop ?? NO_SHOP;
-    const before = this.read(key);
+    const before = this.counts(key);
     const after = { ...before, [what]: before[what] + 1 };
-    this.counts.set(key, after);
+    this.byShop.set(key, after);
     const whose = shop === null ? '' : `Shop "${shop}", `;
     const line = (): string => `${SENTENCES[what]} ${whose}${after[what]} since the start.`;
     this.log.warn(`${what} ${key}`, line, shop === null ? {} : { shop });
   }
 
   /** Of one shop; with `null` of all. */
-  read(shop: string | null): DroppedCounts {
-    if (shop !== null) return this.counts.get(shop) ?? NOTHING;
+  counts(shop: string | null): DroppedCounts {
+    if (shop !== null) return this.byShop.get(shop) ?? NOTHING;
     const sum = { ...NOTHING } as Record<Dropped, number>;
-    for (const counts of this.counts.values()) for (const what of KINDS) sum[what] += counts[what];
+    for (const counts of this.byShop.values()) for (const what of KINDS) sum[what] += counts[what];
     return sum;
   }
 }
