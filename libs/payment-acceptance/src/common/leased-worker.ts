@@ -38,7 +38,7 @@ export interface LeasedWorkerOptions {
 /** Whatever the claim says: between two looks without a signal the database has a moment. */
 const MIN_PAUSE_MS = 10;
 
-/** While most places are taken, one that becomes free waits so long for others, so that one claim fills them all. */
+/** While most slots are taken, one that becomes free waits so long for others, so that one claim fills them all. */
 const GATHER_MS = 5;
 
 /** A look that has taken so long may never end, as on a connection whose other side is gone: the next one goes out beside it. */
@@ -83,7 +83,7 @@ export class LeasedWorker<T> {
   }
 
   /**
-   * Looks for work now instead of at the next poll; while most places are taken, when some more are free or a moment is
+   * Looks for work now instead of at the next poll; while most slots are taken, when some more are free or a moment is
    * over.
    */
   wake(): void {
@@ -121,7 +121,7 @@ export class LeasedWorker<T> {
       const free = this.options.concurrency - this.inFlight.size;
       const claimed = free > 0 ? await this.claim(free) : undefined;
       if (free <= 0) this.lastLookAt = performance.now();
-      // A signal that came meanwhile knew nothing of the places that are taken now.
+      // A signal that came meanwhile knew nothing of the slots that are taken now.
       if (this.takeSignal() || claimed?.items.length === free) this.wake();
       await this.pause(claimed?.nextMs ?? null);
     }
