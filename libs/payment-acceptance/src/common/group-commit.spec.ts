@@ -1,8 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { GroupCommit, GroupCommitTimeoutError, type Ended } from './group-commit.js';
+import {
+  GroupCommit,
+  GroupCommitFullError,
+  GroupCommitTimeoutError,
+  type Ended,
+  type GroupCommitOptions,
+} from './group-commit.js';
 
 /** Notes each batch; an item is done as its text says. */
-function setUp(maxBatch = 3, timeoutMs = 60_000) {
+function setUp(more: Partial<GroupCommitOptions<string, string>> = {}) {
   const log: string[] = [];
   let gate = Promise.resolve();
   const alone = (item: string): Promise<string> => {
@@ -20,7 +26,15 @@ function setUp(maxBatch = 3, timeoutMs = 60_000) {
   };
   const isSeparable = (error: unknown, items: readonly string[]): boolean =>
     items.length > 1 && error instanceof TypeError;
-  const batches = new GroupCommit<string, string>({ name: 'Test', maxBatch, timeoutMs, run, alone, isSeparable });
+  const batches = new GroupCommit<string, string>({
+    name: 'Test',
+    maxBatch: 3,
+    timeoutMs: 60_000,
+    run,
+    alone,
+    isSeparable,
+    ...more,
+  });
   const all = (...items: string[]) => Promise.allSettled(items.map((item) => batches.add(item)));
   return { log, batches, all, hold: (until: Promise<void>): void => void (gate = until) };
 }
@@ -63,7 +77,7 @@ describe('group commit', () => {
   });
 
   test('one that does not end is given up, and the next one goes on', async () => {
-    const { log, batches, hold } = setUp(3, 20);
+    const { log, batches, hold } = setUp({ timeoutMs: 20 });
     let open = (): void => undefined;
     hold(new Promise((resolve) => (open = resolve)));
     const hanging = batches.add('a');
@@ -74,5 +88,72 @@ describe('group commit', () => {
     expect(await next).toBe('b');
     open();
     expect(log).toEqual(['a', 'b']);
+  });
+
+  describe('that is held up', () => {
+    /** One batch is in flight, and stays so until `open()`. */
+    async function heldUp(more: Partial<GroupCommitOptions<string, string>>) {
+      const { log, batches, hold } = setUp(more);
+      let open = (): void => undefined;
+      hold(new Promise((resolve) => (open = resolve)));
+      const first = batches.add('first');
+      while (log.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      return { log, batches, first, open };
+    }
+
+    test('takes no more than may wait', async () => {
+      const { batches, first, open } = await heldUp({ maxWaiting: 2 });
+      const second = batches.add('second');
+      await expect(batches.add('third')).rejects.toThrow(GroupCommitFullError);
+      open();
+      expect(await Promise.all([first, second])).toEqual(['first', 'second']);
+      expect(await batches.add('third')).toBe('third');
+    });
+
+    test('gives an item up that has waited for too long, and leaves it out of the batches after that', async () => {
+      const { log, batches, first, open } = await heldUp({ maxWaitMs: 20 });
+      const late = batches.add('late');
+      await expect(first).rejects.toThrow(GroupCommitTimeoutError);
+      await expect(late).rejects.toThrow('did not answer within 20 ms');
+      const next = batches.add('next');
+      open();
+      expect(await next).toBe('next');
+      expect(log).toEqual(['first', 'next']);
+    });
+
+    test('puts what is of one kind into one batch', async () => {
+      const { log, batches, open } = await heldUp({ kindOf: (item) => item[0], maxBatch: 4 });
+      const all = ['a1', 'b1', 'a2', 'b2'].map((item) => batches.add(item));
+      open();
+      expect(await Promise.all(all)).toEqual(['a1', 'b1', 'a2', 'b2']);
+      expect(log).toEqual(['first', 'a1 a2', 'b1 b2']);
+    });
+
+    test('is drained when what waits now has its answer, whatever comes later', async () => {
+      const { batches, first, open } = await heldUp({});
+      let drained = false;
+      const draining = batches.drained().then(() => (drained = true));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(drained).toBe(false);
+      void first.then(() => batches.add('later'));
+      open();
+      await draining;
+      expect(await batches.drained()).toBeUndefined();
+    });
+  });
+
+  test('does no more than so many alone at once', async () => {
+    let atOnce = 0;
+    let most = 0;
+    const alone = async (item: string): Promise<string> => {
+      most = Math.max(most, (atOnce += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce -= 1;
+      return item;
+    };
+    const run = (items: readonly string[]) => Promise.resolve(items.map(() => undefined));
+    const { all } = setUp({ maxBatch: 9, maxAlone: 2, alone, run });
+    expect(ends(await all('a', 'b', 'c', 'd', 'e'))).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(most).toBe(2);
   });
 });
