@@ -1,9 +1,10 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { memoize } from '../../common/memoize.js';
-import { Database, isConflict } from '../database.js';
+import { Database, isConflict, type Answer } from '../database.js';
 import { closeNow } from '../pg-connection.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
+import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
 import { spell } from './spelling.js';
 
@@ -33,17 +34,29 @@ const ATTEMPTS = 4;
  * that loses a deadlock was rolled back whole, and is done again.
  */
 export class MariaDatabase extends Database {
+  override readonly dialect = mariadb;
   private readonly spellingOf = memoize(spell, KEPT);
 
   protected override async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
     const { text, order, counts } = this.spellingOf(sql);
-    const values = order.map((index) => given(parameters[index]));
+    const { rows, changed } = await this.answer(
+      text,
+      order.map((index) => parameters[index]),
+      manager,
+    );
+    if (rows.length > 0) return rows.map((row) => typed(row, counts) as Row);
+    // As many rows as UPDATE … RETURNING would give; each of ours changes what it finds.
+    return Array.from({ length: changed }, () => ({}) as Row);
+  }
+
+  /** Tables are named without the schema that they have on PostgreSQL. */
+  protected override async answer(text: string, values: readonly unknown[], manager: EntityManager): Promise<Answer> {
+    const [statement, parameters] = [text.replaceAll('payment_acceptance.', 'payment_acceptance_'), values.map(given)];
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result: unknown = await manager.query(text, values);
-        if (Array.isArray(result)) return (result as Record<string, unknown>[]).map((row) => typed(row, counts) as Row);
-        // As many rows as UPDATE … RETURNING would give; each of ours changes what it finds.
-        return Array.from({ length: (result as { affectedRows?: number }).affectedRows ?? 0 }, () => ({}) as Row);
+        const result: unknown = await manager.query(statement, parameters);
+        if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], changed: 0 };
+        return { rows: [], changed: (result as { affectedRows?: number }).affectedRows ?? 0 };
       } catch (error) {
         if (manager !== this.dataSource.manager || attempt >= ATTEMPTS || !isConflict(error)) throw error;
       }
