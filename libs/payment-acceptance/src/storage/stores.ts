@@ -20,7 +20,6 @@ import { MariaDestroyableTransaction } from './mariadb/destroyable-transaction.j
 import { MariaDueStore } from './mariadb/due.store.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { MariaOperatorStore } from './mariadb/operator.store.js';
-import { MariaReconciliationStore } from './mariadb/reconciliation.store.js';
 import { MariaRetentionStore } from './mariadb/retention.store.js';
 import { MariaSettlementStore } from './mariadb/settlement.store.js';
 import { MariaSettlementWriter } from './mariadb/settlement.writer.js';
@@ -60,7 +59,7 @@ export const STORES: readonly FactoryProvider[] = [
   storeProvider(EvidenceStore),
   storeProvider(ImportStore),
   storeProvider(OperatorStore, MariaOperatorStore),
-  storeProvider(ReconciliationStore, MariaReconciliationStore),
+  storeProvider(ReconciliationStore),
   storeProvider(RefusalStore),
   storeProvider(ResultStore),
   storeProvider(RetentionStore, MariaRetentionStore),
