@@ -19,7 +19,6 @@ import { MariaDeliveryStore } from './mariadb/delivery.store.js';
 import { MariaDestroyableTransaction } from './mariadb/destroyable-transaction.js';
 import { MariaDueStore } from './mariadb/due.store.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
-import { MariaOperatorStore } from './mariadb/operator.store.js';
 import { MariaRetentionStore } from './mariadb/retention.store.js';
 import { MariaSettlementStore } from './mariadb/settlement.store.js';
 import { MariaSettlementWriter } from './mariadb/settlement.writer.js';
@@ -58,7 +57,7 @@ export const STORES: readonly FactoryProvider[] = [
   storeProvider(LedgerStore),
   storeProvider(EvidenceStore),
   storeProvider(ImportStore),
-  storeProvider(OperatorStore, MariaOperatorStore),
+  storeProvider(OperatorStore),
   storeProvider(ReconciliationStore),
   storeProvider(RefusalStore),
   storeProvider(ResultStore),
