@@ -2,6 +2,7 @@ import type { EntityManager, QueryRunner } from 'typeorm';
 import { memoize } from '../../common/memoize.js';
 import { Database, isConflict, type Answer } from '../database.js';
 import { closeNow } from '../pg-connection.js';
+import { constant, sql } from '../statement.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
@@ -134,9 +135,11 @@ export class MariaDatabase extends Database {
    * Deletes rows that are locked; gives their number. In the order of their keys: on another way through a small table
    * DELETE, unlike UPDATE, would wait for every locked row that it passes.
    */
-  async remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
-    const statement = `DELETE FROM payment_acceptance.${table} WHERE id = ANY($1) ORDER BY id LIMIT $2`;
-    return (await this.query(statement, [ids, ids.length], manager)).length;
+  remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
+    return this.change(
+      sql`DELETE FROM payment_acceptance.${constant(table)} WHERE id IN (${ids}) ORDER BY id LIMIT ${ids.length}`,
+      manager,
+    );
   }
 
   /** @throws UnsupportedDataSourceError where the server or its mode would do something else than our statements say. */
