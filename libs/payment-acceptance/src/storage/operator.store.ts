@@ -2,31 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../common/text.js';
 import { Database } from './database.js';
+import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from './dead-letters.js';
 import type { Dialect } from './dialect.js';
 import { integer } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
-import { constant, join, put, sql, type Expression, type Statement } from './statement.js';
+import { constant, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
-
-/** Which dead letters to send again; what is left out is any. */
-export interface DeadLetterFilter {
-  readonly deliveryId?: DeliveryId;
-  readonly consumer?: string;
-  readonly event?: string;
-  readonly shop?: string;
-  readonly orderId?: OrderId;
-}
-
-export interface DeadLetter {
-  readonly deliveryId: DeliveryId;
-  readonly consumer: string;
-  readonly event: string;
-  readonly eventId: string;
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly attempts: number;
-  readonly lastError: string | null;
-}
 
 /** A review as an operator closes it. */
 export interface ReviewRow {
@@ -236,22 +217,4 @@ export class OperatorStore {
 /** Of a callback that another integration has not accepted, by what its corroboration says. */
 export function notAcceptedElsewhere(dialect: Dialect, corroboration: Expression): Statement {
   return sql`coalesce(${dialect.jsonText(corroboration, 'forwarded')}, '') <> 'accepted'`;
-}
-
-/** FROM and WHERE for the deliveries `d` that are dead letters of bills `b`, fit the filter and are in the scope. */
-export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {
-  const { deliveryId, consumer, event, shop, orderId } = filter;
-  const has = (column: Expression, value: string | undefined) =>
-    value === undefined ? [] : [sql`${put(column)} = ${databaseText(value)}`];
-  const conditions = [
-    sql`d.state = 'DEAD'`,
-    ...has('d.id', deliveryId),
-    ...has('d.consumer', consumer),
-    ...has('d.event_name', event),
-    ...has('b.shop', shop),
-    ...has('b.order_id', orderId),
-    ofScope('b.shop', scope),
-  ];
-  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
-  WHERE ${join(conditions, ' AND ')}`;
 }
