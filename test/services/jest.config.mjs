@@ -1,9 +1,10 @@
 import base from '../../jest.config.mjs';
 
-/** The suites of `npm test` that stand on the database's own behaviour: settlement, deliveries, retention. */
+/** The suites of `npm test` that stand on the database's own behaviour: settlement, deliveries, retention, stores. */
 const SUITES = [
   'test/invariants/(0[4-9]|10)-.*\\.spec\\.ts$',
   'test/failures/(deliveries|lifecycle|retention)\\.spec\\.ts$',
+  'test/storage/.*\\.spec\\.ts$',
 ];
 /** The sample shop, as it is run. */
 const ON_MARIADB = [...SUITES, 'test/shop/shop\\.spec\\.ts$'];

@@ -7,7 +7,7 @@ export const mutants = [
   {
     name: 'pending-callbacks-removed',
     breaks: 'A callback that waits for its check is kept, whatever its age.',
-    file: `${src}/storage/retention.store.ts`,
+    file: `${src}/storage/postgres/retention.store.ts`,
     find: "AND NOT c.pending AND c.received_at < ${BEFORE('$2')} AND NOT",
     replace: "AND c.received_at < ${BEFORE('$2')} AND NOT",
     tests: [retention],
@@ -16,7 +16,7 @@ export const mutants = [
   {
     name: 'evidence-removed',
     breaks: 'What a person has yet to decide about keeps its evidence.',
-    file: `${src}/storage/retention.store.ts`,
+    file: `${src}/storage/postgres/retention.store.ts`,
     find: "r.bill_id = c.bill_id AND r.state = 'OPEN')",
     replace: "r.bill_id = c.bill_id AND r.state = 'ACCEPTED')",
     tests: [retention],
@@ -25,7 +25,7 @@ export const mutants = [
   {
     name: 'undelivered-removed',
     breaks: 'Dead letters are kept, whatever their age.',
-    file: `${src}/storage/retention.store.ts`,
+    file: `${src}/storage/postgres/retention.store.ts`,
     find: "AND d.state = 'DONE' AND d.ended_at",
     replace: "AND d.state <> 'PENDING' AND d.ended_at",
     tests: [retention],
@@ -34,7 +34,7 @@ export const mutants = [
   {
     name: 'witness-of-late-removed',
     breaks: 'A delivery by which an earlier one will know that it is late is kept as long as that is not done.',
-    file: `${src}/storage/retention.store.ts`,
+    file: `${src}/storage/postgres/retention.store.ts`,
     find: "AND earlier.seq < d.seq AND earlier.state <> 'DONE')",
     replace: "AND earlier.seq < d.seq AND earlier.state = 'PENDING')",
     tests: [retention],
@@ -43,7 +43,7 @@ export const mutants = [
   {
     name: 'removal-by-all-at-once',
     breaks: 'One instance at a time removes old records.',
-    file: `${src}/storage/retention.store.ts`,
+    file: `${src}/storage/postgres/retention.store.ts`,
     find: 'SELECT pg_try_advisory_xact_lock($4) AS mine',
     replace: 'SELECT $4::bigint > 0 AS mine',
     tests: [retention],

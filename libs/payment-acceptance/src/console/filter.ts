@@ -1,5 +1,5 @@
 import { databaseText } from '../common/text.js';
-import type { DeadLetterFilter } from '../storage/operator.store.js';
+import type { DeadLetterFilter } from '../storage/dead-letters.js';
 
 /** Which dead letters an address is about. Not by their id: one has an address of its own. */
 export type Filter = Pick<DeadLetterFilter, 'consumer' | 'event' | 'shop' | 'orderId'>;

@@ -2,8 +2,6 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
 import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
-import { MariaConsoleFiguresStore } from '../storage/mariadb/console-figures.store.js';
-import { MariaConsoleListsStore } from '../storage/mariadb/console-lists.store.js';
 import { storeProvider } from '../storage/stores.js';
 import { OperatorActions } from './actions/operator-actions.js';
 import { createConsoleController } from './console.controller.js';
@@ -26,9 +24,9 @@ export class PaymentConsoleModule {
       controllers: [createConsoleController(options)],
       providers: [
         { provide: CONSOLE_OPTIONS, useFactory: () => resolveConsoleOptions(options, process.env.NODE_ENV) },
-        storeProvider(ConsoleListsStore, MariaConsoleListsStore),
+        storeProvider(ConsoleListsStore),
         storeProvider(ConsoleHistoryStore),
-        storeProvider(ConsoleFiguresStore, MariaConsoleFiguresStore),
+        storeProvider(ConsoleFiguresStore),
         OperatorActions,
         ConsolePages,
         ConsoleResponder,

@@ -10,14 +10,9 @@ import type { BillRecord } from '../domain/bill.js';
 import { isUuid } from '../domain/uuid.js';
 import type { BillStore } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/database.js';
+import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
-import type {
-  DeadLetter,
-  DeadLetterFilter,
-  OperatorStore,
-  PaymentStats,
-  ShopState,
-} from '../storage/operator.store.js';
+import type { OperatorStore, PaymentStats, ShopState } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId } from '../domain/ids.js';

@@ -53,8 +53,7 @@ const AGREES_HASHED = (own: string, told: string): string =>
   `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = sha256(convert_to(${own}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 
 /** Whether another integration has accepted a callback. */
-export const ACCEPTED_ELSEWHERE = (of = 'callback'): string =>
-  `(${of}.corroboration ->> 'forwarded' IS NOT DISTINCT FROM 'accepted')`;
+const ACCEPTED_ELSEWHERE = `(callback.corroboration ->> 'forwarded' IS NOT DISTINCT FROM 'accepted')`;
 
 /** As PostgreSQL reads bytes. */
 function fingerprint(text: string | null): string | null {
@@ -115,7 +114,7 @@ export class CallbackStore {
          WHERE CASE WHEN b.id IS NOT NULL THEN NOT EXISTS (SELECT FROM repeated)
            ELSE $14::int > (SELECT count(*) FROM (
              SELECT 1 FROM payment_acceptance.callback
-             WHERE pending AND bill_id IS NULL AND shop = $4 AND ${ACCEPTED_ELSEWHERE()} = $16::boolean
+             WHERE pending AND bill_id IS NULL AND shop = $4 AND ${ACCEPTED_ELSEWHERE} = $16::boolean
              LIMIT $14::int) waiting) END
          RETURNING bill_id
        )

@@ -2,8 +2,12 @@ import { QueryFailedError, type DataSource, type EntityManager, type QueryRunner
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { memoize } from '../common/memoize.js';
+import type { Dialect } from './dialect.js';
+import { postgres } from './postgres/dialect.js';
 import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
 import { closeNow, isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
+import { readRows, type Reading } from './reading.js';
+import type { Statement } from './statement.js';
 import { transact, type TransactionOptions } from './transaction.js';
 
 interface PgPool {
@@ -69,8 +73,17 @@ export function isUniqueViolation(error: unknown): boolean {
   return code === '23505' || errno === 1062;
 }
 
+/** What a driver answers. */
+export interface Answer {
+  readonly rows: readonly Record<string, unknown>[];
+  /** How many rows UPDATE or DELETE has met. */
+  readonly changed: number;
+}
+
 /** The host's data source, as our statements use it; `openDatabase` makes one. */
 export class Database {
+  /** How the database writes what the other one writes differently. */
+  readonly dialect: Dialect = postgres;
   private readonly nameOf = memoize(statementName);
   private readonly preparedStatements: PreparedStatements;
   private readCommitted: boolean | undefined;
@@ -87,6 +100,21 @@ export class Database {
   /** First parameter of every statement that says {@link NOW}. */
   get offsetMs(): number {
     return this.clock.offsetMs;
+  }
+
+  /** Runs one statement and gives its rows. */
+  async rows<Row>(statement: Statement, reading: Reading<Row>, manager?: EntityManager): Promise<Row[]> {
+    return readRows((await this.run(statement, manager)).rows, reading);
+  }
+
+  /** Runs one statement, and gives the number of rows that it has updated or deleted. */
+  async change(statement: Statement, manager?: EntityManager): Promise<number> {
+    return (await this.run(statement, manager)).changed;
+  }
+
+  private run(statement: Statement, manager = this.dataSource.manager): Promise<Answer> {
+    const text = statement.text((place) => this.dialect.parameter(place));
+    return this.probed(text, () => this.answer(text, statement.values, manager));
   }
 
   /** Runs one statement and gives its rows, also those of UPDATE … RETURNING, which TypeORM nests. */
@@ -107,12 +135,12 @@ export class Database {
     return this.probed(sql, () => this.sendPrepared<Row>(sql, parameters, manager));
   }
 
-  private async probed<Row>(sql: string, send: () => Promise<Row[]>): Promise<Row[]> {
+  private async probed<T>(sql: string, send: () => Promise<T>): Promise<T> {
     const name = this.nameOf(sql);
     this.probe.reached(`before ${name}`);
-    const rows = await send();
+    const answer = await send();
     this.probe.reached(`after ${name}`);
-    return rows;
+    return answer;
   }
 
   protected async sendPrepared<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
@@ -131,10 +159,18 @@ export class Database {
   }
 
   protected async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
-    const result: unknown = await manager.query(sql, parameters);
-    if (!Array.isArray(result)) return [];
-    const rows: unknown[] = result.length === 2 && Array.isArray(result[0]) ? result[0] : result;
-    return rows as Row[];
+    return (await this.answer(sql, parameters, manager)).rows as Row[];
+  }
+
+  /** Sends the text as it is. TypeORM gives UPDATE and DELETE as a pair of their rows and of how many these are. */
+  protected async answer(text: string, values: readonly unknown[], manager: EntityManager): Promise<Answer> {
+    const result: unknown = await manager.query(text, [...values]);
+    if (!Array.isArray(result)) return { rows: [], changed: 0 };
+    const [rows, changed] = (result.length === 2 && Array.isArray(result[0]) ? result : [result, 0]) as [
+      Answer['rows'],
+      number,
+    ];
+    return { rows, changed };
   }
 
   /**

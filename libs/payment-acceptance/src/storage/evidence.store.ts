@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
-import { epochMs, instant, type Texts } from './sql.js';
+import { instant, integer } from './reading.js';
+import { countWhere, sql } from './statement.js';
 import type { BillId } from '../domain/ids.js';
 
 /** A bill that the service is known to have payments of. */
@@ -37,31 +38,37 @@ export class EvidenceStore {
 
   /** The bills with the latest payments. */
   async billsWithPayments(shop: string, limit: number): Promise<SampleBill[]> {
-    const rows = await this.database.query<Texts<SampleBill, 'openedAt'>>(
-      `SELECT b.service_bill_id AS "billId", b.currency, ${epochMs('b.opened_at')} AS "openedAt"
+    return this.database.rows<SampleBill>(
+      sql`SELECT b.service_bill_id AS "billId", b.currency, ${this.database.dialect.epochMs('b.opened_at')} AS "openedAt"
        FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
-       WHERE p.shop = $1 AND p.service_status IS NOT NULL AND b.service_bill_id IS NOT NULL
-       GROUP BY b.id, b.service_bill_id, b.currency, b.opened_at ORDER BY max(p.first_seen_at) DESC LIMIT $2`,
-      [shop, limit],
+       WHERE p.shop = ${shop} AND p.service_status IS NOT NULL AND b.service_bill_id IS NOT NULL
+       GROUP BY b.id, b.service_bill_id, b.currency, b.opened_at ORDER BY max(p.first_seen_at) DESC LIMIT ${limit}`,
+      { openedAt: instant },
     );
-    return rows.map((row) => ({ ...row, openedAt: instant(row.openedAt) }));
   }
 
   /** The latest postbacks whose claim the service's list has confirmed: nobody else can have made those. */
   async postbacks(shop: string, limit: number): Promise<PostbackEvidence> {
-    const count = (condition: string): string => `count(*) FILTER (WHERE ${condition})::int`;
-    const [evidence] = await this.database.query<PostbackEvidence>(
-      `SELECT count(*)::int AS confirmed, ${count(`digest = 'match'`)} AS "digestMatches",
-         ${count(`digest = 'absent'`)} AS "digestAbsent",
-         ${count(`corroboration ->> 'amount' = 'match'`)} AS "amountMatches",
-         ${count(`corroboration ->> 'order' = 'match'`)} AS "orderMatches",
-         ${count('custom_given')} AS "customGiven",
-         ${count(`custom_given AND corroboration ->> 'custom' = 'match'`)} AS "customMatches"
+    const { dialect } = this.database;
+    const matches = (what: string) => sql`${dialect.jsonText('corroboration', what)} = 'match'`;
+    const [evidence] = await this.database.rows<PostbackEvidence>(
+      sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS "digestMatches",
+         ${countWhere(sql`digest = 'absent'`)} AS "digestAbsent", ${countWhere(matches('amount'))} AS "amountMatches",
+         ${countWhere(matches('order'))} AS "orderMatches", ${countWhere(sql`custom_given`)} AS "customGiven",
+         ${countWhere(sql`custom_given AND ${matches('custom')}`)} AS "customMatches"
        FROM (SELECT c.digest, c.corroboration, b.custom_given FROM payment_acceptance.callback c
          JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         WHERE c.shop = $1 AND c.kind = 'postback' AND c.outcome = 'confirmed'
-         ORDER BY c.received_at DESC LIMIT $2) latest`,
-      [shop, limit],
+         WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.outcome = 'confirmed'
+         ORDER BY c.received_at DESC LIMIT ${limit}) latest`,
+      {
+        confirmed: integer,
+        digestMatches: integer,
+        digestAbsent: integer,
+        amountMatches: integer,
+        orderMatches: integer,
+        customGiven: integer,
+        customMatches: integer,
+      },
     );
     if (!evidence) throw new Error('The postbacks of a shop could not be counted.');
     return evidence;
@@ -69,15 +76,15 @@ export class EvidenceStore {
 
   /** The latest SUCCESS payments in the currency of their bill. */
   async amounts(shop: string, limit: number): Promise<AmountEvidence> {
-    const [evidence] = await this.database.query<AmountEvidence>(
-      `SELECT count(*) FILTER (WHERE paid = billed)::int AS "asBilled", count(*) FILTER (WHERE paid < billed)::int AS less,
-         count(*) FILTER (WHERE paid > billed AND commission)::int AS "moreWithCommission",
-         count(*) FILTER (WHERE paid > billed AND NOT commission)::int AS "moreOtherwise"
+    const [evidence] = await this.database.rows<AmountEvidence>(
+      sql`SELECT ${countWhere(sql`paid = billed`)} AS "asBilled", ${countWhere(sql`paid < billed`)} AS less,
+         ${countWhere(sql`paid > billed AND commission`)} AS "moreWithCommission",
+         ${countWhere(sql`paid > billed AND NOT commission`)} AS "moreOtherwise"
        FROM (SELECT p.amount AS paid, b.amount AS billed, b.payer_pays_commission AS commission
          FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
-         WHERE p.shop = $1 AND p.status = 'SUCCESS' AND p.currency = b.currency
-         ORDER BY p.first_seen_at DESC LIMIT $2) latest`,
-      [shop, limit],
+         WHERE p.shop = ${shop} AND p.status = 'SUCCESS' AND p.currency = b.currency
+         ORDER BY p.first_seen_at DESC LIMIT ${limit}) latest`,
+      { asBilled: integer, less: integer, moreWithCommission: integer, moreOtherwise: integer },
     );
     if (!evidence) throw new Error('The amounts of a shop could not be compared.');
     return evidence;

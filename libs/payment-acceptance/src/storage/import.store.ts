@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { BillState } from '../domain/bill.js';
 import type { DecimalAmount } from '../domain/money.js';
 import { Database } from './database.js';
-import { NOW } from './sql.js';
+import { sql } from './statement.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 /** A bill that another program has had made by the service. */
@@ -40,10 +40,10 @@ export class ImportStore {
   constructor(private readonly database: Database) {}
 
   async known(shop: string, billId: BillId, manager?: EntityManager): Promise<KnownBill | undefined> {
-    const [bill] = await this.database.query<KnownBill>(
-      `SELECT order_id AS "orderId", amount::text AS amount, currency, state FROM payment_acceptance.bill
-       WHERE shop = $1 AND service_bill_id = $2`,
-      [shop, billId],
+    const [bill] = await this.database.rows<KnownBill>(
+      sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
+       FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      {},
       manager,
     );
     return bill;
@@ -51,32 +51,17 @@ export class ImportStore {
 
   /** Stores the bill as open and due, as the next attempt of its order, which must be locked. */
   async insert(manager: EntityManager, bill: ForeignBill): Promise<void> {
-    const createdAt = `to_timestamp($16::double precision / 1000)`;
-    await this.database.query(
-      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
+    const { dialect, offsetMs } = this.database;
+    const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
          description, name, type, custom, custom_given, service_bill_id, link_url, link_page_url, created_at, opened_at,
          next_check_at, check_after)
-       SELECT $2, $3, $4, (SELECT coalesce(max(attempt), 0) + 1 FROM payment_acceptance.bill
-         WHERE shop = $3 AND order_id = $4), 'OPEN', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-         ${createdAt}, ${createdAt}, ${NOW}, ${NOW}`,
-      [
-        this.database.offsetMs,
-        bill.intentId,
-        bill.shop,
-        bill.orderId,
-        bill.amount,
-        bill.currency,
-        bill.payerPaysCommission,
-        bill.description,
-        bill.name,
-        bill.type,
-        bill.custom,
-        bill.customGiven,
-        bill.billId,
-        bill.linkUrl,
-        bill.linkPageUrl,
-        bill.createdAt.getTime(),
-      ],
+       SELECT ${bill.intentId}, ${bill.shop}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
+           FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),
+         'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
+         ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
+         ${createdAt}, ${createdAt}, ${now}, ${now}`,
       manager,
     );
   }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { BillRecord, BillState } from '../domain/bill.js';
 import { Database } from './database.js';
-import { inScope, type ShopScope } from './scope.js';
-import { iso } from './sql.js';
+import { flag, integer, json } from './reading.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { sql, type Statement } from './statement.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {
@@ -99,77 +100,79 @@ export class LedgerStore {
   /** At most `limit` rows of each kind. */
   async read(limit: number, scope: ShopScope): Promise<PaymentLedger> {
     const [bills, payments, callbacks, events, reviews] = await Promise.all([
-      this.rows<LedgerBill>(
-        `SELECT id AS "intentId", shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state,
-           amount::text AS amount, currency, failure, ${iso('created_at')} AS "createdAt",
-           ${iso('checked_at')} AS "checkedAt", ${iso('next_check_at')} AS "nextCheckAt",
-           last_check_error AS "lastCheckError"
-         FROM payment_acceptance.bill WHERE ${inScope('shop', '$2')} ORDER BY created_at DESC, id LIMIT $1`,
-        limit,
-        scope,
-      ),
-      this.rows<LedgerEntry>(
-        `SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.service_bill_id AS "billId", p.status,
-           p.amount::text AS amount, p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
-           p.verdict, ${iso('p.first_seen_at')} AS "firstSeenAt"
-         FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
-         WHERE ${inScope('p.shop', '$2')} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT $1`,
-        limit,
-        scope,
-      ),
-      this.rows<LedgerCallback>(
-        `SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
-           c.service_bill_id AS "trsId", c.status, c.digest, c.corroboration::text AS corroboration, c.pending, c.asks, c.outcome,
-           ${iso('c.received_at')} AS "receivedAt"
-         FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
-         WHERE ${inScope('c.shop', '$2')} ORDER BY c.received_at DESC, c.id LIMIT $1`,
-        limit,
-        scope,
-        ['corroboration'],
-      ),
-      this.rows<LedgerEvent>(
-        `SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.service_bill_id AS "billId",
-           e.payload ->> 'paymentId' AS "paymentId", ${iso('e.occurred_at')} AS "occurredAt",
-           coalesce((SELECT json_agg(json_build_object('consumer', d.consumer, 'state', d.state, 'attempts', d.attempts,
-             'lastError', d.last_error) ORDER BY d.consumer)
-             FROM payment_acceptance.delivery d WHERE d.event_id = e.id), '[]')::text AS deliveries
-         FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id
-         WHERE ${inScope('e.shop', '$2')} ORDER BY e.seq DESC LIMIT $1`,
-        limit,
-        scope,
-        ['deliveries'],
-      ),
-      this.reviews(`${inScope('r.shop', '$2')} ORDER BY r.opened_at DESC, r.id`, limit, scope),
+      this.bills(limit, scope),
+      this.payments(limit, scope),
+      this.callbacks(limit, scope),
+      this.events(limit, scope),
+      this.reviews(sql`${ofScope('r.shop', scope)} ORDER BY r.opened_at DESC, r.id`, limit),
     ]);
     return { bills, payments, callbacks, events, reviews };
   }
 
   /** Reviews that nobody has decided, oldest first, at most `limit`. */
   openReviews(limit: number, scope: ShopScope): Promise<LedgerReview[]> {
-    return this.reviews(`r.state = 'OPEN' AND ${inScope('r.shop', '$2')} ORDER BY r.opened_at, r.id`, limit, scope);
+    return this.reviews(sql`r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ORDER BY r.opened_at, r.id`, limit);
   }
 
-  private reviews(which: string, limit: number, scope: ShopScope): Promise<LedgerReview[]> {
-    return this.rows(
-      `SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
-         r.reason, r.state, r.detail::text AS detail, ${iso('r.opened_at')} AS "openedAt"
-       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE ${which} LIMIT $1`,
-      limit,
-      scope,
-      ['detail'],
+  private bills(limit: number, scope: ShopScope): Promise<LedgerBill[]> {
+    const { dialect } = this.database;
+    return this.database.rows<LedgerBill>(
+      sql`SELECT id AS "intentId", shop, order_id AS "orderId", attempt, service_bill_id AS "billId", state,
+         ${dialect.text('amount')} AS amount, currency, failure, ${dialect.iso('created_at')} AS "createdAt",
+         ${dialect.iso('checked_at')} AS "checkedAt", ${dialect.iso('next_check_at')} AS "nextCheckAt",
+         last_check_error AS "lastCheckError"
+       FROM payment_acceptance.bill WHERE ${ofScope('shop', scope)} ORDER BY created_at DESC, id LIMIT ${limit}`,
+      { attempt: integer },
     );
   }
 
-  private async rows<Row extends object>(
-    sql: string,
-    limit: number,
-    scope: ShopScope,
-    json: (keyof Row)[] = [],
-  ): Promise<Row[]> {
-    const rows = await this.database.query<Row>(sql, [limit, scope]);
-    return rows.map((row) => ({
-      ...row,
-      ...Object.fromEntries(json.map((column) => [column, JSON.parse(String(row[column])) as unknown])),
-    }));
+  private payments(limit: number, scope: ShopScope): Promise<LedgerEntry[]> {
+    const { dialect } = this.database;
+    return this.database.rows<LedgerEntry>(
+      sql`SELECT p.shop, p.payment_id AS "paymentId", b.order_id AS "orderId", b.service_bill_id AS "billId", p.status,
+         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
+         p.from_card AS "fromCard", p.verdict, ${dialect.iso('p.first_seen_at')} AS "firstSeenAt"
+       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
+       WHERE ${ofScope('p.shop', scope)} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT ${limit}`,
+      {},
+    );
+  }
+
+  private callbacks(limit: number, scope: ShopScope): Promise<LedgerCallback[]> {
+    const { dialect } = this.database;
+    return this.database.rows<LedgerCallback>(
+      sql`SELECT c.id, c.kind, c.shop, b.service_bill_id AS "billId", c.order_id AS "orderId",
+         c.service_bill_id AS "trsId", c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration, c.pending,
+         c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
+       WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`,
+      { corroboration: json, pending: flag, asks: integer },
+    );
+  }
+
+  private events(limit: number, scope: ShopScope): Promise<LedgerEvent[]> {
+    const { dialect } = this.database;
+    const deliveries = dialect.jsonArray(
+      { consumer: 'd.consumer', state: 'd.state', attempts: 'd.attempts', lastError: 'd.last_error' },
+      'd.consumer',
+    );
+    return this.database.rows<LedgerEvent>(
+      sql`SELECT e.id, e.name, e.shop, b.order_id AS "orderId", b.service_bill_id AS "billId",
+         ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt",
+         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id
+       WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`,
+      { deliveries: json },
+    );
+  }
+
+  private reviews(which: Statement, limit: number): Promise<LedgerReview[]> {
+    const { dialect } = this.database;
+    return this.database.rows<LedgerReview>(
+      sql`SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
+         r.reason, r.state, ${dialect.text('r.detail')} AS detail, ${dialect.iso('r.opened_at')} AS "openedAt"
+       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE ${which} LIMIT ${limit}`,
+      { detail: json },
+    );
   }
 }

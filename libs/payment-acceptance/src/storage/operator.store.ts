@@ -1,31 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../common/text.js';
-import { ACCEPTED_ELSEWHERE } from './callback.store.js';
 import { Database } from './database.js';
-import { NOW, inMs, iso } from './sql.js';
-import { inScope, type ShopScope } from './scope.js';
+import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from './dead-letters.js';
+import type { Dialect } from './dialect.js';
+import { integer } from './reading.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { constant, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
-
-/** Which dead letters to send again; what is left out is any. */
-export interface DeadLetterFilter {
-  readonly deliveryId?: DeliveryId;
-  readonly consumer?: string;
-  readonly event?: string;
-  readonly shop?: string;
-  readonly orderId?: OrderId;
-}
-
-export interface DeadLetter {
-  readonly deliveryId: DeliveryId;
-  readonly consumer: string;
-  readonly event: string;
-  readonly eventId: string;
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly attempts: number;
-  readonly lastError: string | null;
-}
 
 /** A review as an operator closes it. */
 export interface ReviewRow {
@@ -75,51 +57,43 @@ export class OperatorStore {
     manager: EntityManager,
     action: { id: string; operator: string; action: string; target: string; detail: object },
   ): Promise<void> {
-    await this.database.query(
-      `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       VALUES ($2, ${NOW}, $3, $4, $5, $6::jsonb)`,
-      [
-        this.database.offsetMs,
-        action.id,
-        databaseText(action.operator),
-        action.action,
-        action.target,
-        JSON.stringify(action.detail, (_name, value: unknown) =>
-          typeof value === 'string' ? databaseText(value) : value,
-        ),
-      ],
+    const detail = JSON.stringify(action.detail, (_name, value: unknown) =>
+      typeof value === 'string' ? databaseText(value) : value,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+       VALUES (${action.id}, ${this.now()}, ${databaseText(action.operator)}, ${action.action}, ${action.target}, ${detail})`,
       manager,
     );
   }
 
   /** Ties an unknown outcome to the bill that the service turned out to have, to be checked at once. */
   async attach(manager: EntityManager, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
-    const attached = await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = $3, link_page_url = $4, failure = NULL, opened_at = ${NOW},
-         ended_at = NULL, next_check_at = ${inMs('0')}, check_after = ${NOW}
-       WHERE id = $2 AND state = 'UNKNOWN' RETURNING id`,
-      [this.database.offsetMs, id, billId, linkPageUrl],
+    const attached = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = ${billId}, link_page_url = ${linkPageUrl},
+         failure = NULL, opened_at = ${this.now()}, ended_at = NULL, next_check_at = ${this.now()}, check_after = ${this.now()}
+       WHERE id = ${id} AND state = 'UNKNOWN'`,
       manager,
     );
-    return attached.length === 1;
+    return attached === 1;
   }
 
   async void(manager: EntityManager, id: string): Promise<boolean> {
-    const voided = await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${NOW} WHERE id = $2 AND state = 'UNKNOWN'
-       RETURNING id`,
-      [this.database.offsetMs, id],
+    const voided = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.now()}
+       WHERE id = ${id} AND state = 'UNKNOWN'`,
       manager,
     );
-    return voided.length === 1;
+    return voided === 1;
   }
 
   async review(id: string, scope: ShopScope, manager?: EntityManager): Promise<ReviewRow | undefined> {
-    const [review] = await this.database.query<ReviewRow>(
-      `SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
-         detail::text AS detail
-       FROM payment_acceptance.review WHERE id = $1 AND ${inScope('shop', '$2')} ${manager ? 'FOR UPDATE' : ''}`,
-      [id, scope],
+    const [review] = await this.database.rows<ReviewRow>(
+      sql`SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
+         ${this.database.dialect.text('detail')} AS detail
+       FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
+       ${constant(manager ? 'FOR UPDATE' : '')}`,
+      {},
       manager,
     );
     return review;
@@ -131,10 +105,11 @@ export class OperatorStore {
     intentId: IntentId,
     paymentId: PaymentId,
   ): Promise<PaymentReview | undefined> {
-    const [newest] = await this.database.query<PaymentReview>(
-      `SELECT r.id, r.reason, r.state, r.detail::text AS detail FROM payment_acceptance.review r
-       WHERE r.bill_id = $1 AND r.payment_id = $2 ORDER BY r.opened_at DESC, r.id LIMIT 1`,
-      [intentId, paymentId],
+    const [newest] = await this.database.rows<PaymentReview>(
+      sql`SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
+       FROM payment_acceptance.review r WHERE r.bill_id = ${intentId} AND r.payment_id = ${paymentId}
+       ORDER BY r.opened_at DESC, r.id LIMIT 1`,
+      {},
       manager,
     );
     return newest;
@@ -142,9 +117,10 @@ export class OperatorStore {
 
   /** The order of the shop's bill with this id at the service, whatever its state. */
   async orderOfBill(manager: EntityManager, shop: string, billId: BillId): Promise<string | undefined> {
-    const [bill] = await this.database.query<{ orderId: OrderId }>(
-      `SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b WHERE b.shop = $1 AND b.service_bill_id = $2`,
-      [shop, billId],
+    const [bill] = await this.database.rows<{ orderId: OrderId }>(
+      sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.service_bill_id = ${billId}`,
+      {},
       manager,
     );
     return bill?.orderId;
@@ -156,90 +132,89 @@ export class OperatorStore {
     state: 'ACCEPTED' | 'DISMISSED',
     operator: string,
   ): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.review SET state = $3, closed_at = ${NOW}, closed_by = $4 WHERE id = $2`,
-      [this.database.offsetMs, id, state, operator],
+    await this.database.change(
+      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${operator}
+       WHERE id = ${id}`,
       manager,
     );
   }
 
   deadLetters(filter: DeadLetterFilter, limit: number, scope: ShopScope): Promise<DeadLetter[]> {
-    return this.database.query(
-      `SELECT d.id::text AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId", b.shop,
-         b.order_id AS "orderId", d.attempts, d.last_error AS "lastError"
-       ${MATCHING} ORDER BY d.seq LIMIT $7`,
-      [...matchingParameters(filter, scope), limit],
+    return this.database.rows<DeadLetter>(
+      sql`SELECT ${this.database.dialect.text('d.id')} AS "deliveryId", d.consumer, d.event_name AS event,
+         d.event_id AS "eventId", b.shop, b.order_id AS "orderId", d.attempts, d.last_error AS "lastError"
+       ${deadLettersOf(filter, scope)} ORDER BY d.seq LIMIT ${limit}`,
+      { attempts: integer },
     );
   }
 
   /** Makes dead letters due again, with all their attempts; gives their number. */
   async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
-    const replayed = await this.database.query(
-      `UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, due_at = now(),
-         ended_at = NULL, lease_token = NULL, lease_until = NULL
-       WHERE id IN (SELECT d.id ${MATCHING} FOR UPDATE OF d) RETURNING id`,
-      matchingParameters(filter, scope),
+    const { dialect } = this.database;
+    const found = await this.database.rows<{ id: DeliveryId }>(
+      sql`SELECT ${dialect.text('d.id')} AS id ${deadLettersOf(filter, scope)} ORDER BY d.id`,
+      {},
       manager,
     );
-    return replayed.length;
+    const ids = found.map(({ id }) => id);
+    // Somebody else may have replayed some of them since.
+    return this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1,
+         due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
+       WHERE id ${dialect.oneOf(ids, 'bigint')} AND state = 'DEAD'`,
+      manager,
+    );
   }
 
   async stats(scope: ShopScope): Promise<PaymentStats> {
-    const [stats] = await this.database.query<Omit<PaymentStats, 'oldestDeliveryMs' | 'oldestCheckMs'> & Ages>(
-      `SELECT
-         (SELECT count(*)::int FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$2')}) AS "unknownBills",
-         (SELECT count(*)::int FROM payment_acceptance.review WHERE state = 'OPEN' AND ${inScope('shop', '$2')}) AS "openReviews",
-         (SELECT count(*)::int FROM payment_acceptance.delivery d WHERE state = 'DEAD' AND ${OF_SHOP}) AS "deadLetters",
-         (SELECT count(*)::int FROM payment_acceptance.delivery d WHERE state = 'PENDING' AND ${OF_SHOP}) AS "pendingDeliveries",
-         (SELECT ${ageMs('min(e.occurred_at)')} FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id WHERE d.state = 'PENDING' AND ${inScope('e.shop', '$2')}) AS "oldestDeliveryMs",
-         (SELECT ${ageMs('min(next_check_at)')} FROM payment_acceptance.bill
-          WHERE next_check_at <= ${NOW} AND ${inScope('shop', '$2')}) AS "oldestCheckMs",
-         (SELECT count(*)::int FROM payment_acceptance.callback
-          WHERE pending AND bill_id IS NULL AND NOT ${ACCEPTED_ELSEWHERE()} AND ${inScope('shop', '$2')}) AS "waitingCallbacks"`,
-      [this.database.offsetMs, scope],
+    const { dialect } = this.database;
+    const age = (instant: Lowercase<string>) => dialect.msBetween(instant, this.now());
+    const ofShop =
+      scope === null
+        ? ofScope('shop', null)
+        : sql`EXISTS (SELECT 1 FROM payment_acceptance.event e
+           WHERE e.id = d.event_id AND e.shop = ${scope})`;
+    const [stats] = await this.database.rows<PaymentStats>(
+      sql`SELECT
+         (SELECT count(*) FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}) AS "unknownBills",
+         (SELECT count(*) FROM payment_acceptance.review WHERE state = 'OPEN' AND ${ofScope('shop', scope)}) AS "openReviews",
+         (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'DEAD' AND ${ofShop}) AS "deadLetters",
+         (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'PENDING' AND ${ofShop}) AS "pendingDeliveries",
+         (SELECT ${age('min(e.occurred_at)')} FROM payment_acceptance.delivery d
+          JOIN payment_acceptance.event e ON e.id = d.event_id
+          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}) AS "oldestDeliveryMs",
+         (SELECT ${age('min(next_check_at)')} FROM payment_acceptance.bill
+          WHERE next_check_at <= ${this.now()} AND ${ofScope('shop', scope)}) AS "oldestCheckMs",
+         (SELECT count(*) FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+            AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}) AS "waitingCallbacks"`,
+      {
+        unknownBills: integer,
+        openReviews: integer,
+        deadLetters: integer,
+        pendingDeliveries: integer,
+        oldestDeliveryMs: integer,
+        oldestCheckMs: integer,
+        waitingCallbacks: integer,
+      },
     );
     if (!stats) throw new Error('The counts of the payment tables could not be read.');
-    const { oldestDeliveryMs: delivery, oldestCheckMs: check } = stats;
-    return {
-      ...stats,
-      oldestDeliveryMs: delivery === null ? null : Number(delivery),
-      oldestCheckMs: check === null ? null : Number(check),
-    };
+    return stats;
   }
 
   shops(scope: ShopScope): Promise<ShopState[]> {
-    return this.database.query(
-      `SELECT shop, ${iso('refused_since')} AS "refusedSince",
-         refused_reason AS "refusedReason" FROM payment_acceptance.shop_state
-       WHERE ${inScope('shop', '$1')} ORDER BY shop`,
-      [scope],
+    return this.database.rows<ShopState>(
+      sql`SELECT shop, ${this.database.dialect.iso('refused_since')} AS "refusedSince", refused_reason AS "refusedReason"
+       FROM payment_acceptance.shop_state WHERE ${ofScope('shop', scope)} ORDER BY shop`,
+      {},
     );
+  }
+
+  private now(): Statement {
+    return this.database.dialect.now(this.database.offsetMs);
   }
 }
 
-interface Ages {
-  readonly oldestDeliveryMs: string | null;
-  readonly oldestCheckMs: string | null;
-}
-
-const ageMs = (instant: string): string => `floor(extract(epoch FROM ${NOW} - ${instant}) * 1000)::bigint::text`;
-
-/** Deliveries of the shop that is `$2` of the statement; a delivery knows it by its event. */
-const OF_SHOP = `($2::text IS NULL OR EXISTS (SELECT 1 FROM payment_acceptance.event e WHERE e.id = d.event_id AND e.shop = $2))`;
-
-/** Dead letters that fit a filter and the scope: `$1` to `$6`. */
-export const MATCHING = `FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
-  WHERE d.state = 'DEAD' AND ($1::bigint IS NULL OR d.id = $1::bigint) AND ($2::text IS NULL OR d.consumer = $2)
-    AND ($3::text IS NULL OR d.event_name = $3) AND ($4::text IS NULL OR b.shop = $4)
-    AND ($5::text IS NULL OR b.order_id = $5)
-    AND ${inScope('b.shop', '$6')}`;
-
-/** What {@link MATCHING} needs. */
-export function matchingParameters(
-  { deliveryId, consumer, event, shop, orderId }: DeadLetterFilter,
-  scope: ShopScope,
-): unknown[] {
-  const names = [consumer, event, shop, orderId].map((name) => (name === undefined ? null : databaseText(name)));
-  return [deliveryId ?? null, ...names, scope];
+/** Of a callback that another integration has not accepted, by what its corroboration says. */
+export function notAcceptedElsewhere(dialect: Dialect, corroboration: Expression): Statement {
+  return sql`coalesce(${dialect.jsonText(corroboration, 'forwarded')}, '') <> 'accepted'`;
 }

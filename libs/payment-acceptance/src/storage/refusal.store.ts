@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
+import { sql } from './statement.js';
 
 /** Which shops the service refuses, however many shops there are. */
 @Injectable()
@@ -8,9 +9,9 @@ export class RefusalStore {
 
   /** Names of refused shops, at most `limit`. */
   async refused(limit: number): Promise<string[]> {
-    const rows = await this.database.query<{ shop: string }>(
-      `SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT $1`,
-      [limit],
+    const rows = await this.database.rows<{ shop: string }>(
+      sql`SELECT shop FROM payment_acceptance.shop_state WHERE refused_since IS NOT NULL ORDER BY shop LIMIT ${limit}`,
+      {},
     );
     return rows.map(({ shop }) => shop);
   }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
+import { sql } from './statement.js';
 
 /** What is known of a bill's payments, for the payer's eyes. */
 @Injectable()
@@ -12,17 +13,17 @@ export class ResultStore {
    * tells of a failure, and one is known then.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
-    const rows = await this.database.query<{ id: string; result: BillResult }>(
-      `SELECT b.id, CASE
+    const rows = await this.database.rows<{ id: string; result: BillResult }>(
+      sql`SELECT b.id, CASE
          WHEN b.state = 'PAID' OR o.first_payment_id IS NOT NULL THEN 'paid'
          WHEN EXISTS (SELECT 1 FROM payment_acceptance.callback c
            WHERE c.bill_id = b.id AND c.pending AND c.asks = 0 AND c.kind <> 'redirect-fail') THEN 'pending'
-         WHEN (SELECT coalesce(bool_and(p.verdict = 'failed'), false) FROM payment_acceptance.payment p
-               WHERE p.bill_id = b.id) THEN 'failed'
+         WHEN (SELECT min(CASE WHEN p.verdict = 'failed' THEN 1 ELSE 0 END) FROM payment_acceptance.payment p
+               WHERE p.bill_id = b.id) = 1 THEN 'failed'
          ELSE 'pending' END AS result
        FROM payment_acceptance.bill b JOIN payment_acceptance.shop_order o USING (shop, order_id)
-       WHERE b.id = ANY($1::uuid[])`,
-      [ids],
+       WHERE b.id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+      {},
     );
     return new Map(rows.map(({ id, result }) => [id, result]));
   }

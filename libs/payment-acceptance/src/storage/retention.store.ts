@@ -1,66 +1,14 @@
-import { Injectable } from '@nestjs/common';
-import { Database } from './database.js';
-import { NOW } from './sql.js';
-
-/** Any constant of ours: instances take turns on it, batch by batch. */
-const ADVISORY_LOCK = 7_320_114_906;
-
-/** An age, given as a parameter in milliseconds, counted back from the present moment. */
-const BEFORE = (age: string): string => `${NOW} - ${age}::double precision * interval '1 millisecond'`;
-
-/** What a person has yet to decide about keeps its evidence. */
-const UNDECIDED = `EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = c.bill_id AND r.state = 'OPEN')`;
-
 /**
- * Removes what has served its purpose, a batch at a time: one short statement that skips what others have locked, and
- * does nothing while another instance is at it. Only ended rows are ever touched: a pending callback, a bill, a payment,
- * an event, a review, a dead letter and the lock of an order stay, whatever their age.
+ * Removes what has served its purpose, a batch at a time, in whichever instance is at it. Only ended rows are ever touched:
+ * a pending callback, a bill, a payment, an event, a review, a dead letter and the lock of an order stay, whatever their
+ * age. Each method gives the number of rows; there may be more of them where it is `limit`.
  */
-@Injectable()
-export class RetentionStore {
-  constructor(private readonly database: Database) {}
+export abstract class RetentionStore {
+  /** Empties the raw fields of consumed callbacks; what was found out about them stays. */
+  abstract redactCallbacks(afterMs: number, limit: number): Promise<number>;
 
-  /** Empties the raw fields of consumed callbacks; what was found out about them stays. Gives their number. */
-  redactCallbacks(afterMs: number, limit: number): Promise<number> {
-    return this.batch(
-      `UPDATE payment_acceptance.callback SET fields = '{}'::jsonb WHERE id IN (
-         SELECT c.id FROM payment_acceptance.callback c
-         WHERE (SELECT mine FROM turn) AND NOT c.pending AND c.fields <> '{}'::jsonb AND c.received_at < ${BEFORE('$2')}
-           AND NOT ${UNDECIDED}
-         ORDER BY c.received_at LIMIT $3 FOR UPDATE OF c SKIP LOCKED) RETURNING id`,
-      afterMs,
-      limit,
-    );
-  }
-
-  deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    return this.batch(
-      `DELETE FROM payment_acceptance.callback WHERE id IN (
-         SELECT c.id FROM payment_acceptance.callback c
-         WHERE (SELECT mine FROM turn) AND NOT c.pending AND c.received_at < ${BEFORE('$2')} AND NOT ${UNDECIDED}
-         ORDER BY c.received_at LIMIT $3 FOR UPDATE OF c SKIP LOCKED) RETURNING id`,
-      afterMs,
-      limit,
-    );
-  }
+  abstract deleteCallbacks(afterMs: number, limit: number): Promise<number>;
 
   /** One that is done stays while an earlier one of its bill is not: by it that one knows that it is late. */
-  deleteDeliveries(afterMs: number, limit: number): Promise<number> {
-    return this.batch(
-      `DELETE FROM payment_acceptance.delivery WHERE id IN (
-         SELECT d.id FROM payment_acceptance.delivery d
-         WHERE (SELECT mine FROM turn) AND d.state = 'DONE' AND d.ended_at < ${BEFORE('$2')}
-           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = d.bill_id
-             AND earlier.consumer = d.consumer AND earlier.seq < d.seq AND earlier.state <> 'DONE')
-         ORDER BY d.ended_at LIMIT $3 FOR UPDATE OF d SKIP LOCKED) RETURNING id`,
-      afterMs,
-      limit,
-    );
-  }
-
-  private async batch(statement: string, afterMs: number, limit: number): Promise<number> {
-    const turn = `WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($4) AS mine)`;
-    const parameters = [this.database.offsetMs, afterMs, limit, ADVISORY_LOCK];
-    return (await this.database.atReadCommitted(`${turn} ${statement}`, parameters)).length;
-  }
+  abstract deleteDeliveries(afterMs: number, limit: number): Promise<number>;
 }

@@ -49,11 +49,6 @@ export function epochMs(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::bigint::text`;
 }
 
-/** SQL for an instant as ISO 8601 in UTC, made by the database, so that no type parser of the host has a say. */
-export function iso(column: string): string {
-  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-}
-
 /** A row whose instants are still text, as `epochMs` selects them. */
 export type Texts<T, K extends keyof T> = Omit<T, K> & { readonly [P in K]: string | Extract<T[P], null> };
 

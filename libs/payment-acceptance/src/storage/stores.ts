@@ -19,12 +19,11 @@ import { MariaDeliveryStore } from './mariadb/delivery.store.js';
 import { MariaDestroyableTransaction } from './mariadb/destroyable-transaction.js';
 import { MariaDueStore } from './mariadb/due.store.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
-import { MariaOperatorStore } from './mariadb/operator.store.js';
-import { MariaReconciliationStore } from './mariadb/reconciliation.store.js';
 import { MariaRetentionStore } from './mariadb/retention.store.js';
 import { MariaSettlementStore } from './mariadb/settlement.store.js';
 import { MariaSettlementWriter } from './mariadb/settlement.writer.js';
 import { OperatorStore } from './operator.store.js';
+import { PostgresRetentionStore } from './postgres/retention.store.js';
 import { ReconciliationStore } from './reconciliation.store.js';
 import { RefusalStore } from './refusal.store.js';
 import { ResultStore } from './result.store.js';
@@ -47,6 +46,20 @@ export function storeProvider<S>(
   };
 }
 
+/** A store whose statements differ on the two databases, each with a class of its own. */
+function siblings<S>(
+  token: abstract new () => S,
+  postgres: Made<S, Database>,
+  maria: Made<S, MariaDatabase>,
+): FactoryProvider<S> {
+  return {
+    provide: token,
+    inject: [Database, PaymentProbe],
+    useFactory: (database: Database, probe: PaymentProbe) =>
+      database instanceof MariaDatabase ? new maria(database, probe) : new postgres(database, probe),
+  };
+}
+
 /** The stores for the host's database. */
 export const STORES: readonly FactoryProvider[] = [
   storeProvider(BillStore, MariaBillStore),
@@ -59,11 +72,11 @@ export const STORES: readonly FactoryProvider[] = [
   storeProvider(LedgerStore),
   storeProvider(EvidenceStore),
   storeProvider(ImportStore),
-  storeProvider(OperatorStore, MariaOperatorStore),
-  storeProvider(ReconciliationStore, MariaReconciliationStore),
+  storeProvider(OperatorStore),
+  storeProvider(ReconciliationStore),
   storeProvider(RefusalStore),
   storeProvider(ResultStore),
-  storeProvider(RetentionStore, MariaRetentionStore),
+  siblings(RetentionStore, PostgresRetentionStore, MariaRetentionStore),
   storeProvider(SettlementStore, MariaSettlementStore),
   storeProvider(SettlementWriter, MariaSettlementWriter),
 ];

@@ -6,7 +6,7 @@ import type { DeliveryWorker } from '../events/delivery.worker.js';
 import { PAYMENT_ROLE } from '../module/payment-acceptance.runtime.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
 import type { Confirmer } from '../settlement/confirmer.js';
-import type { DeadLetter } from '../storage/operator.store.js';
+import type { DeadLetter } from '../storage/dead-letters.js';
 import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';
 import { PaymentTestingError } from './testing.errors.js';

@@ -10,7 +10,7 @@ import { PaymentClock } from '../common/clock.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { OPTIONS_RESOLVER, type OptionsResolver } from '../module/payment-acceptance.module-definition.js';
-import type { DeadLetter } from '../storage/operator.store.js';
+import type { DeadLetter } from '../storage/dead-letters.js';
 import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
 import { SharedClock } from './shared-clock.js';

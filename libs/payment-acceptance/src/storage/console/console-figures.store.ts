@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { BILL_STATES, type BillState } from '../../domain/bill.js';
 import { Database } from '../database.js';
-import { inScope, type ShopScope } from '../scope.js';
-import { NOW, epochMs, instant, iso, type Texts } from '../sql.js';
+import { instant, integer } from '../reading.js';
+import { ofScope, type ShopScope } from '../scope.js';
+import { constant, countWhere, join, sql, type Statement } from '../statement.js';
 
 /** Payments of one hour, by what became of them. */
 export interface HourOfPayments {
@@ -49,14 +50,12 @@ export interface ConsoleFigures {
 }
 
 /** Most rows that one figure reads, so that a busy day costs no more. */
-export const NEWEST = 20_000;
+const NEWEST = 20_000;
 const NEWEST_SETTLED = 5_000;
 const KINDS = 8;
 
-const DAY = `${NOW} - interval '1 day'`;
-
-/** Bills of the last day; all states are named, so that the index of the lists serves. */
-const MADE_IN_SCOPE = `${inScope('shop', '$2')} AND state = ANY($3) AND created_at > ${DAY}`;
+const HOUR = 3_600_000;
+const HOURS = 24;
 
 /** Figures of the last day, for charts. Reads only; each statement is bounded. */
 @Injectable()
@@ -75,80 +74,95 @@ export class ConsoleFiguresStore {
     return { ...events, settled, waiting, errors, states };
   }
 
-  protected async hours(scope: ShopScope): Promise<Pick<ConsoleFigures, 'hours' | 'cut'>> {
-    const rows = await this.database.query<HourOfPayments & { all: number }>(
-      `WITH newest AS (${newestEvents('name', NEWEST)})
-       SELECT ${iso('h.hour')} AS hour, (SELECT count(*)::int FROM newest) AS all,
-         count(*) FILTER (WHERE ${inScope('e.shop', '$2')} AND e.name = 'payment.succeeded')::int AS succeeded,
-         count(*) FILTER (WHERE ${inScope('e.shop', '$2')} AND e.name = 'payment.failed')::int AS failed,
-         count(*) FILTER (WHERE ${inScope('e.shop', '$2')} AND e.name = 'payment.review')::int AS reviews
-       FROM generate_series(${hour(NOW)} - interval '23 hours', ${hour(NOW)}, '1 hour') h(hour)
-       LEFT JOIN newest e ON ${hour('e.occurred_at')} = h.hour GROUP BY h.hour ORDER BY h.hour`,
-      [this.database.offsetMs, scope],
+  private async hours(scope: ShopScope): Promise<Pick<ConsoleFigures, 'hours' | 'cut'>> {
+    const { dialect } = this.database;
+    const count = (name: string): Statement => countWhere(sql`${ofScope('e.shop', scope)} AND e.name = ${name}`);
+    const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>(
+      sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${constant(String(HOUR))}) AS at, count(*) AS "all",
+         ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
+         ${count('payment.review')} AS reviews
+       FROM (${this.newestEvents(sql`name`, NEWEST)}) e GROUP BY 1`,
+      { at: integer, all: integer, succeeded: integer, failed: integer, reviews: integer },
     );
-    return { hours: rows, cut: rows[0]?.all === NEWEST };
+    const [clock] = await this.database.rows<{ now: number }>(sql`SELECT ${dialect.epochMs(this.ago(0))} AS now`, {
+      now: integer,
+    });
+    const first = Math.floor(Number(clock?.now) / HOUR) - HOURS + 1;
+    const hours = Array.from({ length: HOURS }, (_, index) => {
+      const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
+      return { hour: new Date((first + index) * HOUR).toISOString(), succeeded, failed, reviews };
+    });
+    return { hours, cut: rows.reduce((sum, { all }) => sum + all, 0) === NEWEST };
   }
 
-  protected async settled(scope: ShopScope): Promise<SettledPayment[]> {
-    const rows = await this.database.query<Texts<SettledPayment, 'settledAt'>>(
-      `SELECT e.shop, p.service_created_at AS "createdAtText", ${epochMs('e.occurred_at')} AS "settledAt"
-       FROM (${newestEvents('name, payload', NEWEST_SETTLED)}) e
-       JOIN payment_acceptance.payment p ON p.shop = e.shop AND p.payment_id = e.payload ->> 'paymentId'
-       WHERE ${inScope('e.shop', '$2')} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`,
-      [this.database.offsetMs, scope],
+  private settled(scope: ShopScope): Promise<SettledPayment[]> {
+    const { dialect } = this.database;
+    return this.database.rows<SettledPayment>(
+      sql`SELECT e.shop, p.service_created_at AS "createdAtText", ${dialect.epochMs('e.occurred_at')} AS "settledAt"
+       FROM (${this.newestEvents(sql`name, payload`, NEWEST_SETTLED)}) e
+       JOIN payment_acceptance.payment p
+         ON p.shop = e.shop AND p.payment_id = ${dialect.jsonText('e.payload', 'paymentId')}
+       WHERE ${ofScope('e.shop', scope)} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`,
+      { settledAt: instant },
     );
-    return rows.map((row) => ({ ...row, settledAt: instant(row.settledAt) }));
   }
 
-  protected waiting(scope: ShopScope, ages: readonly number[]): Promise<Waiting[]> {
-    return this.database.query(
-      `SELECT kind, width_bucket(extract(epoch FROM ${NOW} - since)::double precision * 1000, $3::double precision[]) - 1 AS age,
-         count(*)::int AS count
-       FROM (
+  private waiting(scope: ShopScope, ages: readonly number[]): Promise<Waiting[]> {
+    const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.ago(ms)} THEN 1 ELSE 0 END`);
+    return this.database.rows<Waiting>(
+      sql`SELECT kind, ${join([...passed, constant('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
          (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
-          WHERE next_check_at <= ${NOW} AND ${inScope('shop', '$2')} LIMIT ${NEWEST})
+          WHERE next_check_at <= ${this.ago(0)} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
          UNION ALL
          (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id WHERE d.state = 'PENDING' AND ${inScope('e.shop', '$2')} LIMIT ${NEWEST})
+          JOIN payment_acceptance.event e ON e.id = d.event_id
+          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${NEWEST})
        ) due GROUP BY 1, 2`,
-      [this.database.offsetMs, scope, ages],
+      { age: integer, count: integer },
     );
   }
 
   /** By the name of the error, which stands before the first colon: its sentence differs from time to time. */
-  protected errors(scope: ShopScope): Promise<ErrorCount[]> {
-    return this.database.query(
-      `SELECT place AS "where", left(split_part(error, ':', 1), 60) AS kind, count(*)::int AS count FROM (
+  private errors(scope: ShopScope): Promise<ErrorCount[]> {
+    return this.database.rows<ErrorCount>(
+      sql`SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
+       FROM (
          (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
-          FROM payment_acceptance.bill WHERE ${MADE_IN_SCOPE}
+          FROM payment_acceptance.bill WHERE ${this.madeToday(scope)}
             AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${NEWEST})
          UNION ALL
          (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${inScope('e.shop', '$2')}
-            AND coalesce(d.ended_at, d.due_at) > ${DAY} LIMIT ${NEWEST})
+          WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
+            AND coalesce(d.ended_at, d.due_at) > ${this.ago(HOURS * HOUR)} LIMIT ${NEWEST})
        ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${KINDS}`,
-      [this.database.offsetMs, scope, BILL_STATES],
+      { count: integer },
     );
   }
 
-  protected states(scope: ShopScope): Promise<{ state: BillState; count: number }[]> {
-    return this.database.query(
-      `SELECT state, count(*)::int AS count FROM (
-         SELECT state FROM payment_acceptance.bill WHERE ${MADE_IN_SCOPE} LIMIT ${10 * NEWEST}) made
+  private states(scope: ShopScope): Promise<ConsoleFigures['states'][number][]> {
+    return this.database.rows<ConsoleFigures['states'][number]>(
+      sql`SELECT state, count(*) AS count FROM (
+         SELECT state FROM payment_acceptance.bill WHERE ${this.madeToday(scope)} LIMIT ${10 * NEWEST}) made
        GROUP BY state ORDER BY 2 DESC, 1`,
-      [this.database.offsetMs, scope, BILL_STATES],
+      { count: integer },
     );
   }
-}
 
-/** Start of the hour in UTC, whatever the session's time zone is. */
-function hour(instant: string): string {
-  return `date_trunc('hour', ${instant}, 'UTC')`;
-}
+  /** Bills of the last day; all states are named, so that the index of the lists serves. */
+  private madeToday(scope: ShopScope): Statement {
+    const { oneOf } = this.database.dialect;
+    return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.ago(HOURS * HOUR)}`;
+  }
 
-/** Events of the last day, found from the newest back. */
-export function newestEvents(columns: string, limit: number): string {
-  return `SELECT * FROM (SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
-    WHERE newest.occurred_at > ${DAY}`;
+  /** Events of the last day, found from the newest back. */
+  private newestEvents(columns: Statement, limit: number): Statement {
+    return sql`SELECT * FROM (
+        SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
+      WHERE newest.occurred_at > ${this.ago(HOURS * HOUR)}`;
+  }
+
+  private ago(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs - ms);
+  }
 }

@@ -2,14 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../database.js';
-import { inScope, type ShopScope } from '../scope.js';
-import { iso } from '../sql.js';
+import { flag, integer, json } from '../reading.js';
+import { ofScope, type ShopScope } from '../scope.js';
+import { sql } from '../statement.js';
 import {
   ACTION,
   BILL,
   REVIEW,
-  parsed,
-  reviewOf,
+  actionColumns,
+  billColumns,
+  reviewColumns,
   type ConsoleAction,
   type ConsoleBill,
   type ConsoleReview,
@@ -126,75 +128,90 @@ export class ConsoleHistoryStore {
 
   async bill(scope: ShopScope, intentId: IntentId): Promise<ConsoleBillDetail | undefined> {
     if (!isUuid(intentId)) return undefined;
-    const [bill] = await this.database.query<ConsoleBillDetail>(
-      `SELECT ${BILL}, b.description, b.custom, b.custom_given AS "customGiven",
+    const { dialect } = this.database;
+    const [bill] = await this.database.rows<ConsoleBillDetail>(
+      sql`SELECT ${billColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
          b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
-         ${iso('b.opened_at')} AS "openedAt", ${iso('b.paid_at')} AS "paidAt", ${iso('b.ended_at')} AS "endedAt",
-         ${iso('b.checked_at')} AS "checkedAt", ${iso('b.next_check_at')} AS "nextCheckAt",
-         b.last_check_error AS "lastCheckError", b.failed_checks AS "failedChecks"
-       FROM payment_acceptance.bill b WHERE b.id = $1 AND ${inScope('b.shop', '$2')}`,
-      [intentId, scope],
+         ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
+         ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
+         ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
+         b.failed_checks AS "failedChecks"
+       FROM payment_acceptance.bill b WHERE b.id = ${intentId} AND ${ofScope('b.shop', scope)}`,
+      { ...BILL, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
     );
     return bill;
   }
 
   private attempts({ shop, orderId }: ConsoleBill): Promise<ConsoleBill[]> {
-    return this.database.query(
-      `SELECT ${BILL} FROM payment_acceptance.bill b WHERE b.shop = $1 AND b.order_id = $2
-       ORDER BY b.attempt LIMIT ${ROWS}`,
-      [shop, orderId],
+    return this.database.rows<ConsoleBill>(
+      sql`SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${ROWS}`,
+      BILL,
     );
   }
 
   private payments(intentId: IntentId): Promise<ConsolePayment[]> {
-    return this.database.query(
-      `SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus", p.amount::text AS amount,
-         p.amount_received::text AS "amountReceived", p.currency, p.from_card AS "fromCard",
-         p.service_created_at AS "serviceCreatedAt", p.verdict, ${iso('p.first_seen_at')} AS "firstSeenAt",
-         ${iso('p.changed_at')} AS "changedAt"
-       FROM payment_acceptance.payment p WHERE p.bill_id = $1 ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
-      [intentId],
+    const { dialect } = this.database;
+    return this.database.rows<ConsolePayment>(
+      sql`SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus",
+         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
+         p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
+         ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
+       FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+       ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
+      {},
     );
   }
 
   /** The newest. */
-  private async callbacks(intentId: IntentId): Promise<ConsoleCallback[]> {
-    const rows = await this.database.query<ConsoleCallback>(
-      `SELECT c.id, c.kind, c.status, c.digest, c.corroboration::text AS corroboration, c.fields::text AS fields,
-         c.pending, c.asks, c.outcome, ${iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.bill_id = $1 ORDER BY c.received_at DESC LIMIT ${ROWS}`,
-      [intentId],
+  private callbacks(intentId: IntentId): Promise<ConsoleCallback[]> {
+    const { dialect } = this.database;
+    return this.database.rows<ConsoleCallback>(
+      sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
+         ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c WHERE c.bill_id = ${intentId} ORDER BY c.received_at DESC LIMIT ${ROWS}`,
+      { corroboration: json, fields: json, pending: flag, asks: integer },
     );
-    return rows.map(parsed('corroboration')).map(parsed('fields'));
   }
 
-  private async events(intentId: IntentId): Promise<ConsoleEvent[]> {
-    const rows = await this.database.query<ConsoleEvent>(
-      `SELECT e.id, e.name, e.payload::text AS payload, ${iso('e.occurred_at')} AS "occurredAt",
-         coalesce((SELECT json_agg(json_build_object('deliveryId', d.id::text, 'consumer', d.consumer, 'state', d.state,
-           'attempts', d.attempts, 'replays', d.replays, 'dueAt', ${iso('d.due_at')}, 'endedAt', ${iso('d.ended_at')},
-           'lastError', d.last_error) ORDER BY d.consumer)
-           FROM payment_acceptance.delivery d WHERE d.event_id = e.id), '[]')::text AS deliveries
-       FROM payment_acceptance.event e WHERE e.bill_id = $1 ORDER BY e.seq LIMIT ${ROWS}`,
-      [intentId],
+  private events(intentId: IntentId): Promise<ConsoleEvent[]> {
+    const { dialect } = this.database;
+    const deliveries = dialect.jsonArray(
+      {
+        deliveryId: dialect.text('d.id'),
+        consumer: 'd.consumer',
+        state: 'd.state',
+        attempts: 'd.attempts',
+        replays: 'd.replays',
+        dueAt: dialect.iso('d.due_at'),
+        endedAt: dialect.iso('d.ended_at'),
+        lastError: 'd.last_error',
+      },
+      'd.consumer',
     );
-    return rows.map(parsed('payload')).map(parsed('deliveries'));
+    return this.database.rows<ConsoleEvent>(
+      sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
+         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+       FROM payment_acceptance.event e WHERE e.bill_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
+      { payload: json, deliveries: json },
+    );
   }
 
-  private async reviews(intentId: IntentId): Promise<ConsoleReview[]> {
-    const rows = await this.database.query<ConsoleReview>(
-      `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.bill_id = $1 ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
-      [intentId],
+  private reviews(intentId: IntentId): Promise<ConsoleReview[]> {
+    return this.database.rows<ConsoleReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.bill_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
+      REVIEW,
     );
-    return rows.map(reviewOf);
   }
 
-  private async actions(targets: readonly string[]): Promise<ConsoleAction[]> {
-    const rows = await this.database.query<ConsoleAction>(
-      `SELECT ${ACTION} FROM payment_acceptance.operator_action a WHERE a.target = ANY($1) ORDER BY a.at, a.id LIMIT ${ROWS}`,
-      [targets],
+  private actions(targets: readonly string[]): Promise<ConsoleAction[]> {
+    const { dialect } = this.database;
+    return this.database.rows<ConsoleAction>(
+      sql`SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
+       WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${ROWS}`,
+      ACTION,
     );
-    return rows.map(parsed('detail'));
   }
 }

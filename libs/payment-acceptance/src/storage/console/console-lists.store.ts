@@ -1,19 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../domain/bill.js';
 import { isUuid } from '../../domain/uuid.js';
-import { ACCEPTED_ELSEWHERE } from '../callback.store.js';
 import { Database } from '../database.js';
-import { MATCHING, matchingParameters, type DeadLetter, type DeadLetterFilter } from '../operator.store.js';
-import { inScope, type ShopScope } from '../scope.js';
-import { iso } from '../sql.js';
+import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from '../dead-letters.js';
+import { notAcceptedElsewhere } from '../operator.store.js';
+import { integer } from '../reading.js';
+import { ofScope, type ShopScope } from '../scope.js';
+import { constant, join, sql } from '../statement.js';
 import {
   ACTION,
   BILL,
   PAGE,
   REVIEW,
+  actionColumns,
+  billColumns,
   pageOf,
-  parsed,
-  reviewOf,
+  reviewColumns,
   type ConsoleAction,
   type ConsoleBill,
   type ConsoleReview,
@@ -59,116 +61,158 @@ export class ConsoleListsStore {
 
   /** Newest first. Each state has its own stretch of the index, so rare ones are found as fast as all others. */
   async bills({ scope, states, before }: BillQuery): Promise<Paged<ConsoleBill>> {
-    const rows = await this.database.query<ConsoleBill>(
-      `WITH last AS (SELECT created_at, id FROM payment_acceptance.bill WHERE id = $3::uuid AND ${inScope('shop', '$1')})
-       SELECT ${BILL} FROM unnest($2::text[]) of_state CROSS JOIN LATERAL (
-         SELECT * FROM payment_acceptance.bill every WHERE every.state = of_state AND ${inScope('every.shop', '$1')}
-           AND ($3::uuid IS NULL OR (every.created_at, every.id) < (SELECT created_at, id FROM last))
-         ORDER BY every.created_at DESC, every.id DESC LIMIT ${PAGE + 1}) b
+    if (states.length === 0) return pageOf([]);
+    const older = isId(before)
+      ? sql`AND (b.created_at, b.id) < (SELECT created_at, id FROM payment_acceptance.bill
+           WHERE id = ${before} AND ${ofScope('shop', scope)})`
+      : constant('');
+    const newest = states.map(
+      (state) => sql`(SELECT b.* FROM payment_acceptance.bill b
+         WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${older}
+         ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1})`,
+    );
+    const rows = await this.database.rows<ConsoleBill>(
+      sql`SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
        ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1}`,
-      [scope, states, uuidOrNull(before)],
+      BILL,
     );
     return pageOf(rows);
   }
 
   /** Bills by their order, by the service's bill or payment id, or by the intent's id: by the whole of it. */
   async search(scope: ShopScope, text: string): Promise<ConsoleBill[]> {
-    const shops = scope === null ? await this.shops() : [scope];
-    return this.database.query(
-      `SELECT ${BILL} FROM payment_acceptance.bill b WHERE b.id IN (
-         SELECT id FROM payment_acceptance.bill WHERE shop = ANY($1) AND order_id = $2
-         UNION SELECT id FROM payment_acceptance.bill WHERE shop = ANY($1) AND service_bill_id = $2
-         UNION SELECT bill_id FROM payment_acceptance.payment WHERE shop = ANY($1) AND payment_id = $2
-         UNION SELECT id FROM payment_acceptance.bill WHERE shop = ANY($1) AND id = $3::uuid)
-       ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE}`,
-      [shops, text, uuidOrNull(text)],
+    const { dialect } = this.database;
+    const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
+    const byId = isUuid(text)
+      ? sql`UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND id = ${text}`
+      : constant('');
+    return this.database.rows<ConsoleBill>(
+      sql`SELECT ${billColumns(dialect)} FROM (
+         SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
+         UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND service_bill_id = ${text}
+         UNION SELECT bill_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
+         ${byId}) found
+       JOIN payment_acceptance.bill b ON b.id = found.id ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE}`,
+      BILL,
     );
   }
 
   /** Every shop that there has been. */
   async shops(): Promise<string[]> {
-    const rows = await this.database.query<{ shop: string }>(
-      `SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`,
-      [],
+    const rows = await this.database.rows<{ shop: string }>(
+      sql`SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`,
+      {},
     );
     return rows.map(({ shop }) => shop);
   }
 
   /** Open ones, the oldest first. */
   async reviews(scope: ShopScope, after?: string): Promise<Paged<ConsoleReview>> {
-    const rows = await this.database.query<ConsoleReview>(
-      `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.state = 'OPEN' AND ${inScope('r.shop', '$1')}
-         AND ($2::uuid IS NULL OR (r.opened_at, r.id) > (
-           SELECT opened_at, id FROM payment_acceptance.review WHERE id = $2 AND ${inScope('shop', '$1')}))
-       ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
-      [scope, uuidOrNull(after)],
+    const newer = isId(after)
+      ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
+           WHERE id = ${after} AND ${ofScope('shop', scope)})`
+      : constant('');
+    const rows = await this.database.rows<ConsoleReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
+      REVIEW,
     );
-    return pageOf(rows.map(reviewOf));
+    return pageOf(rows);
   }
 
   async review(scope: ShopScope, id: string): Promise<ConsoleReview | undefined> {
     if (!isUuid(id)) return undefined;
-    const rows = await this.database.query<ConsoleReview>(
-      `SELECT ${REVIEW} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.id = $2 AND ${inScope('r.shop', '$1')}`,
-      [scope, id],
+    const [review] = await this.database.rows<ConsoleReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
+      REVIEW,
     );
-    return rows.map(reviewOf)[0];
+    return review;
   }
 
   /** Those that fit the filter, in settlement order. */
   async deadLetters(scope: ShopScope, filter: DeadLetterFilter, after?: string): Promise<Paged<ConsoleDeadLetter>> {
-    const rows = await this.database.query<ConsoleDeadLetter>(
-      `SELECT d.id::text AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId", b.shop,
-         b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
-         ${iso('d.ended_at')} AS "endedAt"
-       ${MATCHING} AND ($7::bigint IS NULL OR (d.seq, d.id) > (
-         SELECT last.seq, last.id FROM payment_acceptance.delivery last JOIN payment_acceptance.event e ON e.id = last.event_id
-         WHERE last.id = $7::bigint AND ${inScope('e.shop', '$6')}))
-       ORDER BY d.seq, d.id LIMIT ${PAGE + 1}`,
-      [...matchingParameters(filter, scope), after !== undefined && isDeliveryId(after) ? after : null],
+    const { dialect } = this.database;
+    const later =
+      after !== undefined && isDeliveryId(after)
+        ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
+           JOIN payment_acceptance.event e ON e.id = last.event_id
+           WHERE last.id = ${after} AND ${ofScope('e.shop', scope)})`
+        : constant('');
+    const rows = await this.database.rows<ConsoleDeadLetter>(
+      sql`SELECT ${dialect.text('d.id')} AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId",
+         b.shop, b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
+         ${dialect.iso('d.ended_at')} AS "endedAt"
+       ${deadLettersOf(filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${PAGE + 1}`,
+      { attempts: integer, replays: integer },
     );
     return pageOf(rows);
   }
 
   async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
-    const [row] = await this.database.query<{ count: number }>(
-      `SELECT count(*)::int AS count ${MATCHING}`,
-      matchingParameters(filter, scope),
+    const [row] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count ${deadLettersOf(filter, scope)}`,
+      { count: integer },
     );
     return row?.count ?? 0;
   }
 
   /** The newest postbacks that name no bill of ours and still wait for one. */
   waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
-    return this.database.query(
-      `SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
-         ${iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c
-       WHERE c.pending AND c.bill_id IS NULL AND NOT ${ACCEPTED_ELSEWHERE('c')} AND ${inScope('c.shop', '$1')}
+    const { dialect } = this.database;
+    return this.database.rows<WaitingPostback>(
+      sql`SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
+         ${dialect.iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+         AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}
        ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
-      [scope],
+      {},
     );
   }
 
   /** What operators did, of all shops, newest first. */
   async actions(before?: string): Promise<Paged<LoggedAction>> {
-    const rows = await this.database.query<LoggedAction>(
-      `SELECT ${ACTION}, b.id AS "intentId", b.order_id AS "orderId" FROM (
-         SELECT a.*, CASE
-           WHEN a.target ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN coalesce(
-             (SELECT r.bill_id FROM payment_acceptance.review r WHERE r.id = a.target::uuid), a.target::uuid)
-           WHEN a.target ~ '^[0-9]{1,18}$' THEN (
-             SELECT d.bill_id FROM payment_acceptance.delivery d WHERE d.id = a.target::bigint) END AS of_bill
-         FROM payment_acceptance.operator_action a
-         WHERE $1::uuid IS NULL OR (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = $1)
-         ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE + 1}) a
-       LEFT JOIN payment_acceptance.bill b ON b.id = a.of_bill ORDER BY a.at DESC, a.id DESC`,
-      [uuidOrNull(before)],
+    const older = isId(before)
+      ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
+      : constant('');
+    const actions = await this.database.rows<ConsoleAction>(
+      sql`SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
+       ${older} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE + 1}`,
+      ACTION,
     );
-    return pageOf(rows.map(parsed('detail')));
+    const bills = new Map((await this.billsOf(actions)).map((bill) => [bill.target, bill]));
+    return pageOf(
+      actions.map((action) => {
+        const { intentId = null, orderId = null } = bills.get(action.target) ?? {};
+        return { ...action, intentId, orderId };
+      }),
+    );
   }
+
+  /** The bills of the reviews, intents and deliveries that actions were about. */
+  private billsOf(actions: readonly ConsoleAction[]): Promise<BillOfTarget[]> {
+    const { text, oneOf } = this.database.dialect;
+    const targets = actions.map(({ target }) => target);
+    const [uuids, deliveries] = [targets.filter(isUuid), targets.filter(isDeliveryId)];
+    const bill = sql`b.id AS "intentId", b.order_id AS "orderId"`;
+    return this.database.rows<BillOfTarget>(
+      sql`SELECT ${text('b.id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.id ${oneOf(uuids, 'uuid')}
+       UNION ALL
+       SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.id ${oneOf(uuids, 'uuid')}
+       UNION ALL
+       SELECT ${text('d.id')}, ${bill} FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       WHERE d.id ${oneOf(deliveries, 'bigint')}`,
+      {},
+    );
+  }
+}
+
+interface BillOfTarget {
+  readonly target: string;
+  readonly intentId: IntentId;
+  readonly orderId: OrderId;
 }
 
 /** Whether a delivery can have this id. */
@@ -176,6 +220,6 @@ export function isDeliveryId(text: string): boolean {
   return /^\d{1,18}$/.test(text);
 }
 
-function uuidOrNull(text: string | undefined): string | null {
-  return text !== undefined && isUuid(text) ? text : null;
+function isId(text: string | undefined): text is string {
+  return text !== undefined && isUuid(text);
 }

@@ -1,6 +1,8 @@
 import type { BillState } from '../../domain/bill.js';
 import type { PaymentStatus } from '../../domain/payment.js';
-import { iso } from '../sql.js';
+import type { Dialect } from '../dialect.js';
+import { flag, integer, json, type Reading } from '../reading.js';
+import { sql, type Statement } from '../statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 
 /** A bill in a list. */
@@ -18,9 +20,12 @@ export interface ConsoleBill {
   readonly createdAt: string;
 }
 
-/** SQL for a {@link ConsoleBill} of the bill `b`. */
-export const BILL = `b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
-  b.amount::text AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
+/** What is selected for a {@link ConsoleBill} of the bill `b`. */
+export const billColumns = ({ text, iso }: Dialect): Statement =>
+  sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
+
+export const BILL = { attempt: integer } satisfies Reading<ConsoleBill>;
 
 export interface ConsoleReview {
   readonly id: string;
@@ -57,16 +62,19 @@ export interface ReviewDetail {
   };
 }
 
-/** SQL for a {@link ConsoleReview} of the review `r` and its bill `b`. */
-export const REVIEW = `r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
-  r.payment_id AS "paymentId", r.reason, r.state, r.detail::text AS detail, b.currency, EXISTS (
+/** What is selected for a {@link ConsoleReview} of the review `r` and its bill `b`. */
+export const reviewColumns = ({ text, iso }: Dialect): Statement =>
+  sql`r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
+  r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
     SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
       AND p.bill_id = r.bill_id AND p.verdict = 'succeeded') AS succeeded,
   (SELECT p.status FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id)
     AS "ledgerStatus",
-  (SELECT n.detail::text FROM payment_acceptance.review n WHERE n.bill_id = r.bill_id AND n.payment_id = r.payment_id
+  (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.bill_id = r.bill_id AND n.payment_id = r.payment_id
     ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
   ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
+
+export const REVIEW: Reading<ConsoleReview> = { detail: json, succeeded: flag, newest: json };
 
 export interface ConsoleAction {
   readonly id: string;
@@ -78,8 +86,11 @@ export interface ConsoleAction {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** SQL for a {@link ConsoleAction} of the action `a`. */
-export const ACTION = `a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, a.detail::text AS detail`;
+/** What is selected for a {@link ConsoleAction} of the action `a`. */
+export const actionColumns = ({ text, iso }: Dialect): Statement =>
+  sql`a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, ${text('a.detail')} AS detail`;
+
+export const ACTION: Reading<ConsoleAction> = { detail: json };
 
 /** Rows of one page: a full one weighs less than 50 KB, whatever it lists. */
 export const PAGE = 20;
@@ -92,13 +103,4 @@ export interface Paged<Row> {
 /** A page of rows, read with one more than it shows. */
 export function pageOf<Row>(rows: readonly Row[]): Paged<Row> {
   return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
-}
-
-/** JSON comes as text, whatever type parsers the host has. */
-export function parsed<Row extends object>(column: keyof Row): (row: Row) => Row {
-  return (row) => ({ ...row, [column]: JSON.parse(String(row[column])) as unknown });
-}
-
-export function reviewOf(row: ConsoleReview): ConsoleReview {
-  return parsed<ConsoleReview>('newest')(parsed<ConsoleReview>('detail')(row));
 }

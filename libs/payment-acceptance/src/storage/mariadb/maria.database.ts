@@ -1,9 +1,11 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { memoize } from '../../common/memoize.js';
-import { Database, isConflict } from '../database.js';
+import { Database, isConflict, type Answer } from '../database.js';
 import { closeNow } from '../pg-connection.js';
+import { constant, sql } from '../statement.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
+import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
 import { spell } from './spelling.js';
 
@@ -14,15 +16,12 @@ export interface Raw {
 
 /** Columns that are true or false; MariaDB gives 1 and 0. */
 const BOOLEANS = new Set(
-  (
-    'exists leaseEnded payerPaysCommission customGiven scheduled shopRefused due pending late rivalled succeeded refused ' +
-    'enough repeated'
-  ).split(' '),
+  'exists leaseEnded payerPaysCommission customGiven scheduled shopRefused due late rivalled refused enough repeated'.split(
+    ' ',
+  ),
 );
 /** Counts whose statement does not say so beside their name. */
-const COUNTS = new Set(
-  'SUCCESS FAIL unknownBills openReviews deadLetters pendingDeliveries waitingCallbacks bills waiting'.split(' '),
-);
+const COUNTS = new Set('SUCCESS FAIL bills waiting'.split(' '));
 /** Statements whose spelling is kept: all but a few that are put together. */
 const KEPT = 500;
 const ATTEMPTS = 4;
@@ -33,17 +32,29 @@ const ATTEMPTS = 4;
  * that loses a deadlock was rolled back whole, and is done again.
  */
 export class MariaDatabase extends Database {
+  override readonly dialect = mariadb;
   private readonly spellingOf = memoize(spell, KEPT);
 
   protected override async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
     const { text, order, counts } = this.spellingOf(sql);
-    const values = order.map((index) => given(parameters[index]));
+    const { rows, changed } = await this.answer(
+      text,
+      order.map((index) => parameters[index]),
+      manager,
+    );
+    if (rows.length > 0) return rows.map((row) => typed(row, counts) as Row);
+    // As many rows as UPDATE … RETURNING would give; each of ours changes what it finds.
+    return Array.from({ length: changed }, () => ({}) as Row);
+  }
+
+  /** Tables are named without the schema that they have on PostgreSQL. */
+  protected override async answer(text: string, values: readonly unknown[], manager: EntityManager): Promise<Answer> {
+    const [statement, parameters] = [text.replaceAll('payment_acceptance.', 'payment_acceptance_'), values.map(given)];
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result: unknown = await manager.query(text, values);
-        if (Array.isArray(result)) return (result as Record<string, unknown>[]).map((row) => typed(row, counts) as Row);
-        // As many rows as UPDATE … RETURNING would give; each of ours changes what it finds.
-        return Array.from({ length: (result as { affectedRows?: number }).affectedRows ?? 0 }, () => ({}) as Row);
+        const result: unknown = await manager.query(statement, parameters);
+        if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], changed: 0 };
+        return { rows: [], changed: (result as { affectedRows?: number }).affectedRows ?? 0 };
       } catch (error) {
         if (manager !== this.dataSource.manager || attempt >= ATTEMPTS || !isConflict(error)) throw error;
       }
@@ -121,9 +132,11 @@ export class MariaDatabase extends Database {
    * Deletes rows that are locked; gives their number. In the order of their keys: on another way through a small table
    * DELETE, unlike UPDATE, would wait for every locked row that it passes.
    */
-  async remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
-    const statement = `DELETE FROM payment_acceptance.${table} WHERE id = ANY($1) ORDER BY id LIMIT $2`;
-    return (await this.query(statement, [ids, ids.length], manager)).length;
+  remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
+    return this.change(
+      sql`DELETE FROM payment_acceptance.${constant(table)} WHERE id IN (${ids}) ORDER BY id LIMIT ${ids.length}`,
+      manager,
+    );
   }
 
   /** @throws UnsupportedDataSourceError where the server or its mode would do something else than our statements say. */

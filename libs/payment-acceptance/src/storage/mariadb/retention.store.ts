@@ -1,65 +1,83 @@
 import { Injectable } from '@nestjs/common';
-import { NOW } from '../sql.js';
-import { RetentionStore } from '../retention.store.js';
+import type { EntityManager } from 'typeorm';
+import { flag } from '../reading.js';
+import type { RetentionStore } from '../retention.store.js';
+import { constant, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
-const LOCK = `CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`;
-const BEFORE = `${NOW} - $2::double precision * interval '1 millisecond'`;
-const DECIDED = `NOT EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = t.bill_id AND r.state = 'OPEN')`;
+const LOCK = constant(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
+const DECIDED = sql`NOT EXISTS (
+  SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = t.bill_id AND r.state = 'OPEN')`;
+
+/** What a batch is made of. */
+interface Old {
+  readonly table: 'callback' | 'delivery';
+  /** Those of the table `t` that are old enough. */
+  readonly condition: Statement;
+  /** Which of them come first. */
+  readonly order: Statement;
+}
 
 /** Rows are found first and locked by their keys, so none is locked on the way; one batch at a time, under a named lock. */
 @Injectable()
-export class MariaRetentionStore extends RetentionStore {
-  constructor(private readonly maria: MariaDatabase) {
-    super(maria);
+export class MariaRetentionStore implements RetentionStore {
+  constructor(private readonly database: MariaDatabase) {}
+
+  redactCallbacks(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${DECIDED}`;
+    return this.batch({ table: 'callback', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>
+      this.database.change(sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id IN (${ids})`, manager),
+    );
   }
 
-  override redactCallbacks(afterMs: number, limit: number): Promise<number> {
-    return this.each('callback', 'unredacted_at', `t.unredacted_at < ${BEFORE} AND ${DECIDED}`, afterMs, limit, true);
+  deleteCallbacks(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.pending = 0 AND t.received_at < ${this.ago(afterMs)} AND ${DECIDED}`;
+    return this.delete({ table: 'callback', condition, order: sql`t.received_at` }, limit);
   }
 
-  override deleteCallbacks(afterMs: number, limit: number): Promise<number> {
-    const old = `t.pending = 0 AND t.received_at < ${BEFORE} AND ${DECIDED}`;
-    return this.each('callback', 'received_at', old, afterMs, limit);
-  }
-
-  override deleteDeliveries(afterMs: number, limit: number): Promise<number> {
-    const old = `t.state = 'DONE' AND t.ended_at < ${BEFORE}
+  deleteDeliveries(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.state = 'DONE' AND t.ended_at < ${this.ago(afterMs)}
       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = t.bill_id
         AND earlier.consumer = t.consumer AND earlier.seq < t.seq AND earlier.state <> 'DONE')`;
-    return this.each('delivery', 'ended_at', old, afterMs, limit);
+    return this.delete({ table: 'delivery', condition, order: sql`t.ended_at` }, limit);
   }
 
-  private each(
-    table: string,
-    order: string,
-    condition: string,
-    afterMs: number,
+  private delete(old: Old, limit: number): Promise<number> {
+    return this.batch(old, limit, (ids, manager) => this.database.remove(manager, old.table, ids));
+  }
+
+  private batch(
+    { table, condition, order }: Old,
     limit: number,
-    redact = false,
+    work: (ids: readonly string[], manager: EntityManager) => Promise<number>,
   ): Promise<number> {
-    return this.maria.transaction(async (manager) => {
-      const [turn] = await this.maria.query<{ mine: unknown }>(`SELECT GET_LOCK(${LOCK}, 0) AS mine`, [], manager);
-      if (Number(turn?.mine) !== 1) return 0;
+    const rows = sql`payment_acceptance.${constant(table)} t`;
+    return this.database.transaction(async (manager) => {
+      const ids = async (statement: Statement): Promise<string[]> =>
+        (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);
+      const [turn] = await this.database.rows<{ mine: boolean }>(
+        sql`SELECT GET_LOCK(${LOCK}, 0) AS mine`,
+        { mine: flag },
+        manager,
+      );
+      if (!turn?.mine) return 0;
       try {
-        const found = await this.maria.query<{ id: string }>(
-          `SELECT t.id::text AS id FROM payment_acceptance.${table} t WHERE ${condition} ORDER BY t.${order} LIMIT $3`,
-          [this.maria.offsetMs, afterMs, limit],
-          manager,
+        const found = await ids(
+          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`,
         );
-        const ids = await this.maria.lockFree(
-          manager,
-          table,
-          found.map(({ id }) => id),
-          condition,
-          [afterMs],
+        if (found.length === 0) return 0;
+        const locked = await ids(
+          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} FORCE INDEX (PRIMARY)
+           WHERE t.id IN (${found}) AND ${condition} FOR UPDATE SKIP LOCKED`,
         );
-        if (!redact) return await this.maria.remove(manager, table, ids);
-        const statement = `UPDATE payment_acceptance.${table} SET fields = '{}' WHERE id = ANY($1)`;
-        return (await this.maria.query(statement, [ids], manager)).length;
+        return await work(locked, manager);
       } finally {
-        await this.maria.query(`DO RELEASE_LOCK(${LOCK})`, [], manager);
+        await this.database.change(sql`DO RELEASE_LOCK(${LOCK})`, manager);
       }
     });
+  }
+
+  private ago(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs - ms);
   }
 }

@@ -10,48 +10,27 @@ export interface Spelled {
 }
 
 const COLUMN = String.raw`[a-z_]\w*(?:\.\w+)?`;
-/** Text in which brackets come in pairs, nested twice at most. */
-const PAIRED = String.raw`(?:[^()]|\((?:[^()]|\([^()]*\))*\))*`;
 const EPOCH = `TIMESTAMP'1970-01-01 00:00:00'`;
 const MS = (sign: string, ms: string): string => `${sign} INTERVAL 1000 * ${ms} MICROSECOND`;
 
 /** In this order: what a rule makes, a later one may go on with. `:now` stands for {@link NOW} meanwhile. */
 const RULES = (<readonly (readonly [RegExp, string])[]>[
   [/payment_acceptance\.`?(\w+)`?/g, 'payment_acceptance_$1'],
-  [/\bcallback\.corroboration\b/g, 'corroboration'],
   // Instants are DATETIME(6) in UTC: read and written as text or through UTC_TIMESTAMP, so no session's zone has a say.
-  [/floor\(extract\(epoch from :now - (PAIRED)\) \* 1000\)::bigint::text/gi, msBetween('$1', ':now')],
   [/floor\(extract\(epoch from ([\w.:]+)\) \* 1000\)::bigint::text/gi, msBetween(EPOCH, '$1')],
-  [
-    /to_char\(([\w.]+) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'\)/g,
-    `CONCAT(LEFT(DATE_FORMAT($1, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z')`,
-  ],
   [/to_timestamp\(([$\w.]+)(?:::double precision)? \/ 1000\)/g, `TIMESTAMPADD(MICROSECOND, 1000 * $1, ${EPOCH})`],
   [/([+-]) (\$\d+|\([^()]*\))::double precision \* interval '1 millisecond'/g, MS('$1', '$2')],
   [/\binterval '(\d+) (second|minute|hour|day)s?'/g, 'INTERVAL $1 $2'],
   [/\bnow\(\)/g, 'UTC_TIMESTAMP(6)'],
   [/:now\b/g, `(UTC_TIMESTAMP(6) ${MS('+', '$$1')})`],
-  [/count\(\*\) FILTER \(WHERE (PAIRED)\)/g, 'COUNT(CASE WHEN $1 THEN 1 END)'],
   [/(COLUMN)\s*->>\s*'(\w+)'/g, `JSON_VALUE($1, '$.$2') COLLATE utf8mb4_nopad_bin`],
-  [/\bjson_agg\(/g, 'JSON_ARRAYAGG('],
-  [/\bjson_build_object\(/g, 'JSON_OBJECT('],
-  [/\bbool_and\(/g, 'MIN('],
-  [/\bsplit_part\((\w+), (':'), 1\)/g, 'SUBSTRING_INDEX($1, $2, 1)'],
-  // As text: 12abc is no 12.
-  [/\bd\.id = (\$\d+)::bigint/g, 'CAST(d.id AS CHAR) = $1'],
-  [/\b(\w+\.\w+)::bigint/g, 'CAST($1 AS SIGNED)'],
-  [/\bIS NOT DISTINCT FROM\b/g, '<=>'],
-  [/ ~ '/g, ` REGEXP '`],
   [/= ANY\((\$\d+)(?:::\w+\[\])?\)/g, 'IN ($1)'],
   [/<> ALL\((\$\d+)(?:::\w+\[\])?\)/g, 'NOT IN ($1)'],
   [/(INSERT INTO \w+ \((\S+?),[^]*?)ON CONFLICT(?: \([^)]*\))? DO NOTHING/g, '$1ON DUPLICATE KEY UPDATE $2 = $2'],
   [/\s+RETURNING \w+\s*$/, ''],
   [/(?<![$\w.])(COLUMN)::text/g, 'CAST($1 AS CHAR)'],
   [/::(?:double precision|[a-z]+)/g, ''],
-]).map(
-  ([{ source, flags }, spelling]) =>
-    [new RegExp(source.replace('PAIRED', PAIRED).replace('COLUMN', COLUMN), flags), spelling] as const,
-);
+]).map(([{ source, flags }, spelling]) => [new RegExp(source.replace('COLUMN', COLUMN), flags), spelling] as const);
 
 function msBetween(from: string, to: string): string {
   return `CAST(TIMESTAMPDIFF(MICROSECOND, ${from}, ${to}) DIV 1000 AS CHAR)`;

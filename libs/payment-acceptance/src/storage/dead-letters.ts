@@ -1,0 +1,42 @@
+import { databaseText } from '../common/text.js';
+import type { DeliveryId, OrderId } from '../domain/ids.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { join, put, sql, type Expression, type Statement } from './statement.js';
+
+/** Which dead letters to send again; what is left out is any. */
+export interface DeadLetterFilter {
+  readonly deliveryId?: DeliveryId;
+  readonly consumer?: string;
+  readonly event?: string;
+  readonly shop?: string;
+  readonly orderId?: OrderId;
+}
+
+export interface DeadLetter {
+  readonly deliveryId: DeliveryId;
+  readonly consumer: string;
+  readonly event: string;
+  readonly eventId: string;
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+/** FROM and WHERE for the deliveries `d` that are dead letters of bills `b`, fit the filter and are in the scope. */
+export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {
+  const { deliveryId, consumer, event, shop, orderId } = filter;
+  const has = (column: Expression, value: string | undefined) =>
+    value === undefined ? [] : [sql`${put(column)} = ${databaseText(value)}`];
+  const conditions = [
+    sql`d.state = 'DEAD'`,
+    ...has('d.id', deliveryId),
+    ...has('d.consumer', consumer),
+    ...has('d.event_name', event),
+    ...has('b.shop', shop),
+    ...has('b.order_id', orderId),
+    ofScope('b.shop', scope),
+  ];
+  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+  WHERE ${join(conditions, ' AND ')}`;
+}

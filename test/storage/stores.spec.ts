@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { ConsoleFiguresStore } from '../../libs/payment-acceptance/src/storage/console/console-figures.store.js';
+import { ConsoleHistoryStore } from '../../libs/payment-acceptance/src/storage/console/console-history.store.js';
+import { ConsoleListsStore } from '../../libs/payment-acceptance/src/storage/console/console-lists.store.js';
+import { EvidenceStore } from '../../libs/payment-acceptance/src/storage/evidence.store.js';
+import { ImportStore } from '../../libs/payment-acceptance/src/storage/import.store.js';
+import { LedgerStore } from '../../libs/payment-acceptance/src/storage/ledger.store.js';
+import { OperatorStore } from '../../libs/payment-acceptance/src/storage/operator.store.js';
+import { ReconciliationStore } from '../../libs/payment-acceptance/src/storage/reconciliation.store.js';
+import { RefusalStore } from '../../libs/payment-acceptance/src/storage/refusal.store.js';
+import { ResultStore } from '../../libs/payment-acceptance/src/storage/result.store.js';
+import { sql } from '../../libs/payment-acceptance/src/storage/statement.js';
+import { openRecords, type Records } from './support/records.js';
+
+describe('stores that both databases share', () => {
+  let records: Records;
+  beforeEach(async () => {
+    records = await openRecords();
+  });
+  afterEach(() => records.close());
+
+  test('results: paid, failed once nothing may tell of another payment, else pending', async () => {
+    const [paid, failed, hinted, fresh] = await Promise.all(
+      ['paid', 'failed', 'hinted', 'fresh'].map((order) =>
+        records.bill(order, { state: order === 'paid' ? 'PAID' : 'OPEN' }),
+      ),
+    );
+    for (const id of [failed, hinted]) {
+      await records.payment(id!, `of-${id}`, { status: 'FAIL', verdict: 'failed' });
+    }
+    await records.postback({ intentId: hinted!, pending: true });
+    const results = new ResultStore(records.database);
+    expect(await results.ofIntents([paid!, failed!, hinted!, fresh!, randomUUID()])).toEqual(
+      new Map([
+        [paid, 'paid'],
+        [failed, 'failed'],
+        [hinted, 'pending'],
+        [fresh, 'pending'],
+      ]),
+    );
+    expect(await results.ofIntents([])).toEqual(new Map());
+  });
+
+  test('evidence: counts are numbers, instants are dates', async () => {
+    const id = await records.bill('A');
+    await records.payment(id, 'p-1');
+    await records.payment(id, 'p-2', { amount: '9.50' });
+    await records.postback({ intentId: id, corroboration: { order: 'match', amount: 'match', custom: 'mismatch' } });
+    const evidence = new EvidenceStore(records.database);
+    expect(await evidence.billsWithPayments('main', 5)).toEqual([
+      { billId: 'service-A', currency: 'RUB', openedAt: expect.any(Date) },
+    ]);
+    expect(await evidence.postbacks('main', 5)).toEqual({
+      confirmed: 1,
+      digestMatches: 1,
+      digestAbsent: 0,
+      amountMatches: 1,
+      orderMatches: 1,
+      customGiven: 1,
+      customMatches: 0,
+    });
+    expect(await evidence.amounts('main', 5)).toEqual({
+      asBilled: 1,
+      less: 1,
+      moreWithCommission: 0,
+      moreOtherwise: 0,
+    });
+  });
+
+  test('imports: the next attempt of its order, open since its creation', async () => {
+    await records.bill('A');
+    const store = new ImportStore(records.database);
+    const createdAt = new Date('2026-01-02T03:04:05.678Z');
+    const foreign = { shop: 'main', orderId: 'A', amount: '7.00', currency: 'RUB', payerPaysCommission: true };
+    const texts = { description: null, name: null, type: 'normal', custom: 'x', linkUrl: null, linkPageUrl: null };
+    const bill = { ...foreign, ...texts, intentId: randomUUID(), customGiven: false, billId: 'foreign', createdAt };
+    await records.database.transaction((manager) => store.insert(manager, bill));
+    expect(await store.known('main', 'foreign')).toEqual({
+      orderId: 'A',
+      amount: '7.00',
+      currency: 'RUB',
+      state: 'OPEN',
+    });
+    expect(await store.known('eu', 'foreign')).toBeUndefined();
+    const { bills } = await new LedgerStore(records.database).read(10, 'main');
+    expect(bills.find(({ billId }) => billId === 'foreign')).toMatchObject({
+      attempt: 2,
+      createdAt: createdAt.toISOString(),
+    });
+  });
+
+  test('the ledger: rows of a shop with their JSON, flags and numbers', async () => {
+    const id = await records.bill('A');
+    await records.bill('B', { shop: 'eu' });
+    await records.payment(id, 'p-1');
+    const event = await records.event(id, 'payment.succeeded', { paymentId: 'p-1' });
+    for (const consumer of ['two', 'one']) await records.delivery(event, id, consumer, 'DEAD');
+    await records.review(id, 'p-1', { listed: { amount: '1.00' } });
+    await records.postback({ intentId: id, corroboration: { order: 'match' }, pending: true });
+    const store = new LedgerStore(records.database);
+    const delivery = { state: 'DEAD', attempts: 3, lastError: 'SomeError: says why' };
+    expect(await store.read(10, 'main')).toMatchObject({
+      bills: [{ intentId: id, attempt: 1, amount: '10.50', checkedAt: null }],
+      payments: [{ paymentId: 'p-1', amount: '10.50', amountReceived: null }],
+      callbacks: [{ pending: true, asks: 0, corroboration: { order: 'match' }, outcome: null }],
+      events: [
+        {
+          paymentId: 'p-1',
+          deliveries: [
+            { consumer: 'one', ...delivery },
+            { consumer: 'two', ...delivery },
+          ],
+        },
+      ],
+      reviews: [{ detail: { listed: { amount: '1.00' } } }],
+    });
+    expect((await store.read(10, null)).bills).toHaveLength(2);
+    expect(await store.openReviews(10, 'eu')).toEqual([]);
+  });
+
+  test('reconciliation: page after page in the order of opening, and only what the span concerns', async () => {
+    const ids = await Promise.all(['A', 'B', 'C'].map((order) => records.bill(order)));
+    const ended = await records.bill('D', { state: 'EXPIRED' });
+    await records.payment(ids[0]!, 'p-1');
+    const store = new ReconciliationStore(records.database);
+    const span = { shop: 'main', from: new Date(0), to: new Date(Date.now() + 60_000), followedSince: null };
+    const first = await store.bills(span, undefined, 2);
+    const rest = await store.bills(span, first.at(-1), 9);
+    expect([...first, ...rest].map(({ intentId }) => intentId).sort()).toEqual([...ids].sort());
+    expect(first[0]!.openedAt).toBeInstanceOf(Date);
+    await records.database.change(
+      sql`UPDATE payment_acceptance.bill SET ended_at = ${records.database.dialect.now(0)} WHERE id = ${ended}`,
+    );
+    const later = { ...span, from: new Date(Date.now() + 30_000), followedSince: new Date(0) };
+    expect((await store.bills(later, undefined, 9)).map(({ intentId }) => intentId)).toContain(ended);
+    expect(await store.payments(ids[0]!)).toMatchObject([
+      { paymentId: 'p-1', amount: '10.50', succeeded: false, firstSeenAt: expect.any(Date) },
+    ]);
+  });
+
+  test('operators: an unknown bill is attached once, dead letters are replayed once, counts are of the shop', async () => {
+    const id = await records.bill('A', { state: 'UNKNOWN', billId: null });
+    const event = await records.event(id, 'payment.succeeded', {});
+    await records.delivery(event, id, 'orders', 'DEAD');
+    await records.postback({ pending: true });
+    await records.postback({ pending: true, corroboration: { forwarded: 'accepted' } });
+    const store = new OperatorStore(records.database);
+    const counts = { unknownBills: 1, deadLetters: 1, pendingDeliveries: 0, waitingCallbacks: 1, oldestCheckMs: null };
+    expect(await store.stats('main')).toMatchObject(counts);
+    expect(await store.stats('eu')).toMatchObject({ unknownBills: 0, deadLetters: 0, waitingCallbacks: 0 });
+    const [letter] = await store.deadLetters({ consumer: 'orders' }, 9, null);
+    expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: expect.stringMatching(/^\d+$/) });
+    const replay = (deliveryId: string, scope: string | null) =>
+      store.transaction((manager) => store.replay(manager, { deliveryId }, scope));
+    const { deliveryId } = letter!;
+    expect([await replay(deliveryId, 'eu'), await replay(deliveryId, null), await replay(deliveryId, null)]).toEqual([
+      0, 1, 0,
+    ]);
+    const attach = () => store.transaction((manager) => store.attach(manager, id, 'attached', null));
+    expect([await attach(), await attach()]).toEqual([true, false]);
+    records.clock.advance(5_000);
+    const { oldestDeliveryMs, oldestCheckMs } = await store.stats(null);
+    expect(oldestDeliveryMs).toBeGreaterThanOrEqual(5_000);
+    expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('the lists of the console: pages, a search by any id, and the bills that actions were about', async () => {
+    const ids: string[] = [];
+    for (let index = 0; index < 22; index += 1) {
+      ids.unshift(await records.bill(`order-${index}`, { state: index % 2 ? 'OPEN' : 'PAID' }));
+      records.clock.advance(1_000);
+    }
+    const [newest] = ids as [string];
+    await records.payment(newest, 'p-1');
+    const review = await records.review(newest, 'p-1', { listed: { amount: '1.00' } });
+    const store = new ConsoleListsStore(records.database);
+    const query = { scope: null, states: ['OPEN', 'PAID'] } as const;
+    const { rows, more } = await store.bills(query);
+    expect([rows.map(({ intentId }) => intentId), more]).toEqual([ids.slice(0, 20), true]);
+    const next = await store.bills({ ...query, before: rows.at(-1)!.intentId });
+    expect([next.rows.map(({ intentId }) => intentId), next.more]).toEqual([ids.slice(20), false]);
+    expect(await store.bills({ ...query, states: [] })).toEqual({ rows: [], more: false });
+    for (const text of ['order-21', 'service-order-21', 'p-1', newest]) {
+      expect(await store.search('main', text)).toMatchObject([{ intentId: newest, attempt: 1, amount: '10.50' }]);
+    }
+    expect(await store.review(null, review)).toMatchObject({ succeeded: true, newest: { listed: { amount: '1.00' } } });
+    const operator = new OperatorStore(records.database);
+    for (const target of [review, newest, 'dead letters', randomUUID()]) {
+      const action = { id: randomUUID(), operator: 'olga', action: 'note', target, detail: { note: 'why' } };
+      await operator.transaction((manager) => operator.record(manager, action));
+      records.clock.advance(1_000);
+    }
+    const actions = await store.actions();
+    expect(actions.rows.map(({ intentId }) => intentId)).toEqual([null, null, newest, newest]);
+    const history = await new ConsoleHistoryStore(records.database).ofBill('main', newest);
+    expect(history).toMatchObject({
+      bill: { customGiven: true, payerPaysCommission: false, failedChecks: 0 },
+      actions: [{ detail: { note: 'why' } }, { target: newest }],
+      cut: false,
+    });
+  });
+
+  test('figures: hours, what waits by its age, and errors by their name', async () => {
+    const id = await records.bill('A');
+    await records.payment(id, 'p-1');
+    const event = await records.event(id, 'payment.succeeded', { paymentId: 'p-1' });
+    await records.delivery(event, id, 'orders', 'PENDING');
+    records.clock.advance(120_000);
+    const figures = await new ConsoleFiguresStore(records.database).read('main', [60_000, 300_000]);
+    expect(figures.hours).toHaveLength(24);
+    expect(figures.hours.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(1);
+    expect(figures).toMatchObject({
+      cut: false,
+      settled: [{ shop: 'main', createdAtText: '2026-01-01 10:00:00', settledAt: expect.any(Date) }],
+      waiting: [{ kind: 'delivery', age: 0, count: 1 }],
+      errors: [{ where: 'orders', kind: 'SomeError', count: 1 }],
+      states: [{ state: 'OPEN', count: 1 }],
+    });
+  });
+
+  test('refusals: the names of refused shops, so many at most', async () => {
+    const { database } = records;
+    for (const shop of ['c', 'a', 'b']) {
+      await database.change(
+        sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at, refused_since)
+         VALUES (${shop}, ${database.dialect.now(0)}, ${database.dialect.now(0)})`,
+      );
+    }
+    expect(await new RefusalStore(database).refused(2)).toEqual(['a', 'b']);
+  });
+});
