@@ -22,6 +22,7 @@ export type { CreateBillOptions } from './bills/bill.service.js';
 export type { PaymentBill } from './bills/payment-bill.js';
 export * from './bills/bill.errors.js';
 export type { BillRecord, BillState } from './domain/bill.js';
+export type { DeliveryState } from './domain/delivery.js';
 export type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from './domain/ids.js';
 
 export * from './client/service.errors.js';

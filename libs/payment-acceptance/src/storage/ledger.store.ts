@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillRecord, BillState } from '../domain/bill.js';
+import type { DeliveryState } from '../domain/delivery.js';
 import { Database } from './database.js';
 import { flag, integer, json } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
@@ -75,7 +76,7 @@ export interface LedgerEvent {
 
 export interface LedgerDelivery {
   readonly consumer: string;
-  readonly state: 'PENDING' | 'DONE' | 'DEAD';
+  readonly state: DeliveryState;
   readonly attempts: number;
   readonly lastError: string | null;
 }

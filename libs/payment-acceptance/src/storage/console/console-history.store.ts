@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { DeliveryState } from '../../domain/delivery.js';
 import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../database.js';
@@ -68,7 +69,7 @@ export interface ConsoleCallback {
 export interface ConsoleDelivery {
   readonly deliveryId: DeliveryId;
   readonly consumer: string;
-  readonly state: 'PENDING' | 'DONE' | 'DEAD';
+  readonly state: DeliveryState;
   readonly attempts: number;
   readonly replays: number;
   readonly dueAt: string;
