@@ -175,7 +175,7 @@ export class Database {
 
   /**
    * One statement at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has
-   * just taken, where a stricter level would fail. Like `often`.
+   * just taken, where a stricter level would fail. Like `prepared`.
    */
   async atReadCommitted<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
     if (await this.isReadCommitted()) return this.prepared<Row>(sql, parameters);

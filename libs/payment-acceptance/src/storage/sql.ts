@@ -20,7 +20,7 @@ export const IN_ORDER = 'LIMIT (SELECT NULL::bigint)';
 
 /**
  * SQL for a parameter whose value the planner does not see: what it expects of one value and of any are then the same, so
- * that it keeps one plan for all of them. For lists, limits and bounds of statements that are sent by `Database.often`.
+ * that it keeps one plan for all of them. For lists, limits and bounds of statements that are sent by `Database.prepared`.
  */
 export function opaque(parameter: string, type: string): string {
   return `(SELECT ${parameter}::${type})::${type}`;
