@@ -58,6 +58,11 @@ describe('backlog', () => {
     readonly parameters: readonly Value[];
   }
 
+  /** Where statements pass that come with every payment. */
+  interface Preparing {
+    sendPrepared(sql: string, parameters: readonly Value[], manager: unknown): Promise<unknown>;
+  }
+
   async function read({ sql, parameters }: Sent, mode: string) {
     const runner = harness.host.dataSource.createQueryRunner();
     await runner.startTransaction();
@@ -93,10 +98,11 @@ describe('backlog', () => {
         `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
       );
       const sent: Sent[] = [];
-      const { prepared: often } = Database.prototype;
-      app.get(Database, { strict: false }).prepared = function (this: Database, sql, parameters, manager) {
-        sent.push({ sql, parameters: parameters as Value[] });
-        return often.call(this, sql, parameters, manager) as never;
+      const database = app.get<Preparing>(Database, { strict: false });
+      const often = database.sendPrepared;
+      database.sendPrepared = function (this: Preparing, sql, parameters, manager) {
+        sent.push({ sql, parameters });
+        return often.call(this, sql, parameters, manager);
       };
       await confirmer.runOnce();
       await deliveries.runOnce();

@@ -23,7 +23,7 @@ describe('gone instances', () => {
     return Number(row?.ms);
   }
 
-  const LIMITS = { signal: new AbortController().signal, unattendedMs: 1_000 };
+  const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 1_000 };
   type Work = (manager: EntityManager) => Promise<void>;
 
   test.each<[string, (work: Work) => Promise<unknown>]>([
@@ -32,7 +32,11 @@ describe('gone instances', () => {
       (work) => {
         const database = harness.host.app.get(Database, { strict: false });
         const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
-        return transact(database.dataSource, work, options, (...ended) => database.destroy(...ended));
+        return transact(
+          database.dataSource,
+          (transaction) => transaction.run(work, options),
+          (...ended) => database.destroy(...ended),
+        );
       },
     ],
     ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],

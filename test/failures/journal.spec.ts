@@ -3,6 +3,7 @@ import { PaymentCallbacks, PaymentOperations } from 'nestjs-payment-acceptance';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'typeorm';
+import { holdUp } from '../support/hold-up.js';
 import { moduleOptions, startHarness, type Harness, type HarnessOptions, type Instance } from '../support/harness.js';
 import { firstWords } from '../support/first-words.js';
 import { postbackFields, postJson } from '../support/http.js';
@@ -54,6 +55,20 @@ describe('journal', () => {
       const callbacks = harness.host.app.get(PaymentCallbacks);
       await together(50, (index) => callbacks.postback(undefined, fields(ids[index % 10]!)));
       expect(statements.length).toBeLessThanOrEqual(2);
+    });
+
+    test('are not answered while their row is being written', async () => {
+      await start();
+      const billId = await bill('o');
+      const held = await holdUp(harness.host.dataSource, 'callback');
+      let answered = false;
+      const answer = post(billId, harness.host, 'o').finally(() => (answered = true));
+      await held.reached();
+      // An answer that waits for nothing would be here by now.
+      for (let other = 0; other < 5; other += 1) await fetch(`${harness.host.url}/nothing-here`);
+      expect(answered).toBe(false);
+      await held.letGo();
+      expect(await answer).toBe(200);
     });
 
     test('fail alone: one that the database refuses takes no other with it', async () => {

@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
+import { integer } from '../../libs/payment-acceptance/src/storage/reading.js';
+import { sql } from '../../libs/payment-acceptance/src/storage/statement.js';
+import { PostgresDatabase } from '../../libs/payment-acceptance/src/storage/postgres/postgres.database.js';
+import { prepare } from '../../libs/payment-acceptance/src/storage/postgres/prepare.js';
+import { PostgresDestroyableTransaction } from '../../libs/payment-acceptance/src/storage/postgres/destroyable-transaction.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';
@@ -26,8 +29,11 @@ describe('kept plans', () => {
 
   const loseAll = () => Promise.all(connections().map((client) => client.query('DEALLOCATE ALL')));
 
-  const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
-  const STATEMENT = `SELECT $1::int + count(*)::int AS sum FROM payment_acceptance.bill`;
+  const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
+  const STATEMENT = prepare(
+    ['one'],
+    ({ one }) => sql`SELECT ${one}::int + count(*) AS sum FROM payment_acceptance.bill`,
+  );
 
   onPostgres(describe)('plans that connections keep', () => {
     test('are lost with a whole server, or behind a pooler: payments go on, and no attempt is counted for it', async () => {
@@ -49,14 +55,14 @@ describe('kept plans', () => {
 
     test('a transaction that finds its own lost is done again, once, with nothing of it kept before', async () => {
       harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new Database(harness.host.dataSource, new PaymentClock());
-      await database.prepared(STATEMENT, [1]);
+      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
+      await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let runs = 0;
       const sum = await database.transaction(async (manager) => {
         runs += 1;
         await manager.insert(Effect, { consumer: `run ${runs}`, event: 'e', paymentId: 'p', orderId: 'o' });
-        return database.prepared(STATEMENT, [1], manager);
+        return database.execute(STATEMENT, { one: 1 }, { sum: integer }, manager);
       });
       expect([sum, runs]).toEqual([[{ sum: 1 }], 2]);
       expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['run 2']);
@@ -64,12 +70,12 @@ describe('kept plans', () => {
 
     test('so is that of a handler, whose work had not begun', async () => {
       harness = await startHarness({});
-      const database = new Database(harness.host.dataSource, new PaymentClock());
-      await database.prepared(STATEMENT, [1]);
+      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
+      await database.execute(STATEMENT, { one: 1 }, { sum: integer });
       await loseAll();
       let handled = 0;
-      await new DestroyableTransaction(database).run(LIMITS, async (manager) => {
-        await database.prepared(STATEMENT, [1], manager);
+      await new PostgresDestroyableTransaction(database).run(LIMITS, async (manager) => {
+        await database.execute(STATEMENT, { one: 1 }, { sum: integer }, manager);
         handled += 1;
         await manager.insert(Effect, { consumer: `run ${handled}`, event: 'e', paymentId: 'p', orderId: 'o' });
       });
@@ -78,13 +84,13 @@ describe('kept plans', () => {
 
     test('are made anew now and then: one that was right for small tables does not stay when they have grown', async () => {
       harness = await startHarness({ through: (url) => `${url}?max=1` });
-      const database = new Database(harness.host.dataSource, new PaymentClock());
+      const database = new PostgresDatabase(harness.host.dataSource, new PaymentClock());
       let now = Math.ceil(performance.now());
       jest.spyOn(performance, 'now').mockImplementation(() => now);
       const [client] = connections();
       const sent = jest.spyOn(client!, 'query');
       const discards = () => sent.mock.calls.filter(([statement]) => statement === 'DISCARD PLANS').length;
-      const look = () => database.prepared(STATEMENT, [1]);
+      const look = () => database.execute(STATEMENT, { one: 1 }, { sum: integer });
       const renewedAfter: number[] = [];
       for (const began = now; now - began <= 130_000; now += 500) {
         await look();

@@ -16,7 +16,7 @@ describe('query timeout', () => {
   afterEach(() => harness.close());
 
   const EFFECT = { event: 'e', paymentId: 'p', orderId: 'o' };
-  const LIMITS = { signal: new AbortController().signal, unattendedMs: 60_000 };
+  const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
   const LOCK = 77;
   const WAIT = `SELECT pg_advisory_xact_lock(${LOCK})`;
 

@@ -44,11 +44,11 @@ describe('settling together', () => {
   /** Keeps the answers of the service until so many have come. Gives how many have. */
   function gather(count: number): () => number {
     const client = harness.host.app.get(PaymentServiceClient, { strict: false });
-    const list = client.listPayments.bind(client);
+    const list = client.readPaymentList.bind(client);
     let open = (): void => undefined;
     const all = new Promise<void>((resolve) => (open = resolve));
     let came = 0;
-    client.listPayments = async (...parameters) => {
+    client.readPaymentList = async (...parameters) => {
       const listed = await list(...parameters);
       if (++came === count) open();
       await all;

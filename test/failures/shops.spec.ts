@@ -96,8 +96,10 @@ describe('shops', () => {
 
     test('is accepted again by any answer that only a known shop gets, and its bills go on at once', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
-      const { billId } = await harness.host.payments.createBill({ orderId: 'paid-before', amount: '10' });
-      await harness.sandbox.pay(billId);
+      for (const orderId of ['paid-1', 'paid-2', 'paid-3']) {
+        const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+        await harness.sandbox.pay(billId);
+      }
       await harness.settle();
       await harness.sandbox.setFaults({ requests: { merchantBanned: 1 } });
       harness.clock.advance(6 * 60 * MINUTE);

@@ -1,6 +1,6 @@
 import mysql from 'mysql2/promise';
 import type { DataSource } from 'typeorm';
-import { spell } from '../../libs/payment-acceptance/src/storage/mariadb/spelling.js';
+import { spell } from './test-sql.js';
 import type { TestDatabase } from './database.js';
 
 const CHILDREN_FIRST = ['operator_action', 'delivery', 'event', 'review', 'payment', 'callback', 'bill', 'shop_order']

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { ManualPaymentClock } from '../../../libs/payment-acceptance/src/common/clock.js';
 import type { Database } from '../../../libs/payment-acceptance/src/storage/database.js';
 import { openDatabase } from '../../../libs/payment-acceptance/src/storage/open-database.js';
-import { constant, sql, type Statement } from '../../../libs/payment-acceptance/src/storage/statement.js';
+import { rawSql, sql, type Statement } from '../../../libs/payment-acceptance/src/storage/statement.js';
 import { ON_MARIADB, connectionOf, createTestDatabase } from '../../support/database.js';
 import { HOST_TABLES } from '../../support/harness.js';
 
@@ -24,7 +24,7 @@ export interface Records {
   close(): Promise<void>;
 }
 
-const KEY = constant(ON_MARIADB ? '`key`' : 'key');
+const KEY = rawSql(ON_MARIADB ? '`key`' : 'key');
 
 /** A database of its own with the module's tables, on whichever server the run is for. */
 export async function openRecords(): Promise<Records> {

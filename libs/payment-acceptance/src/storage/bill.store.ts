@@ -1,11 +1,11 @@
-import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { BillRecord } from '../domain/bill.js';
-import type { DecimalAmount } from '../domain/money.js';
-import { Database } from './database.js';
-import { inScope, type ShopScope } from './scope.js';
-import { NOW, epochMs, inMs, instant } from './sql.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
+import type { DecimalAmount } from '../domain/money.js';
+import type { Database } from './database.js';
+import { flag, instant, integer, type Reading } from './reading.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { rawSql, sql, type Statement } from './statement.js';
 
 export interface NewBill {
   readonly intentId: IntentId;
@@ -24,27 +24,50 @@ export interface NewBill {
   readonly traceparent: string | null;
 }
 
-interface BillRow extends Omit<BillRecord, 'createdAt' | 'openedAt' | 'paidAt'> {
-  readonly createdAt: string;
-  readonly openedAt: string | null;
-  readonly paidAt: string | null;
+/** What the service has answered of a bill that it has made. */
+export interface CreatedBill {
+  readonly billId: BillId;
+  readonly linkUrl: string | null;
+  readonly linkPageUrl: string | null;
 }
 
-/** Needs `$1` to be the clock's offset. */
-const BILL_COLUMNS = `id AS "intentId", shop, order_id AS "orderId", attempt, state, amount::text AS amount, currency,
-  payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
-  service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
-  ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
-  coalesce(lease_until < ${NOW}, true) AS "leaseEnded"`;
+/** Why an intent is `UNKNOWN` whose lease has run out. */
+export const ABANDONED =
+  'How the creation ended was not stored within its lease: the process ended, or the database was away.';
 
-const INTENT = `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency,
-    payer_pays_commission, description, name, type, custom, custom_given, traceparent, created_at, check_after, lease_until)
-  SELECT $3, $4, $5, $6, 'CREATING', $7, $8, $9, $10, $11, $12, $13, $14, $15, ${NOW}, ${NOW}, ${inMs('$2')}`;
+/** The columns of a new intent. */
+export const INTENT = rawSql(`id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, description,
+  name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
+
+const BILL: Reading<BillRecord> = {
+  attempt: integer,
+  payerPaysCommission: flag,
+  customGiven: flag,
+  createdAt: instant,
+  openedAt: instant,
+  paidAt: instant,
+  leaseEnded: flag,
+};
 
 /** Bills and the locks of their orders. */
-@Injectable()
-export class BillStore {
-  constructor(private readonly database: Database) {}
+export abstract class BillStore {
+  constructor(protected readonly database: Database) {}
+
+  /**
+   * Stores the intent of an order that has none yet, in one statement; `false` where the order is known, or becomes so at
+   * this moment, and where the database has no such statement. Whoever makes the row of an order has it locked, and is the
+   * first.
+   */
+  abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
+
+  /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */
+  abstract open(id: string, answer: CreatedBill, firstCheckMs: number): Promise<BillRecord | undefined>;
+
+  /** Gives up creations whose process never came back. */
+  abstract closeAbandoned(): Promise<BillRecord[]>;
+
+  /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
+  abstract linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void>;
 
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
@@ -56,73 +79,30 @@ export class BillStore {
     shop: string,
     orderId: OrderId,
   ): Promise<{ firstPaymentId: PaymentId | null }> {
-    const key = [shop, orderId];
-    await this.database.query(
-      `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
-      key,
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
+       ${this.database.dialect.unlessThere('shop')}`,
       manager,
     );
-    const [order] = await this.database.query<{ firstPaymentId: PaymentId | null }>(
-      `SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
-       WHERE shop = $1 AND order_id = $2 FOR UPDATE`,
-      key,
+    const [order] = await this.database.rows<{ firstPaymentId: PaymentId | null }>(
+      sql`SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
+       WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
+      {},
       manager,
     );
     if (!order) throw new Error('The row of an order vanished while it was being locked.');
     return order;
   }
 
-  /**
-   * Stores the intent of an order that has none yet, in one statement; `false` where the order is known, or becomes so at
-   * this moment. Whoever makes the row of an order has it locked, and is the first.
-   */
-  async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
-    const stored = await this.database.atReadCommitted(
-      `WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($4, $5)
-         ON CONFLICT DO NOTHING RETURNING shop)
-       ${INTENT} FROM first RETURNING id`,
-      this.intent({ ...bill, attempt: 1 }, leaseMs),
-    );
-    return stored.length === 1;
-  }
-
   /** Stores an intent, before its request is sent. The order must be locked. */
   async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
-    await this.database.query(INTENT, this.intent(bill, leaseMs), manager);
-  }
-
-  private intent(bill: NewBill, leaseMs: number): unknown[] {
-    return [
-      this.database.offsetMs,
-      leaseMs,
-      bill.intentId,
-      bill.shop,
-      bill.orderId,
-      bill.attempt,
-      bill.amount,
-      bill.currency,
-      bill.payerPaysCommission,
-      bill.description,
-      bill.name,
-      bill.type,
-      bill.custom,
-      bill.customGiven,
-      bill.traceparent,
-    ];
-  }
-
-  /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */
-  async open(
-    id: string,
-    answer: { billId: BillId; linkUrl: string | null; linkPageUrl: string | null },
-    firstCheckMs: number,
-  ): Promise<BillRecord | undefined> {
-    return this.one(
-      `UPDATE payment_acceptance.bill
-       SET state = 'OPEN', service_bill_id = $4, link_url = $5, link_page_url = $6, failure = NULL, opened_at = ${NOW},
-         next_check_at = ${inMs('$2')}, check_after = ${NOW}, lease_until = NULL
-       WHERE id = $3 AND state IN ('CREATING', 'UNKNOWN') RETURNING ${BILL_COLUMNS}`,
-      [this.database.offsetMs, firstCheckMs, id, answer.billId, answer.linkUrl, answer.linkPageUrl],
+    const now = this.now();
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.orderId},
+         ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
+         ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
+         ${this.now(leaseMs)})`,
+      manager,
     );
   }
 
@@ -131,82 +111,65 @@ export class BillStore {
    * came first.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<boolean> {
-    const closed = await this.database.query(
-      `UPDATE payment_acceptance.bill SET state = $3, failure = $4, lease_until = NULL, ended_at = ${NOW}
-       WHERE id = $2 AND state = 'CREATING' RETURNING id`,
-      [this.database.offsetMs, id, state, failure],
+    const closed = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
+         ended_at = ${this.now()} WHERE id = ${id} AND state = 'CREATING'`,
       manager,
     );
-    return closed.length === 1;
-  }
-
-  /** Gives up creations whose process never came back. */
-  async closeAbandoned(): Promise<BillRecord[]> {
-    return this.many(
-      `UPDATE payment_acceptance.bill
-       SET state = 'UNKNOWN', failure = 'The process ended before the answer came.', lease_until = NULL, ended_at = ${NOW}
-       WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${NOW}
-         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${BILL_COLUMNS}`,
-      [this.database.offsetMs],
-    );
-  }
-
-  /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
-  async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
-    await this.database.query(
-      `UPDATE payment_acceptance.callback SET bill_id = $1
-       WHERE shop = $2 AND service_bill_id = $3 AND pending AND bill_id IS NULL`,
-      [bill.intentId, bill.shop, bill.billId],
-    );
+    return closed === 1;
   }
 
   /** The order's latest bill that the service knows; else its latest intent. */
   async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
-    return this.one(
-      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3
+    const [latest] = await this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
        ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
-      [this.database.offsetMs, shop, orderId],
     );
+    return latest;
   }
 
   /** Every bill of the order, first attempt first. */
   async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
-    return this.many(
-      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE shop = $2 AND order_id = $3 ORDER BY attempt`,
-      [this.database.offsetMs, shop, orderId],
+    return this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
+       ORDER BY attempt`,
       manager,
     );
   }
 
   /** Creations whose outcome never became known, oldest first. */
   async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
-    return this.many(
-      `SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${inScope('shop', '$3')}
-       ORDER BY created_at LIMIT $2`,
-      [this.database.offsetMs, limit, scope],
+    return this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}
+       ORDER BY created_at LIMIT ${limit}`,
     );
   }
 
   /** By the id of our intent. */
   async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
-    return this.one(`SELECT ${BILL_COLUMNS} FROM payment_acceptance.bill WHERE id = $2 AND ${inScope('shop', '$3')}`, [
-      this.database.offsetMs,
-      id,
-      scope,
-    ]);
+    const [bill] = await this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE id = ${id} AND ${ofScope('shop', scope)}`,
+    );
+    return bill;
   }
 
-  private async one(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord | undefined> {
-    return (await this.many(sql, parameters, manager))[0];
+  /** @param statement gives {@link columns} */
+  protected read(statement: Statement, manager?: EntityManager): Promise<BillRecord[]> {
+    return this.database.rows(statement, BILL, manager);
   }
 
-  private async many(sql: string, parameters: unknown[], manager?: EntityManager): Promise<BillRecord[]> {
-    const rows = await this.database.query<BillRow>(sql, parameters, manager);
-    return rows.map((row) => ({
-      ...row,
-      createdAt: instant(row.createdAt),
-      openedAt: instant(row.openedAt),
-      paidAt: instant(row.paidAt),
-    }));
+  /** What a {@link BillRecord} is made of. */
+  protected columns(): Statement {
+    const { epochMs, text } = this.database.dialect;
+    return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
+      payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
+      service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
+      ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
+      coalesce(lease_until < ${this.now()}, true) AS "leaseEnded"`;
+  }
+
+  /** The present moment, or so many milliseconds later. */
+  protected now(laterMs = 0): Statement {
+    return this.database.dialect.now(this.database.offsetMs + laterMs);
   }
 }

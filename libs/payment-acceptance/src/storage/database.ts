@@ -1,32 +1,13 @@
-import { QueryFailedError, type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
-import { PaymentProbe } from '../common/probe.js';
 import { memoize } from '../common/memoize.js';
+import { PaymentProbe } from '../common/probe.js';
+import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
-import { postgres } from './postgres/dialect.js';
-import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
-import { closeNow, isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
+import { isConflict } from './query-errors.js';
 import { readRows, type Reading } from './reading.js';
 import type { Statement } from './statement.js';
 import { transact, type TransactionOptions } from './transaction.js';
-
-interface PgPool {
-  on(event: 'connect', listener: (client: PgEvents) => void): void;
-}
-
-interface PgEvents {
-  on(event: 'error', listener: () => void): void;
-}
-
-/**
- * Between a connection's first answer and the listener that TypeORM adds to it, nobody hears its errors: one that the
- * server ends in that moment (a restart, an administrator) would end the whole process. Whoever uses it learns of the end
- * all the same, from the query that fails.
- */
-function guardNewConnections(dataSource: DataSource): void {
-  const { master } = dataSource.driver as { master?: PgPool };
-  master?.on('connect', (client) => client.on('error', () => undefined));
-}
 
 /** How often a transaction is tried that conflicts with others. */
 const TRANSACTION_ATTEMPTS = 4;
@@ -34,31 +15,8 @@ const TRANSACTION_ATTEMPTS = 4;
 /** How long a transaction of ours may stay without a statement, which follow one another at once, in milliseconds. */
 const UNATTENDED_MS = 60_000;
 
-/** PostgreSQL takes no more. */
-const MAX_UNATTENDED_MS = 2 ** 31 - 1;
-
-/** What PostgreSQL and MariaDB say of a statement that fails; MariaDB has numbers beside. */
-function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
-  return error instanceof QueryFailedError ? (error.driverError as object) : {};
-}
-
-/** Deadlock, serialization failure; on MariaDB also a lock that did not come and a row that changed meanwhile. */
-const CONFLICTS = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
-
-/** Whether the work was given up for another's sake. */
-export function isConflict(error: unknown): boolean {
-  const { code, errno } = trouble(error);
-  return CONFLICTS.has(errno ?? code);
-}
-
-/** SQLSTATE classes of what is wrong with the database or the connection, not with what was written. */
-const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
-
-/** Whether one of the rows that a statement wrote may be to blame, so that the others would pass without it. */
-export function mayConcernOneRow(error: unknown): boolean {
-  const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
-  return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
-}
+/** Texts that are kept: all but those of statements that are put together. */
+const MAX_TEXTS = 500;
 
 /** Verb and table of a statement, for the probe. */
 function statementName(sql: string): string {
@@ -67,37 +25,41 @@ function statementName(sql: string): string {
   return `${written ? (verb === 'SELECT' ? 'UPDATE' : verb) : verb} ${written ?? /payment_acceptance\.\w+/.exec(sql)?.[0] ?? ''}`.trim();
 }
 
-/** Whether the error says that a row with the same unique key exists already. */
-export function isUniqueViolation(error: unknown): boolean {
-  const { code, errno } = trouble(error);
-  return code === '23505' || errno === 1062;
-}
-
 /** What a driver answers. */
 export interface Answer {
   readonly rows: readonly Record<string, unknown>[];
-  /** How many rows UPDATE or DELETE has met. */
+  /** How many rows INSERT, UPDATE or DELETE has met. */
   readonly changed: number;
 }
 
-/** The host's data source, as our statements use it; `openDatabase` makes one. */
-export class Database {
+/** The host's data source, as our statements use it; `openDatabase` makes the one for its database. */
+export abstract class Database {
   /** How the database writes what the other one writes differently. */
-  readonly dialect: Dialect = postgres;
-  private readonly nameOf = memoize(statementName);
-  private readonly preparedStatements: PreparedStatements;
-  private readCommitted: boolean | undefined;
+  abstract readonly dialect: Dialect;
+  /** What stands before the name of each of our tables. */
+  protected abstract readonly prefix: string;
+  private readonly sent = memoize(
+    (text) => ({ name: statementName(text), text: text.replaceAll(`${DEFAULT_SCHEMA}.`, this.prefix) }),
+    MAX_TEXTS,
+  );
 
+  /**
+   * @param schema name of the schema, or on MariaDB the prefix, of our tables
+   * @throws RangeError for a name that statements cannot hold as it is
+   */
   constructor(
     readonly dataSource: DataSource,
     private readonly clock: PaymentClock,
+    readonly schema = DEFAULT_SCHEMA,
     readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
-    guardNewConnections(dataSource);
-    this.preparedStatements = new PreparedStatements(dataSource);
+    if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
-  /** First parameter of every statement that says {@link NOW}. */
+  /** @throws UnsupportedDataSourceError where the server or its settings would do something else than our statements say. */
+  abstract verify(): Promise<void>;
+
+  /** How far our clock is ahead of the database's: what `Dialect.now` is given. */
   get offsetMs(): number {
     return this.clock.offsetMs;
   }
@@ -112,75 +74,37 @@ export class Database {
     return (await this.run(statement, manager)).changed;
   }
 
-  private run(statement: Statement, manager = this.dataSource.manager): Promise<Answer> {
-    const text = statement.text((place) => this.dialect.parameter(place));
-    return this.probed(text, () => this.answer(text, statement.values, manager));
+  private run(statement: Statement, manager?: EntityManager): Promise<Answer> {
+    const { parameter } = this.dialect;
+    return this.probed(statement.text(parameter), (text) => this.answer(text, statement.values, manager));
   }
 
-  /** Runs one statement and gives its rows, also those of UPDATE … RETURNING, which TypeORM nests. */
-  async query<Row>(
-    sql: string,
-    parameters: unknown[],
-    manager: EntityManager = this.dataSource.manager,
-  ): Promise<Row[]> {
-    return this.probed(sql, () => this.send<Row>(sql, parameters, manager));
+  /**
+   * Sends a text as it is, in the manager's transaction, or on a connection of its own. Never through the data source or
+   * its manager: libraries make those follow the host's calls into the host's transaction, and roll ours back with it.
+   */
+  protected async send(text: string, values: readonly unknown[], manager?: EntityManager): Promise<unknown> {
+    const given = manager?.queryRunner;
+    if (given) return given.query(text, [...values]);
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      return await runner.query(text, [...values]);
+    } finally {
+      await runner.release();
+    }
   }
 
-  /** The same for a statement that comes with every payment: where connections can keep its plan, they do. */
-  async prepared<Row>(
-    sql: string,
-    parameters: unknown[],
-    manager: EntityManager = this.dataSource.manager,
-  ): Promise<Row[]> {
-    return this.probed(sql, () => this.sendPrepared<Row>(sql, parameters, manager));
-  }
-
-  private async probed<T>(sql: string, send: () => Promise<T>): Promise<T> {
-    const name = this.nameOf(sql);
+  /** @param send gets the text with the names of our tables as they are here */
+  protected async probed<T>(statement: string, send: (text: string) => Promise<T>): Promise<T> {
+    const { name, text } = this.sent(statement);
     this.probe.reached(`before ${name}`);
-    const answer = await send();
+    const answer = await send(text);
     this.probe.reached(`after ${name}`);
     return answer;
   }
 
-  protected async sendPrepared<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
-    if (!this.preparedStatements.areUsable) return this.send<Row>(sql, parameters, manager);
-    const { queryRunner } = manager;
-    if (queryRunner) return this.preparedStatements.run<Row>(queryRunner, sql, parameters);
-    const runner = this.dataSource.createQueryRunner();
-    try {
-      return await this.preparedStatements.run<Row>(runner, sql, parameters);
-    } catch (error) {
-      if (!(error instanceof PreparedStatementsUnavailableError)) throw error;
-    } finally {
-      await runner.release();
-    }
-    return this.send<Row>(sql, parameters, manager);
-  }
-
-  protected async send<Row>(sql: string, parameters: unknown[], manager: EntityManager): Promise<Row[]> {
-    return (await this.answer(sql, parameters, manager)).rows as Row[];
-  }
-
-  /** Sends the text as it is. TypeORM gives UPDATE and DELETE as a pair of their rows and of how many these are. */
-  protected async answer(text: string, values: readonly unknown[], manager: EntityManager): Promise<Answer> {
-    const result: unknown = await manager.query(text, [...values]);
-    if (!Array.isArray(result)) return { rows: [], changed: 0 };
-    const [rows, changed] = (result.length === 2 && Array.isArray(result[0]) ? result : [result, 0]) as [
-      Answer['rows'],
-      number,
-    ];
-    return { rows, changed };
-  }
-
-  /**
-   * One statement at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has
-   * just taken, where a stricter level would fail. Like `prepared`.
-   */
-  async atReadCommitted<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    if (await this.isReadCommitted()) return this.prepared<Row>(sql, parameters);
-    return this.transaction((manager) => this.prepared<Row>(sql, parameters, manager));
-  }
+  /** What the driver answers to {@link send}. */
+  protected abstract answer(text: string, values: readonly unknown[], manager?: EntityManager): Promise<Answer>;
 
   /**
    * One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. Work that the database
@@ -191,63 +115,36 @@ export class Database {
     const destroy = this.destroy.bind(this);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await transact(this.dataSource, work, options, destroy);
+        const result = await transact(this.dataSource, (transaction) => transaction.run(work, options), destroy);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
-        // Once at most: from then on none is named.
-        if (error instanceof PreparedStatementsUnavailableError) continue;
+        if (this.hasToBeRepeated(error)) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
+  }
+
+  /** Whether nothing was done, for a reason that does not come again. */
+  hasToBeRepeated(_error: unknown): boolean {
+    return false;
   }
 
   /**
    * Has the server end a transaction that has had no statement for so long. An instance that freezes, or whose machine is
    * gone, does not say so: its locks, which everybody else passes over, would stay until TCP gives it up after hours.
    */
-  endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'> {
-    const ms = Math.min(Math.ceil(unattendedMs), MAX_UNATTENDED_MS);
-    return { start: `START TRANSACTION; SET LOCAL idle_in_transaction_session_timeout = ${ms}` };
-  }
+  abstract endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'start' | 'after'>;
 
   /**
    * Makes sure that a connection can be destroyed with what runs on it.
    * @throws UndestroyableConnectionError
    */
-  verifyDestroyable(connection: unknown): void {
-    pgClientOf(connection);
-  }
+  abstract verifyDestroyable(connection: unknown): void;
 
   /** Ends a connection and its server process at once. Resolves when the pool knows; the runner is still to be released. */
-  async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
-    if (isPgClient(connection)) {
-      const { stream } = connection.connection;
-      // A socket that has been lost says nothing of who has its process's number by now.
-      const lost = stream.destroyed;
-      const closed = closeNow(stream);
-      // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
-      // permitted, what follows waits for those locks, and nothing is wrong but the delay.
-      const end = (): Promise<unknown> => this.query(`SELECT pg_terminate_backend($1::int)`, [connection.processID]);
-      await Promise.all([closed, lost ? undefined : end().catch(() => undefined)]);
-    }
-    await removeFromPool(runner);
-  }
+  abstract destroy(runner: QueryRunner, connection: unknown): Promise<void>;
 
   /** READ COMMITTED where it has to be asked for, with a statement more; `undefined` where transactions are so anyway. */
-  async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
-    const { isolationLevel } = this.dataSource.options as { isolationLevel?: string };
-    return isolationLevel === undefined && (await this.isReadCommitted()) ? undefined : 'READ COMMITTED';
-  }
-
-  /** The database's own default, which is asked for once. */
-  private async isReadCommitted(): Promise<boolean> {
-    if (this.readCommitted !== undefined) return this.readCommitted;
-    const [row] = await this.query<{ level: string }>(
-      `SELECT current_setting('default_transaction_isolation') AS level`,
-      [],
-    );
-    this.readCommitted = row?.level === 'read committed';
-    return this.readCommitted;
-  }
+  abstract isolationLevel(): Promise<'READ COMMITTED' | undefined>;
 }

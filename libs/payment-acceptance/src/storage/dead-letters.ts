@@ -1,7 +1,7 @@
 import { databaseText } from '../common/text.js';
 import type { DeliveryId, OrderId } from '../domain/ids.js';
 import { ofScope, type ShopScope } from './scope.js';
-import { join, put, sql, type Expression, type Statement } from './statement.js';
+import { join, toSql, sql, type Expression, type Statement } from './statement.js';
 
 /** Which dead letters to send again; what is left out is any. */
 export interface DeadLetterFilter {
@@ -27,7 +27,7 @@ export interface DeadLetter {
 export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {
   const { deliveryId, consumer, event, shop, orderId } = filter;
   const has = (column: Expression, value: string | undefined) =>
-    value === undefined ? [] : [sql`${put(column)} = ${databaseText(value)}`];
+    value === undefined ? [] : [sql`${toSql(column)} = ${databaseText(value)}`];
   const conditions = [
     sql`d.state = 'DEAD'`,
     ...has('d.id', deliveryId),

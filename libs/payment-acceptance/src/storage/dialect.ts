@@ -8,7 +8,7 @@ export interface Dialect {
   /** The parameter at a place, from 1 on. */
   readonly parameter: (place: number) => string;
   /** The present moment on the database's clock, so many milliseconds later. */
-  readonly now: (offsetMs: number) => Statement;
+  readonly now: (offsetMs: number | Statement) => Statement;
   /** An instant that is given as epoch milliseconds. */
   readonly instant: (epochMs: number) => Statement;
   /** Whole milliseconds from one instant to another. */
@@ -25,4 +25,6 @@ export interface Dialect {
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   /** Follows a column: whether its value is in the list; of an empty list none is. */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
+  /** The end of an INSERT that leaves a row as it is which is there already. @param column any of the table */
+  readonly unlessThere: (column: Lowercase<string>) => Statement;
 }

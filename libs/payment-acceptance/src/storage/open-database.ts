@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import type { PaymentProbe } from '../common/probe.js';
-import { Database } from './database.js';
+import type { Database } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
+import { PostgresDatabase } from './postgres/postgres.database.js';
 import { UnsupportedDataSourceError } from './storage.errors.js';
 
 /**
@@ -12,12 +13,14 @@ import { UnsupportedDataSourceError } from './storage.errors.js';
 export async function openDatabase(
   dataSource: DataSource,
   clock: PaymentClock,
+  schema?: string,
   probe?: PaymentProbe,
 ): Promise<Database> {
   const { type } = dataSource.options;
-  if (type === 'postgres') return new Database(dataSource, clock, probe);
-  if (type !== 'mariadb' && type !== 'mysql') throw new UnsupportedDataSourceError(type);
-  const database = new MariaDatabase(dataSource, clock, probe);
+  const kind =
+    type === 'postgres' ? PostgresDatabase : type === 'mariadb' || type === 'mysql' ? MariaDatabase : undefined;
+  if (!kind) throw new UnsupportedDataSourceError(type);
+  const database = new kind(dataSource, clock, schema, probe);
   await database.verify();
   return database;
 }

@@ -6,7 +6,7 @@ import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from './dead-le
 import type { Dialect } from './dialect.js';
 import { integer } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
-import { constant, sql, type Expression, type Statement } from './statement.js';
+import { rawSql, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** A review as an operator closes it. */
@@ -35,6 +35,15 @@ export interface PaymentStats {
   readonly oldestDeliveryMs: number | null;
   readonly oldestCheckMs: number | null;
   readonly waitingCallbacks: number;
+}
+
+/** A consumer with deliveries whose last attempt has failed. */
+export interface FailingConsumer {
+  readonly consumer: string;
+  /** How many of its deliveries fail and are tried again. */
+  readonly deliveries: number;
+  /** Age of the oldest event of these, in milliseconds. */
+  readonly oldestMs: number;
 }
 
 export interface ShopState {
@@ -92,7 +101,7 @@ export class OperatorStore {
       sql`SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
          ${this.database.dialect.text('detail')} AS detail
        FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
-       ${constant(manager ? 'FOR UPDATE' : '')}`,
+       ${rawSql(manager ? 'FOR UPDATE' : '')}`,
       {},
       manager,
     );
@@ -199,6 +208,17 @@ export class OperatorStore {
     );
     if (!stats) throw new Error('The counts of the payment tables could not be read.');
     return stats;
+  }
+
+  /** Consumers with deliveries that fail and are tried again, that of the oldest event first; at most `limit`. */
+  failingConsumers(limit: number): Promise<FailingConsumer[]> {
+    const { dialect } = this.database;
+    return this.database.rows<FailingConsumer>(
+      sql`SELECT d.consumer, count(*) AS deliveries, ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs"
+       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
+       WHERE d.state = 'PENDING' AND d.last_error IS NOT NULL GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
+      { deliveries: integer, oldestMs: integer },
+    );
   }
 
   shops(scope: ShopScope): Promise<ShopState[]> {

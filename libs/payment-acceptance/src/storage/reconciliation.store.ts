@@ -4,7 +4,7 @@ import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
 import { Database } from './database.js';
 import { flag, instant } from './reading.js';
-import { constant, put, sql, type Expression } from './statement.js';
+import { rawSql, toSql, sql, type Expression } from './statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** A bill that may have had payments in a span of time. */
@@ -55,12 +55,12 @@ export class ReconciliationStore {
   bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const { dialect } = this.database;
     const [from, to] = [dialect.instant(span.from.getTime()), dialect.instant(span.to.getTime())];
-    const within = (column: Expression) => sql`${put(column)} >= ${from} AND ${put(column)} < ${to}`;
+    const within = (column: Expression) => sql`${toSql(column)} >= ${from} AND ${toSql(column)} < ${to}`;
     const openedAt = dialect.epochMs('b.opened_at');
     const afterMs = after?.openedAt.getTime() ?? 0;
     const followed = span.followedSince
       ? sql`OR b.ended_at >= ${dialect.instant(span.followedSince.getTime())}`
-      : constant('');
+      : rawSql('');
     return this.database.rows<BillToReconcile>(
       sql`SELECT b.id AS "intentId", b.order_id AS "orderId", b.service_bill_id AS "billId", b.state,
          ${openedAt} AS "openedAt"

@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
-import { Database } from './database.js';
+import { PostgresDatabase } from './postgres/postgres.database.js';
 import { Signals } from './signals.js';
 
 /** The server's "you are in", and "what next?". */
@@ -43,7 +43,7 @@ describe('signals', () => {
     const { port } = server.address() as AddressInfo;
     const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
     const dataSource = { driver: { master } } as unknown as DataSource;
-    signals = new Signals(new Database(dataSource, new PaymentClock()), new PaymentRandom());
+    signals = new Signals(new PostgresDatabase(dataSource, new PaymentClock()), new PaymentRandom());
   });
   afterEach(async () => {
     jest.useRealTimers();
@@ -119,7 +119,10 @@ describe('signals', () => {
           return client;
         },
       };
-      const database = { dataSource: { driver: { master } } } as unknown as Database;
+      const database = {
+        schema: 'payment_acceptance',
+        dataSource: { driver: { master } },
+      } as unknown as PostgresDatabase;
       const own = new Signals(database, new PaymentRandom());
       await new Promise<void>((heard) => own.start(() => heard()));
       own.tell('hint');

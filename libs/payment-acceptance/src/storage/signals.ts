@@ -7,8 +7,6 @@ import { withTimeout } from '../common/timeout.js';
 import type { WakeUp } from '../common/wake-ups.js';
 import { Database } from './database.js';
 
-const CHANNEL = 'payment_acceptance';
-
 /** Signals that come together are sent together: every NOTIFY waits for the one before it, over all of a server. */
 const GATHER_MS = 50;
 
@@ -111,7 +109,7 @@ export class Signals {
     this.waiting.clear();
     this.underWay = true;
     // A connection that fails here says so itself.
-    await this.client.query('SELECT pg_notify($1, $2)', [CHANNEL, payload]).catch(() => undefined);
+    await this.client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]).catch(() => undefined);
     this.underWay = false;
     this.sendSoon();
   }
@@ -163,8 +161,8 @@ export class Signals {
       });
     });
     try {
-      await withTimeout(ANSWER_MS, client.query(`LISTEN ${CHANNEL}`));
-      await withTimeout(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [CHANNEL, this.self]));
+      await withTimeout(ANSWER_MS, client.query(`LISTEN ${this.database.schema}`));
+      await withTimeout(ANSWER_MS, client.query('SELECT pg_notify($1, $2)', [this.database.schema, this.self]));
       const gone = lost.then((): never => {
         throw new Error('The connection was lost.');
       });

@@ -1,23 +1,21 @@
 /** What a parameter can be. A list is one parameter too: see `Dialect.oneOf`. */
 export type Value = string | number | boolean | null | readonly string[];
 
+/** A parameter whose value each run of a statement gives by its name. */
+export class Parameter {
+  constructor(readonly name: string) {}
+}
+
 /** SQL in parts, with a parameter between each and the next. Made by {@link sql}; each database numbers parameters its way. */
 export class Statement {
   constructor(
-    private readonly parts: readonly string[],
-    readonly values: readonly Value[],
+    readonly parts: readonly string[],
+    readonly values: readonly (Value | Parameter)[],
   ) {}
 
   /** @param parameter how the database writes the parameter at a place, from 1 on */
   text(parameter: (place: number) => string): string {
     return this.parts.reduce((text, part, place) => text + parameter(place) + part);
-  }
-
-  /** This one, and another right behind it. */
-  followedBy(next: Statement): Statement {
-    const [first = '', ...others] = next.parts;
-    const last = this.parts.at(-1) ?? '';
-    return new Statement([...this.parts.slice(0, -1), last + first, ...others], [...this.values, ...next.values]);
   }
 }
 
@@ -29,30 +27,39 @@ export type Expression = Statement | Lowercase<string>;
 
 /** A statement, or a part of one. Another one is put in its place; any other value becomes a parameter. */
 export function sql(parts: TemplateStringsArray, ...given: readonly (Statement | Value)[]): Statement {
-  return given.reduce<Statement>(
-    (whole, next, index) =>
-      whole
-        .followedBy(next instanceof Statement ? next : new Statement(['', ''], [next]))
-        .followedBy(constant(parts[index + 1] ?? '')),
-    constant(parts[0] ?? ''),
-  );
+  const [first = '', ...rest] = parts;
+  const texts = [first];
+  const values: (Value | Parameter)[] = [];
+  const append = (text = ''): void => void texts.push((texts.pop() ?? '') + text);
+  given.forEach((next, index) => {
+    if (next instanceof Statement) {
+      const [start, ...others] = next.parts;
+      append(start);
+      for (const other of others) texts.push(other);
+      values.push(...next.values);
+    } else {
+      texts.push('');
+      values.push(next);
+    }
+    append(rest[index]);
+  });
+  return new Statement(texts, values);
 }
 
 /** A column or another expression, to be put into a statement. */
-export function put(given: Expression): Statement {
-  return given instanceof Statement ? given : constant(given);
+export function toSql(given: Expression): Statement {
+  return given instanceof Statement ? given : rawSql(given);
 }
 
 /** SQL that is the same in every run, never a caller's. */
-export function constant(text: string): Statement {
+export function rawSql(text: string): Statement {
   return new Statement([text], []);
 }
 
 /** Several, with a constant between each and the next. */
 export function join(statements: readonly Statement[], separator: string): Statement {
-  const between = constant(separator);
-  const [first = constant(''), ...others] = statements;
-  return others.reduce((whole, next) => whole.followedBy(between).followedBy(next), first);
+  const [first = rawSql(''), ...others] = statements;
+  return others.reduce((whole, next) => sql`${whole}${rawSql(separator)}${next}`, first);
 }
 
 /** The number of rows that meet a condition. */

@@ -1,4 +1,4 @@
-import { PaymentAcceptanceError } from '../common/errors.js';
+import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 
 /** The data source is of a kind that cannot keep the module's promise. */
 export class UnsupportedDataSourceError extends PaymentAcceptanceError {
@@ -7,14 +7,14 @@ export class UnsupportedDataSourceError extends PaymentAcceptanceError {
   /** @param reason what of its server or settings does not fit, where it is not the type itself */
   constructor(type: string, reason?: string) {
     const sqlite = /sqlite|sqljs|expo|capacitor|cordova|react-native|nativescript/.test(type);
-    super(
-      `PaymentAcceptanceModule cannot use a data source of type "${type}". ` +
-        (reason !== undefined ? `${reason} ` : '') +
-        (sqlite
-          ? 'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back. '
-          : '') +
-        'Use PostgreSQL or MariaDB, and name its data source with the option "dataSource".',
-    );
+    const sentences = [
+      `PaymentAcceptanceModule cannot use a data source of type "${type}".`,
+      reason,
+      sqlite &&
+        'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back.',
+      type !== 'postgres' && 'Use PostgreSQL or MariaDB, and name its data source with the option "dataSource".',
+    ];
+    super(sentences.filter(Boolean).join(' '));
   }
 }
 
@@ -38,6 +38,18 @@ export class SchemaBehindError extends PaymentAcceptanceError {
     super(
       `The tables of PaymentAcceptanceModule are at version ${present}, this release needs ${needed}. ` +
         'Call migratePaymentAcceptance(dataSource) in your deployment before the start, or set migrations: "run".',
+    );
+  }
+}
+
+/** No connection came for a handler, which therefore has not begun. */
+export class NoConnectionError extends PaymentAcceptanceError {
+  readonly code = 'no-connection';
+
+  constructor(reason: unknown) {
+    super(
+      `The data source gave no connection. ${describeError(reason)} Where the database is well, the pool is too small for all ` +
+        'who use it: raise its size (poolSize), or lower deliveries.concurrency.',
     );
   }
 }

@@ -1,5 +1,4 @@
 import type { FactoryProvider } from '@nestjs/common';
-import { PaymentProbe } from '../common/probe.js';
 import { BillStore } from './bill.store.js';
 import { CallbackBatchStore } from './callback-batch.store.js';
 import { CallbackStore } from './callback.store.js';
@@ -23,60 +22,66 @@ import { MariaRetentionStore } from './mariadb/retention.store.js';
 import { MariaSettlementStore } from './mariadb/settlement.store.js';
 import { MariaSettlementWriter } from './mariadb/settlement.writer.js';
 import { OperatorStore } from './operator.store.js';
+import { PostgresBillStore } from './postgres/bill.store.js';
+import { PostgresCallbackBatchStore } from './postgres/callback-batch.store.js';
+import { PostgresCallbackStore } from './postgres/callback.store.js';
+import { PostgresCheckStore } from './postgres/check.store.js';
+import { PostgresDeliveryStore } from './postgres/delivery.store.js';
+import { PostgresDestroyableTransaction } from './postgres/destroyable-transaction.js';
+import { PostgresDueStore } from './postgres/due.store.js';
+import { PostgresDatabase } from './postgres/postgres.database.js';
 import { PostgresRetentionStore } from './postgres/retention.store.js';
+import { PostgresSettlementStore } from './postgres/settlement.store.js';
+import { PostgresSettlementWriter } from './postgres/settlement.writer.js';
 import { ReconciliationStore } from './reconciliation.store.js';
 import { RefusalStore } from './refusal.store.js';
 import { ResultStore } from './result.store.js';
 import { RetentionStore } from './retention.store.js';
 import { SettlementStore } from './settlement.store.js';
 import { SettlementWriter } from './settlement.writer.js';
+import { UnsupportedDataSourceError } from './storage.errors.js';
 
-type Made<S, D> = new (database: D, probe: PaymentProbe) => S;
+type Made<S, D> = new (database: D) => S;
 
-/** A store, and what stands in for it on MariaDB where its statements are not the same there in other words. */
-export function storeProvider<S>(
-  store: Made<S, Database>,
-  maria: Made<Pick<S, keyof S>, MariaDatabase> = store,
-): FactoryProvider<Pick<S, keyof S>> {
-  return {
-    provide: store,
-    inject: [Database, PaymentProbe],
-    useFactory: (database: Database, probe: PaymentProbe) =>
-      database instanceof MariaDatabase ? new maria(database, probe) : new store(database, probe),
-  };
+/** A store whose statements are the same on both databases, but for what the dialect says. */
+export function shared<S>(store: Made<S, Database>): FactoryProvider<S> {
+  return { provide: store, inject: [Database], useFactory: (database: Database) => new store(database) };
 }
 
 /** A store whose statements differ on the two databases, each with a class of its own. */
-function siblings<S>(
-  token: abstract new () => S,
-  postgres: Made<S, Database>,
+function perDatabase<S>(
+  token: abstract new (...given: never[]) => S,
+  postgres: Made<S, PostgresDatabase>,
   maria: Made<S, MariaDatabase>,
 ): FactoryProvider<S> {
   return {
     provide: token,
-    inject: [Database, PaymentProbe],
-    useFactory: (database: Database, probe: PaymentProbe) =>
-      database instanceof MariaDatabase ? new maria(database, probe) : new postgres(database, probe),
+    inject: [Database],
+    useFactory(database: Database) {
+      if (database instanceof PostgresDatabase) return new postgres(database);
+      if (database instanceof MariaDatabase) return new maria(database);
+      throw new UnsupportedDataSourceError(database.dataSource.options.type);
+    },
   };
 }
 
 /** The stores for the host's database. */
 export const STORES: readonly FactoryProvider[] = [
-  storeProvider(BillStore, MariaBillStore),
-  storeProvider(CallbackStore, MariaCallbackStore),
-  storeProvider(CallbackBatchStore, MariaCallbackBatchStore),
-  storeProvider(CheckStore, MariaCheckStore),
-  storeProvider(DueStore, MariaDueStore),
-  storeProvider(DeliveryStore, MariaDeliveryStore),
-  storeProvider(DestroyableTransaction, MariaDestroyableTransaction),
-  storeProvider(LedgerStore),
-  storeProvider(EvidenceStore),
-  storeProvider(ImportStore),
-  storeProvider(OperatorStore),
-  storeProvider(ReconciliationStore),
-  storeProvider(RefusalStore),
-  storeProvider(ResultStore),
-  siblings(RetentionStore, PostgresRetentionStore, MariaRetentionStore),
-  storeProvider(SettlementStore, MariaSettlementStore),
-  storeProvider(SettlementWriter, MariaSettlementWriter),
+  perDatabase(BillStore, PostgresBillStore, MariaBillStore),
+  perDatabase(CallbackStore, PostgresCallbackStore, MariaCallbackStore),
+  perDatabase(CallbackBatchStore, PostgresCallbackBatchStore, MariaCallbackBatchStore),
+  perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),
+  perDatabase(DeliveryStore, PostgresDeliveryStore, MariaDeliveryStore),
+  perDatabase(DueStore, PostgresDueStore, MariaDueStore),
+  perDatabase(RetentionStore, PostgresRetentionStore, MariaRetentionStore),
+  perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
+  perDatabase(DestroyableTransaction, PostgresDestroyableTransaction, MariaDestroyableTransaction),
+  perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
+  shared(EvidenceStore),
+  shared(ImportStore),
+  shared(LedgerStore),
+  shared(OperatorStore),
+  shared(ReconciliationStore),
+  shared(RefusalStore),
+  shared(ResultStore),
 ];

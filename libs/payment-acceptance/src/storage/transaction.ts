@@ -26,6 +26,14 @@ export interface TransactionOptions {
  */
 const ending = new AsyncLocalStorage<Transaction>();
 
+/** What a transaction is refused for whose work swallowed the failure of a statement. */
+const STATEMENT_FAILED = 'A statement of the transaction has failed, so nothing of it can be kept.';
+
+/** For `check`: the transaction must not be committed where one of its statements has failed. */
+export function refuseFailure(hasFailed: boolean): void {
+  if (hasFailed) throw new Error(STATEMENT_FAILED);
+}
+
 /** The hooks that may send statements while a transaction ends. */
 const HOOKS = [
   'beforeQuery',
@@ -37,20 +45,19 @@ const HOOKS = [
 ] as const satisfies (keyof EntitySubscriberInterface)[];
 
 /**
- * Does the work in a transaction of its own. TypeORM's way would release a connection that could not be rolled back, for
+ * Runs a transaction on a connection of its own. TypeORM's way would release a connection that could not be rolled back, for
  * the next callers to write into it; this one is destroyed.
  */
 export async function transact<T>(
   dataSource: DataSource,
-  work: (manager: EntityManager) => Promise<T>,
-  options: TransactionOptions,
+  run: (transaction: Transaction, connection: unknown) => Promise<T>,
   destroy: (runner: QueryRunner, connection: unknown) => Promise<void>,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
   const connection: unknown = await runner.connect();
   const transaction = new Transaction(dataSource, runner);
   try {
-    return await transaction.run(work, options);
+    return await run(transaction, connection);
   } finally {
     if (!transaction.isOver) await destroy(runner, connection);
     await runner.release();

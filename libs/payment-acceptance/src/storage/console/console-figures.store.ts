@@ -3,7 +3,7 @@ import { BILL_STATES, type BillState } from '../../domain/bill.js';
 import { Database } from '../database.js';
 import { instant, integer } from '../reading.js';
 import { ofScope, type ShopScope } from '../scope.js';
-import { constant, countWhere, join, sql, type Statement } from '../statement.js';
+import { rawSql, countWhere, join, sql, type Statement } from '../statement.js';
 
 /** Payments of one hour, by what became of them. */
 export interface HourOfPayments {
@@ -78,7 +78,7 @@ export class ConsoleFiguresStore {
     const { dialect } = this.database;
     const count = (name: string): Statement => countWhere(sql`${ofScope('e.shop', scope)} AND e.name = ${name}`);
     const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>(
-      sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${constant(String(HOUR))}) AS at, count(*) AS "all",
+      sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${rawSql(String(HOUR))}) AS at, count(*) AS "all",
          ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
          ${count('payment.review')} AS reviews
        FROM (${this.newestEvents(sql`name`, NEWEST)}) e GROUP BY 1`,
@@ -110,7 +110,7 @@ export class ConsoleFiguresStore {
   private waiting(scope: ShopScope, ages: readonly number[]): Promise<Waiting[]> {
     const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.ago(ms)} THEN 1 ELSE 0 END`);
     return this.database.rows<Waiting>(
-      sql`SELECT kind, ${join([...passed, constant('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
+      sql`SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
          (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.ago(0)} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
          UNION ALL

@@ -170,7 +170,8 @@ export class ConsoleHistoryStore {
     return this.database.rows<ConsoleCallback>(
       sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
          ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
-       FROM payment_acceptance.callback c WHERE c.bill_id = ${intentId} ORDER BY c.received_at DESC LIMIT ${ROWS}`,
+       FROM payment_acceptance.callback c WHERE c.bill_id = ${intentId}
+       ORDER BY c.received_at DESC, c.id DESC LIMIT ${ROWS}`,
       { corroboration: json, fields: json, pending: flag, asks: integer },
     );
   }

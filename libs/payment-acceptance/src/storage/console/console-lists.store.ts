@@ -6,7 +6,7 @@ import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from '../dead-l
 import { notAcceptedElsewhere } from '../operator.store.js';
 import { integer } from '../reading.js';
 import { ofScope, type ShopScope } from '../scope.js';
-import { constant, join, sql } from '../statement.js';
+import { rawSql, join, sql } from '../statement.js';
 import {
   ACTION,
   BILL,
@@ -65,7 +65,7 @@ export class ConsoleListsStore {
     const older = isId(before)
       ? sql`AND (b.created_at, b.id) < (SELECT created_at, id FROM payment_acceptance.bill
            WHERE id = ${before} AND ${ofScope('shop', scope)})`
-      : constant('');
+      : rawSql('');
     const newest = states.map(
       (state) => sql`(SELECT b.* FROM payment_acceptance.bill b
          WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${older}
@@ -85,7 +85,7 @@ export class ConsoleListsStore {
     const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
     const byId = isUuid(text)
       ? sql`UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND id = ${text}`
-      : constant('');
+      : rawSql('');
     return this.database.rows<ConsoleBill>(
       sql`SELECT ${billColumns(dialect)} FROM (
          SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
@@ -111,7 +111,7 @@ export class ConsoleListsStore {
     const newer = isId(after)
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
-      : constant('');
+      : rawSql('');
     const rows = await this.database.rows<ConsoleReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
        JOIN payment_acceptance.bill b ON b.id = r.bill_id
@@ -139,7 +139,7 @@ export class ConsoleListsStore {
         ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
            JOIN payment_acceptance.event e ON e.id = last.event_id
            WHERE last.id = ${after} AND ${ofScope('e.shop', scope)})`
-        : constant('');
+        : rawSql('');
     const rows = await this.database.rows<ConsoleDeadLetter>(
       sql`SELECT ${dialect.text('d.id')} AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId",
          b.shop, b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
@@ -175,7 +175,7 @@ export class ConsoleListsStore {
   async actions(before?: string): Promise<Paged<LoggedAction>> {
     const older = isId(before)
       ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
-      : constant('');
+      : rawSql('');
     const actions = await this.database.rows<ConsoleAction>(
       sql`SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
        ${older} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE + 1}`,

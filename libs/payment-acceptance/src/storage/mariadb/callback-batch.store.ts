@@ -1,42 +1,47 @@
 import { Injectable } from '@nestjs/common';
+import type { BillId } from '../../domain/ids.js';
 import type { CallbackBatchStore } from '../callback-batch.store.js';
 import type { NewCallback } from '../callback.store.js';
-import { INSERT_CALLBACKS, OWN_BILL, callbackRow, type OwnBill } from './callback.store.js';
+import { integer } from '../reading.js';
+import { join, sql } from '../statement.js';
+import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
 import type { MariaDatabase } from './maria.database.js';
-import type { BillId } from '../../domain/ids.js';
 
 @Injectable()
-export class MariaCallbackBatchStore implements Pick<CallbackBatchStore, 'record'> {
-  constructor(private readonly maria: MariaDatabase) {}
+export class MariaCallbackBatchStore implements CallbackBatchStore {
+  constructor(private readonly database: MariaDatabase) {}
 
   record(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
     const known = callbacks.some(({ intentId }) => intentId !== null);
     const keyOf = known ? byId : byService;
-    return this.maria.transaction(async (manager) => {
-      const bills = await this.maria.query<OwnBill>(
-        `SELECT ${OWN_BILL} FROM payment_acceptance.bill b
-         WHERE ${known ? 'b.id = ANY($1)' : '(b.shop, b.service_bill_id) IN ($1)'}`,
-        [known ? callbacks.map(({ intentId }) => intentId) : callbacks.map(({ shop, billId }) => [shop, billId])],
-        manager,
-      );
-      const counts = await this.maria.query<{ id: string; count: number }>(
-        `SELECT bill_id AS id, count(*)::int AS count FROM payment_acceptance.callback WHERE bill_id = ANY($1)
-         GROUP BY bill_id`,
-        [bills.map(({ intentId }) => intentId)],
+    const named = known
+      ? sql`b.id IN (${callbacks.flatMap(({ intentId }) => intentId ?? [])})`
+      : sql`(b.shop, b.service_bill_id) IN (${join(
+          callbacks.map(({ shop, billId }) => sql`(${shop}, ${billId})`),
+          ', ',
+        )})`;
+    return this.database.transaction(async (manager) => {
+      const bills = await readOwnBills(this.database, manager, named);
+      const counts = await this.database.rows<{ id: string; count: number }>(
+        sql`SELECT bill_id AS id, count(*) AS count FROM payment_acceptance.callback
+         WHERE bill_id IN (${bills.map(({ intentId }) => intentId)}) GROUP BY bill_id`,
+        { count: integer },
         manager,
       );
       const own = new Map(bills.map((bill) => [known ? bill.intentId : key(bill.shop, bill.billId), bill]));
       const kept = new Map(counts.map(({ id, count }) => [id, count]));
-      const now = this.maria.now();
-      const rows = callbacks.flatMap((callback, nr) => {
+      const now = this.database.dialect.now(this.database.offsetMs);
+      const stored = callbacks.flatMap((callback, nr) => {
         const bill = own.get(keyOf(callback));
         if (!bill) return [];
         const place = (kept.get(bill.intentId) ?? 0) + 1;
         kept.set(bill.intentId, place);
-        return place > maxPerBill ? [] : [callbackRow(callback, bill, this.maria.now(nr), now)];
+        const receivedAt = sql`${now} + INTERVAL ${nr} MICROSECOND`;
+        return place > maxPerBill ? [] : [{ id: callback.id, row: callbackRow(callback, bill, receivedAt, now) }];
       });
-      if (rows.length > 0) await this.maria.query(INSERT_CALLBACKS, [rows], manager);
-      return new Set(rows.map(([id]) => id as string));
+      const rows = stored.map(({ row }) => row);
+      if (rows.length > 0) await insertCallbacks(this.database, manager, rows);
+      return new Set(stored.map(({ id }) => id));
     });
   }
 }

@@ -1,13 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { AnsweredHints, Hint } from '../../domain/callback.js';
+import type { AnsweredHints } from '../../domain/callback.js';
 import type { ClaimedBill } from '../../domain/claim.js';
-import { isUuid } from '../../domain/uuid.js';
-import { ASSERTED_STATUS } from '../callback.store.js';
-import { CheckStore, freeAt, HINTS_PER_BILL, type ClaimedBillRow, type ClaimLimits } from '../check.store.js';
-import { NOW, epochMs, inMs, instant, type Texts } from '../sql.js';
-import type { MariaDatabase } from './maria.database.js';
 import type { IntentId } from '../../domain/ids.js';
+import { isUuid } from '../../domain/uuid.js';
+import { assertedStatus } from '../assertion.js';
+import {
+  CheckStore,
+  CLAIMED_BILL,
+  claimedColumns,
+  freeAt,
+  HINT_OF_BILL,
+  HINTS_OF_A_CLAIM,
+  HINTS_PER_BILL,
+  type ClaimedBillRow,
+  type ClaimLimits,
+  type HintOfBill,
+} from '../check.store.js';
+import { flag, integer } from '../reading.js';
+import { sql, type Statement } from '../statement.js';
+import { mariadb } from './dialect.js';
+import type { MariaDatabase } from './maria.database.js';
 
 interface Budget {
   /** From when on the rate is counted, as text. */
@@ -16,23 +29,21 @@ interface Budget {
   readonly most: number;
 }
 
-const HINTS_OF_A_CLAIM = 4;
-
 /** A clock that was set back starts the rate anew. */
-const RATE_START = `CASE WHEN next_request_at BETWEEN ${NOW} - interval '1 second' AND ${NOW} + interval '1 second'
-  THEN next_request_at ELSE ${NOW} - interval '1 second' END`;
-
-const FREE = freeAt(NOW);
+function rateStart(now: Statement): Statement {
+  return sql`CASE WHEN next_request_at BETWEEN ${now} - INTERVAL 1 SECOND AND ${now} + INTERVAL 1 SECOND
+    THEN next_request_at ELSE ${now} - INTERVAL 1 SECOND END`;
+}
 
 @Injectable()
 export class MariaCheckStore extends CheckStore {
-  constructor(private readonly maria: MariaDatabase) {
-    super(maria);
+  constructor(protected override readonly database: MariaDatabase) {
+    super();
   }
 
-  /** The row of the shop is held while its bills are claimed, so instances claim one after the other. */
+  /** The row of the shop is locked while its bills are claimed: another instance passes it over, and looks again later. */
   override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
-    const bills = await this.maria.transaction(async (manager) => {
+    const bills = await this.database.transaction(async (manager) => {
       const budget = await this.budget(manager, shop, limits);
       if (!budget || budget.most <= 0) return [];
       const due = await this.due(manager, shop, token, limits.limit);
@@ -41,21 +52,14 @@ export class MariaCheckStore extends CheckStore {
       for (let from = 0; from < due.length && taken.length < budget.most;) {
         const next = due.slice(from, from + budget.most - taken.length);
         from += next.length;
-        taken.push(...(await this.maria.lockFree(manager, 'bill', next, FREE.replaceAll('b.', 't.'))));
+        taken.push(...(await this.database.lockFree(manager, 'bill', next, freeAt(this.later(0), 't'))));
       }
       if (taken.length === 0) return [];
-      await this.maria.query(
-        `UPDATE payment_acceptance.shop_state SET next_request_at = TIMESTAMPADD(MICROSECOND, $2 * 1000000 DIV $3, $4),
-           probe_at = CASE WHEN $5 THEN ${inMs('$6')} END WHERE shop = $7`,
-        [
-          this.maria.offsetMs,
-          taken.length,
-          limits.requestsPerSecond,
-          budget.start,
-          budget.refused,
-          limits.probeMs,
-          shop,
-        ],
+      await this.database.change(
+        sql`UPDATE payment_acceptance.shop_state
+         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${taken.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
+           probe_at = CASE WHEN ${budget.refused} THEN ${this.later(limits.probeMs)} END
+         WHERE shop = ${shop}`,
         manager,
       );
       return this.lease(manager, taken, token, limits.leaseMs, budget.refused);
@@ -69,17 +73,17 @@ export class MariaCheckStore extends CheckStore {
     token: string,
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
-    const claimed = await this.maria.transaction(async (manager) => {
-      const [found] = await this.maria.query<{ id: string; refused: boolean; free: unknown }>(
-        `SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${NOW} AS free, EXISTS (
+    const claimed = await this.database.transaction(async (manager) => {
+      const [found] = await this.database.rows<{ id: string; free: boolean; refused: boolean }>(
+        sql`SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-         FROM payment_acceptance.bill b WHERE b.shop = $2 AND b.service_bill_id IS NOT NULL
-           AND (b.service_bill_id = $3 OR b.id = $4) FOR UPDATE`,
-        [this.maria.offsetMs, shop, bill, isUuid(bill) ? bill : null],
+         FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
+           AND (b.service_bill_id = ${bill} OR b.id = ${isUuid(bill) ? bill : null}) FOR UPDATE`,
+        { free: flag, refused: flag },
         manager,
       );
       if (!found) return 'unknown';
-      if (Number(found.free) !== 1) return 'busy';
+      if (!found.free) return 'busy';
       return this.lease(manager, [found.id], token, leaseMs, found.refused);
     });
     if (typeof claimed === 'string') return claimed;
@@ -89,28 +93,31 @@ export class MariaCheckStore extends CheckStore {
 
   override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
     for (const [outcome, ids] of groups(consumed, (hint) => hint.outcome)) {
-      await this.maria.query(
-        `UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${NOW}, outcome = $2 WHERE id = ANY($3)`,
-        [this.maria.offsetMs, outcome, ids],
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.later(0)}, outcome = ${outcome}
+         WHERE id IN (${ids})`,
         manager,
       );
     }
     for (const [pauseMs, ids] of groups(again, (hint) => hint.pauseMs)) {
-      await this.maria.query(
-        `UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${inMs('$2')} WHERE id = ANY($3)`,
-        [this.maria.offsetMs, pauseMs, ids],
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.later(pauseMs)} WHERE id IN (${ids})`,
         manager,
       );
     }
   }
 
   private async budget(manager: EntityManager, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
-    const [budget] = await this.maria.query<Budget>(
-      `SELECT CAST(${RATE_START} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
-           WHEN refused_since IS NULL THEN LEAST($3, TIMESTAMPDIFF(MICROSECOND, ${RATE_START}, ${NOW}) * $4 DIV 1000000)
-           WHEN probe_at <= ${NOW} OR probe_at > ${inMs('$5')} THEN 1 ELSE 0 END::int AS most
-       FROM payment_acceptance.shop_state WHERE shop = $2 FOR UPDATE SKIP LOCKED`,
-      [this.maria.offsetMs, shop, limits.limit, limits.requestsPerSecond, limits.probeMs],
+    const { limit, requestsPerSecond, probeMs } = limits;
+    const now = this.later(0);
+    const start = rateStart(now);
+    const [budget] = await this.database.rows<Budget>(
+      sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
+           WHEN refused_since IS NULL
+             THEN LEAST(${limit}, TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000)
+           WHEN probe_at <= ${now} OR probe_at > ${this.later(probeMs)} THEN 1 ELSE 0 END AS most
+       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
+      { refused: flag, most: integer },
       manager,
     );
     return budget;
@@ -118,18 +125,20 @@ export class MariaCheckStore extends CheckStore {
 
   /** Hinted and scheduled bills in turns, by lot where it is the turn of both. */
   private async due(manager: EntityManager, shop: string, token: string, limit: number): Promise<string[]> {
-    const rows = await this.maria.query<{ id: string }>(
-      `SELECT id FROM (
+    const now = this.later(0);
+    const free = freeAt(now);
+    const rows = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM (
          (SELECT b.id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
-          WHERE b.shop = $2 AND b.next_check_at <= ${NOW} AND ${FREE} ORDER BY b.next_check_at LIMIT $3)
+          WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
          UNION ALL
          (SELECT id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
             SELECT b.id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-            WHERE c.pending = 1 AND c.shop = $2 AND c.due_at <= ${NOW} AND b.shop = $2 AND ${FREE}
-            ORDER BY c.due_at LIMIT $4) earliest
-          GROUP BY id ORDER BY MIN(due_at) LIMIT $3)) every
-       GROUP BY id ORDER BY MIN(turn), MD5(CONCAT(id, $5))`,
-      [this.maria.offsetMs, shop, limit, limit * HINTS_OF_A_CLAIM, token],
+            WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
+            ORDER BY c.due_at LIMIT ${limit * HINTS_OF_A_CLAIM}) earliest
+          GROUP BY id ORDER BY MIN(due_at) LIMIT ${limit})) every
+       GROUP BY id ORDER BY MIN(turn), MD5(CONCAT(id, ${token}))`,
+      {},
       manager,
     );
     return rows.map(({ id }) => id);
@@ -143,36 +152,32 @@ export class MariaCheckStore extends CheckStore {
     leaseMs: number,
     shopRefused: boolean,
   ): Promise<ClaimedBillRow[]> {
-    await this.maria.query(
-      `UPDATE payment_acceptance.bill SET lease_token = $2, lease_until = ${inMs('$3')}, check_after = ${NOW}
-       WHERE id = ANY($4)`,
-      [this.maria.offsetMs, token, leaseMs, ids],
+    const now = this.later(0);
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.later(leaseMs)}, check_after = ${now}
+       WHERE id IN (${ids})`,
       manager,
     );
-    const rows = await this.maria.query<ClaimedBillRow>(
-      `SELECT b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
-         b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
-         ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(NOW)} AS now, b.traceparent,
-         coalesce(b.next_check_at <= ${NOW}, false) AS scheduled
-       FROM payment_acceptance.bill b WHERE b.id = ANY($2)`,
-      [this.maria.offsetMs, ids],
+    return this.database.rows(
+      sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
+         ${shopRefused} AS "shopRefused"
+       FROM payment_acceptance.bill b WHERE b.id IN (${ids})`,
+      CLAIMED_BILL,
       manager,
     );
-    return rows.map((row) => ({ ...row, shopRefused }));
   }
 
-  protected override async hintsOf(intentIds: readonly IntentId[]): Promise<(Hint & { intentId: IntentId })[]> {
-    const hints = await this.maria.query<Texts<Hint & { intentId: IntentId }, 'receivedAt'>>(
-      `SELECT id, "intentId", asserts, "receivedAt", asks, due FROM (
-         SELECT c.id, c.bill_id AS "intentId", ${ASSERTED_STATUS('c.kind', 'c.status')} AS asserts,
-           ${epochMs('c.received_at')} AS "receivedAt", c.asks, c.due_at <= ${NOW} AS due, c.due_at,
+  protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
+    return this.database.rows(
+      sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
+         SELECT c.id, c.bill_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
+           ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.later(0)} AS due, c.due_at,
            ROW_NUMBER() OVER (PARTITION BY c.bill_id ORDER BY c.due_at) AS place
          FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
-         WHERE b.id = ANY($2) AND c.pending = 1 AND c.received_at <= b.check_after) hint
+         WHERE b.id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
        WHERE place <= ${HINTS_PER_BILL} ORDER BY due_at`,
-      [this.maria.offsetMs, intentIds],
+      HINT_OF_BILL,
     );
-    return hints.map((hint) => ({ ...hint, receivedAt: instant(hint.receivedAt) }));
   }
 }
 

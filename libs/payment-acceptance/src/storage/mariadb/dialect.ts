@@ -1,22 +1,24 @@
 import type { Dialect } from '../dialect.js';
-import { constant, join, put, sql } from '../statement.js';
+import { rawSql, join, toSql, sql } from '../statement.js';
 
 /** Instants are DATETIME(6) in UTC: none is read or written by the zone of a session. */
-const EPOCH = constant(`TIMESTAMP'1970-01-01 00:00:00'`);
+const EPOCH = rawSql(`TIMESTAMP'1970-01-01 00:00:00'`);
 
 /** What MariaDB writes its own way. */
 export const mariadb: Dialect = {
   parameter: () => '?',
   now: (offsetMs) => sql`(UTC_TIMESTAMP(6) + INTERVAL 1000 * ${offsetMs} MICROSECOND)`,
   instant: (epochMs) => sql`TIMESTAMPADD(MICROSECOND, 1000 * ${epochMs}, ${EPOCH})`,
-  msBetween: (from, to) => sql`(TIMESTAMPDIFF(MICROSECOND, ${put(from)}, ${put(to)}) DIV 1000)`,
+  msBetween: (from, to) => sql`(TIMESTAMPDIFF(MICROSECOND, ${toSql(from)}, ${toSql(to)}) DIV 1000)`,
   epochMs: (instant) => mariadb.msBetween(EPOCH, instant),
-  iso: (instant) => sql`CONCAT(LEFT(DATE_FORMAT(${put(instant)}, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z')`,
-  text: (value) => sql`CAST(${put(value)} AS CHAR)`,
-  jsonText: (object, property) => sql`JSON_VALUE(${put(object)}, CONCAT('$.', ${property})) COLLATE utf8mb4_nopad_bin`,
+  iso: (instant) => sql`CONCAT(LEFT(DATE_FORMAT(${toSql(instant)}, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z')`,
+  text: (value) => sql`CAST(${toSql(value)} AS CHAR)`,
+  jsonText: (object, property) =>
+    sql`JSON_VALUE(${toSql(object)}, CONCAT('$.', ${property})) COLLATE utf8mb4_nopad_bin`,
   jsonArray(properties, order) {
-    const pairs = Object.entries(properties).map(([name, value]) => sql`${constant(`'${name}'`)}, ${put(value)}`);
-    return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${put(order)}), '[]')`;
+    const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
+    return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;
   },
   oneOf: (values) => sql`IN (${values})`,
+  unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

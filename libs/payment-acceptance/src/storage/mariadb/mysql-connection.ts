@@ -1,4 +1,4 @@
-import type { Stream } from '../pg-connection.js';
+import type { Stream } from '../socket.js';
 import { UndestroyableConnectionError } from '../storage.errors.js';
 
 /** The parts of a `mysql2` connection that are needed to end it at once. */

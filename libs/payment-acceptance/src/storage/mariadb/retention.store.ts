@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { flag } from '../reading.js';
 import type { RetentionStore } from '../retention.store.js';
-import { constant, sql, type Statement } from '../statement.js';
+import { rawSql, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
-const LOCK = constant(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
+const LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 const DECIDED = sql`NOT EXISTS (
   SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = t.bill_id AND r.state = 'OPEN')`;
 
@@ -51,7 +51,7 @@ export class MariaRetentionStore implements RetentionStore {
     limit: number,
     work: (ids: readonly string[], manager: EntityManager) => Promise<number>,
   ): Promise<number> {
-    const rows = sql`payment_acceptance.${constant(table)} t`;
+    const rows = sql`payment_acceptance.${rawSql(table)} t`;
     return this.database.transaction(async (manager) => {
       const ids = async (statement: Statement): Promise<string[]> =>
         (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);

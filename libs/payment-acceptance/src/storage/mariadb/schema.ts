@@ -66,7 +66,7 @@ export const mariaSchema: Migration = {
     ),
     table(
       'event',
-      `id ${UUID} PRIMARY KEY, seq BIGINT NOT NULL AUTO_INCREMENT UNIQUE, "key" VARCHAR(512) NOT NULL UNIQUE`,
+      `id ${UUID} PRIMARY KEY, seq BIGINT NOT NULL AUTO_INCREMENT UNIQUE, \`key\` VARCHAR(512) NOT NULL UNIQUE`,
       `name VARCHAR(64) NOT NULL, shop ${SHOP}, bill_id ${UUID} NOT NULL, payload JSON NOT NULL, occurred_at ${AT} NOT NULL`,
       'traceparent VARCHAR(255), INDEX event_of_bill (bill_id, seq)',
       'FOREIGN KEY (bill_id) REFERENCES payment_acceptance.bill (id)',
@@ -93,7 +93,7 @@ export const mariaSchema: Migration = {
     ),
     table(
       'review',
-      `id ${UUID} PRIMARY KEY, "key" VARCHAR(512) NOT NULL UNIQUE, shop ${SHOP}, order_id VARCHAR(255) NOT NULL`,
+      `id ${UUID} PRIMARY KEY, \`key\` VARCHAR(512) NOT NULL UNIQUE, shop ${SHOP}, order_id VARCHAR(255) NOT NULL`,
       `bill_id ${UUID} NOT NULL, payment_id VARCHAR(128), reason VARCHAR(255) NOT NULL, detail JSON NOT NULL`,
       `state VARCHAR(16) NOT NULL CHECK (state IN ('OPEN', 'ACCEPTED', 'DISMISSED')), opened_at ${AT} NOT NULL`,
       `closed_at ${AT}, closed_by MEDIUMTEXT, INDEX review_open (state, opened_at), INDEX review_of_bill (bill_id)`,

@@ -1,26 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { LockedBill } from '../../domain/bill.js';
 import type { KnownPayment } from '../../domain/callback.js';
 import type { LockedClaim } from '../../domain/claim.js';
-import {
-  LOCKED_BILL_COLUMNS,
-  CONFIRMED,
-  PAYMENT_COLUMNS,
-  SettlementStore,
-  lockedBill,
-  type ClaimKey,
-  type Locked,
-} from '../settlement.store.js';
-import { instant } from '../sql.js';
-import type { MariaDatabase } from './maria.database.js';
 import type { IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import {
+  confirmed,
+  knownPayment,
+  LOCKED_BILL,
+  lockedBill,
+  PAYMENT_ROW,
+  SettlementStore,
+  toKnownPayment,
+  type ClaimKey,
+  type PaymentKey,
+  type PaymentRow,
+} from '../settlement.store.js';
+import { join, sql } from '../statement.js';
+import { mariadb } from './dialect.js';
+import type { MariaDatabase } from './maria.database.js';
 
-type Known = Omit<KnownPayment, 'knownAt' | 'confirmedSince'> & { knownAt: string; SUCCESS: number; FAIL: number };
+interface HeldOrder {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly firstPaymentId: PaymentId | null;
+}
 
 @Injectable()
 export class MariaSettlementStore extends SettlementStore {
-  constructor(private readonly maria: MariaDatabase) {
-    super(maria);
+  constructor(protected override readonly database: MariaDatabase) {
+    super(database);
   }
 
   /** By primary key: another way through the table would lock what it passes. */
@@ -30,52 +39,52 @@ export class MariaSettlementStore extends SettlementStore {
     wait: boolean,
   ): Promise<LockedClaim[]> {
     if (claims.length === 0) return [];
-    const lock = wait ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED';
+    const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
     const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
-    const orders = await this.maria.query<{ shop: string; orderId: OrderId; firstPaymentId: PaymentId | null }>(
-      `SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
+    const keys = claims.map(({ shop, orderId }) => sql`(${shop}, ${orderId})`);
+    const orders = await this.database.rows<HeldOrder>(
+      sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
        FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
-       WHERE (o.shop, o.order_id) IN ($1) ORDER BY o.shop, o.order_id ${lock}`,
-      [claims.map(({ shop, orderId }) => [shop, orderId])],
+       WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`,
+      {},
       manager,
     );
     const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
     const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
     const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
-    const rows = await this.maria.query<Locked & { token: string | null }>(
-      `SELECT ${LOCKED_BILL_COLUMNS}, b.lease_token AS token FROM payment_acceptance.bill b FORCE INDEX (PRIMARY)
-       WHERE b.id = ANY($2) ORDER BY b.id ${lock}`,
-      [this.maria.offsetMs, [...new Set(near.map(({ intentId }) => intentId))]],
+    const ids = [...new Set(near.map(({ intentId }) => intentId))];
+    const rows = await this.database.rows<LockedBill & { token: string | null }>(
+      sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
+       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.id ${lock}`,
+      LOCKED_BILL,
       manager,
     );
     return rows.flatMap(({ token, ...bill }) =>
       token === null || !claimed.has(key(bill.intentId, token))
         ? []
-        : [{ bill: lockedBill(bill), token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
+        : [{ bill, token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
     );
   }
 
   override async payments(
     manager: EntityManager,
     intentIds: readonly IntentId[],
-    listed: readonly { readonly shop: string; readonly paymentId: PaymentId }[],
+    listed: readonly PaymentKey[],
   ): Promise<KnownPayment[]> {
-    const known = await this.maria.query<Known>(
-      `SELECT ${PAYMENT_COLUMNS}, ${CONFIRMED('SUCCESS')}, ${CONFIRMED('FAIL')}
-       FROM payment_acceptance.payment p WHERE p.bill_id = ANY($1)`,
-      [intentIds],
+    const known = await this.database.rows<PaymentRow>(
+      sql`SELECT ${knownPayment(mariadb)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
+       FROM payment_acceptance.payment p WHERE p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+      PAYMENT_ROW,
       manager,
     );
-    const elsewhere = await this.maria.query<Known>(
-      `SELECT ${PAYMENT_COLUMNS}, 0::int AS "SUCCESS", 0::int AS "FAIL" FROM payment_acceptance.payment p
-       WHERE (p.shop, p.payment_id) IN ($2) AND p.bill_id <> ALL($1)`,
-      [intentIds, listed.length > 0 ? listed.map(({ shop, paymentId }) => [shop, paymentId]) : [['', '']]],
+    if (listed.length === 0) return known.map(toKnownPayment);
+    const keys = listed.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
+    const elsewhere = await this.database.rows<PaymentRow>(
+      sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
+       WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND NOT p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+      PAYMENT_ROW,
       manager,
     );
-    return [...known, ...elsewhere].map(({ knownAt, SUCCESS, FAIL, ...row }) => ({
-      ...row,
-      knownAt: instant(knownAt),
-      confirmedSince: { SUCCESS, FAIL },
-    }));
+    return [...known, ...elsewhere].map(toKnownPayment);
   }
 }

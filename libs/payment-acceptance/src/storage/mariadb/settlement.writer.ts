@@ -1,110 +1,128 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { NewEvent, Settlement } from '../../domain/settlement.js';
-import { isUniqueViolation } from '../database.js';
-import { SettlementWriter } from '../settlement.writer.js';
-import { NOW, inMs } from '../sql.js';
+import { ConcurrentChangeError, isUniqueViolation } from '../query-errors.js';
+import { integer } from '../reading.js';
+import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
+import { join, sql, type Statement } from '../statement.js';
 import { MariaCheckStore } from './check.store.js';
+import { mariadb } from './dialect.js';
 import type { MariaDatabase } from './maria.database.js';
 
 /** Statement by statement, in the transaction that it is given: MariaDB has no WITH that writes. */
 @Injectable()
-export class MariaSettlementWriter extends SettlementWriter {
+export class MariaSettlementWriter implements SettlementWriter {
   private readonly checks: MariaCheckStore;
 
-  constructor(private readonly maria: MariaDatabase) {
-    super(maria);
-    this.checks = new MariaCheckStore(maria);
+  constructor(private readonly database: MariaDatabase) {
+    this.checks = new MariaCheckStore(database);
   }
 
-  override async write(
+  async write(
     manager: EntityManager,
     settlements: readonly Settlement[],
     minGapMs: number,
-  ): Promise<{ id: string; deliveries: number }[]> {
-    await this.openReviews(manager, settlements);
-    await this.upsertPayments(manager, settlements);
+  ): Promise<readonly AddedEvent[]> {
+    const now = await this.moment(manager);
+    await this.openReviews(manager, settlements, now);
+    await this.upsertPayments(manager, settlements, now);
     for (const { bill, firstPaymentId } of settlements) {
       if (firstPaymentId !== null) {
-        await this.maria.query(
-          `UPDATE payment_acceptance.shop_order SET first_payment_id = $2, first_paid_at = ${NOW}
-           WHERE shop = $3 AND order_id = $4 AND first_payment_id IS NULL`,
-          [this.maria.offsetMs, firstPaymentId, bill.shop, bill.orderId],
+        await this.database.change(
+          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}, first_paid_at = ${now}
+           WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
           manager,
         );
       }
     }
-    for (const settlement of settlements) await this.endCheck(manager, settlement, minGapMs);
+    for (const settlement of settlements) await this.endCheck(manager, settlement, minGapMs, now);
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
     await this.checks.answerHints({ consumed, again: [] }, manager);
-    const added: { id: string; deliveries: number }[] = [];
+    const added: AddedEvent[] = [];
     for (const settlement of settlements) {
       for (const event of settlement.events) {
-        if (!(await this.addEvent(manager, settlement, event))) continue;
-        const deliveries = await this.maria.query(
-          `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${NOW}
+        if (!(await this.addEvent(manager, settlement, event, now))) continue;
+        const deliveries = await this.database.change(
+          sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
+           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}
            FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = $2`,
-          [this.maria.offsetMs, event.id],
+             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}`,
           manager,
         );
-        added.push({ id: event.id, deliveries: deliveries.length });
+        added.push({ id: event.id, deliveries });
       }
     }
     return added;
   }
 
-  /** Opens each review once; one that a person has closed stays closed. */
-  private async openReviews(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
-    const now = this.maria.now();
-    const rows = settlements.flatMap(({ bill, reviews }) =>
-      reviews.map(({ id, key, paymentId, reason, detail }) => {
-        const { shop, orderId, intentId } = bill;
-        return [id, key, shop, orderId, intentId, paymentId, reason, JSON.stringify(detail), 'OPEN', now];
-      }),
+  private async openReviews(manager: EntityManager, settlements: readonly Settlement[], now: Statement): Promise<void> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
+    if (reviews.length === 0) return;
+    const rows = reviews.sort(by(({ key }) => [key])).map(
+      ({ id, key, bill, paymentId, reason, detail }) =>
+        sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
+            ${JSON.stringify(detail)}, 'OPEN', ${now})`,
     );
-    if (rows.length === 0) return;
-    await this.maria.query(
-      `INSERT INTO payment_acceptance.review
-         (id, "key", shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES $1
-       ON DUPLICATE KEY UPDATE id = id`,
-      [rows.sort(byText(1))],
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.review
+         (id, \`key\`, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
+       ${mariadb.unlessThere('id')}`,
       manager,
     );
   }
 
   /** `changed_at` first: what follows it there sees the new status already. */
-  private async upsertPayments(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
-    const now = this.maria.now();
-    const rows = settlements.flatMap(({ bill, payments }) =>
-      payments.map((p) => [
-        ...[bill.shop, p.paymentId, p.intentId, p.status, p.amount, p.amountReceived, p.commission, p.currency],
-        ...[p.fromCard, p.createdAtText, p.statusText, p.verdict, now, now],
-      ]),
+  private async upsertPayments(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    now: Statement,
+  ): Promise<void> {
+    const payments = settlements.flatMap(({ bill, payments: of }) =>
+      of.map((payment) => ({ shop: bill.shop, ...payment })),
     );
-    if (rows.length === 0) return;
-    const kept = ['status', 'amount', 'amount_received', 'commission', 'currency', 'from_card', 'service_status'];
-    await this.maria.query(
-      `INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at) VALUES $1
+    if (payments.length === 0) return;
+    const rows = payments.sort(by(({ shop, paymentId }) => [shop, paymentId])).map(
+      (p) =>
+        sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
+            ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.verdict}, ${now}, ${now})`,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+       VALUES ${join(rows, ', ')}
        ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
-         ${[...kept, 'verdict'].map((column) => `${column} = VALUES(${column})`).join(', ')}`,
-      [rows.sort((a, b) => byText(0)(a, b) || byText(1)(a, b))],
+         status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
+         commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
+         service_status = VALUES(service_status), verdict = VALUES(verdict)`,
       manager,
     );
+    const keys = payments.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
+    const [own] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count FROM payment_acceptance.payment
+       WHERE (shop, payment_id, bill_id) IN (${join(keys, ', ')})`,
+      { count: integer },
+      manager,
+    );
+    if (own?.count !== payments.length) throw new ConcurrentChangeError("A payment has become another bill's.");
   }
 
   /** `state` last: what stands before it compares with the old one. */
-  private async endCheck(manager: EntityManager, { bill, change }: Settlement, minGapMs: number): Promise<void> {
+  private async endCheck(
+    manager: EntityManager,
+    { bill, change }: Settlement,
+    minGapMs: number,
+    now: Statement,
+  ): Promise<void> {
     if (!change) return;
     const { state, scheduled, nextCheckAt } = change;
-    await this.maria.query(
-      `UPDATE payment_acceptance.bill SET next_check_at = to_timestamp($3 / 1000), check_after = ${inMs('$2')},
-         checks = checks + $4, failed_checks = 0, checked_at = ${NOW}, last_check_error = NULL, lease_token = NULL,
-         lease_until = NULL, ${state === 'PAID' ? `paid_at = coalesce(paid_at, ${NOW}),` : ''}
-         ended_at = CASE WHEN state = $5 THEN ended_at ELSE ${NOW} END, state = $5 WHERE id = $6`,
-      [this.maria.offsetMs, minGapMs, nextCheckAt?.getTime() ?? null, scheduled ? 1 : 0, state, bill.intentId],
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill
+       SET next_check_at = ${nextCheckAt && mariadb.instant(nextCheckAt.getTime())},
+         check_after = ${now} + INTERVAL 1000 * ${minGapMs} MICROSECOND, checks = checks + ${scheduled ? 1 : 0}, failed_checks = 0,
+         checked_at = ${now}, last_check_error = NULL, lease_token = NULL, lease_until = NULL,
+         paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
+         ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
+       WHERE id = ${bill.intentId}`,
       manager,
     );
   }
@@ -114,14 +132,19 @@ export class MariaSettlementWriter extends SettlementWriter {
     manager: EntityManager,
     { bill, traceparent }: Settlement,
     { id, key, name, payload }: NewEvent,
+    now: Statement,
   ): Promise<boolean> {
-    const known = await this.maria.query(`SELECT 1 FROM payment_acceptance.event WHERE "key" = $1`, [key], manager);
+    const known = await this.database.rows(
+      sql`SELECT 1 AS known FROM payment_acceptance.event WHERE \`key\` = ${key}`,
+      {},
+      manager,
+    );
     if (known.length > 0) return false;
     try {
-      await this.maria.query(
-        `INSERT INTO payment_acceptance.event (id, "key", name, shop, bill_id, payload, traceparent, occurred_at)
-         VALUES ($2, $3, $4, $5, $6, $7, $8, ${NOW})`,
-        [this.maria.offsetMs, id, key, name, bill.shop, bill.intentId, JSON.stringify(payload), traceparent],
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, occurred_at)
+         VALUES (${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
+           ${now})`,
         manager,
       );
       return true;
@@ -131,8 +154,20 @@ export class MariaSettlementWriter extends SettlementWriter {
       throw error;
     }
   }
+
+  /**
+   * The present moment, read once: what a settlement writes has one instant, as in PostgreSQL's one statement. By a clock
+   * that went on between the statements, its records would come in another order now and then.
+   */
+  private async moment(manager: EntityManager): Promise<Statement> {
+    const present = mariadb.now(this.database.offsetMs);
+    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, manager);
+    return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
+  }
 }
 
-function byText(column: number): (a: unknown[], b: unknown[]) => number {
-  return (a, b) => (String(a[column]) < String(b[column]) ? -1 : String(a[column]) > String(b[column]) ? 1 : 0);
+/** The order in which all instances write rows, by their keys. */
+function by<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
+  const key = (one: T): string => keysOf(one).join('\0');
+  return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
 }

@@ -1,19 +1,20 @@
 import type { Dialect } from '../dialect.js';
-import { constant, join, put, sql } from '../statement.js';
+import { rawSql, join, toSql, sql } from '../statement.js';
 
 /** What PostgreSQL writes its own way. */
 export const postgres: Dialect = {
   parameter: (place) => `$${place}`,
   now: (offsetMs) => sql`(now() + ${offsetMs}::double precision * interval '1 millisecond')`,
   instant: (epochMs) => sql`to_timestamp(${epochMs}::double precision / 1000)`,
-  msBetween: (from, to) => sql`floor(extract(epoch FROM ${put(to)} - ${put(from)}) * 1000)::bigint`,
-  epochMs: (instant) => sql`floor(extract(epoch FROM ${put(instant)}) * 1000)::bigint`,
-  iso: (instant) => sql`to_char(${put(instant)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-  text: (value) => sql`(${put(value)})::text`,
-  jsonText: (object, property) => sql`(${put(object)} ->> ${property}::text)`,
+  msBetween: (from, to) => sql`floor(extract(epoch FROM ${toSql(to)} - ${toSql(from)}) * 1000)::bigint`,
+  epochMs: (instant) => sql`floor(extract(epoch FROM ${toSql(instant)}) * 1000)::bigint`,
+  iso: (instant) => sql`to_char(${toSql(instant)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  text: (value) => sql`(${toSql(value)})::text`,
+  jsonText: (object, property) => sql`(${toSql(object)} ->> ${property}::text)`,
   jsonArray(properties, order) {
-    const pairs = Object.entries(properties).map(([name, value]) => sql`${constant(`'${name}'`)}, ${put(value)}`);
-    return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${put(order)}), '[]')::text`;
+    const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
+    return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')::text`;
   },
-  oneOf: (values, type) => sql`= ANY(${values}::${constant(type)}[])`,
+  oneOf: (values, type) => sql`= ANY(${values}::${rawSql(type)}[])`,
+  unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { PaymentClock } from '../common/clock.js';
-import { Database, isUniqueViolation } from './database.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { PaymentClock } from '../../common/clock.js';
+import { isUniqueViolation } from '../query-errors.js';
+import { integer } from '../reading.js';
+import { sql } from '../statement.js';
+import { PostgresDatabase } from './postgres.database.js';
+import { prepare } from './prepare.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
-let database: Database;
+let database: PostgresDatabase;
 
-describe('database', () => {
+describe('a database on PostgreSQL', () => {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-    database = new Database(dataSource, new PaymentClock());
+    database = new PostgresDatabase(dataSource, new PaymentClock());
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0)');
   });
@@ -22,7 +26,9 @@ describe('database', () => {
   });
 
   const taken = async () =>
-    (await database.query<{ taken: number }>('SELECT taken FROM seat ORDER BY id', [])).map((s) => s.taken);
+    (await database.rows<{ taken: number }>(sql`SELECT taken FROM seat ORDER BY id`, { taken: integer })).map(
+      (s) => s.taken,
+    );
 
   describe('a transaction that conflicts with another', () => {
     test('is done again after a deadlock: both end, each once', async () => {
@@ -39,13 +45,13 @@ describe('database', () => {
         let met = false;
         return database.transaction(async (manager) => {
           tries += 1;
-          await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [first], manager);
+          await database.change(sql`UPDATE seat SET taken = taken + 1 WHERE id = ${first}`, manager);
           if (!met) {
             met = true;
             arrived();
             await both;
           }
-          await database.query('UPDATE seat SET taken = taken + 1 WHERE id = $1', [second], manager);
+          await database.change(sql`UPDATE seat SET taken = taken + 1 WHERE id = ${second}`, manager);
         });
       };
       await Promise.all([take(1, 2), take(2, 1)]);
@@ -57,7 +63,7 @@ describe('database', () => {
       let tries = 0;
       const failing = database.transaction(async (manager) => {
         tries += 1;
-        await database.query('INSERT INTO seat VALUES (1, 0)', [], manager);
+        await database.change(sql`INSERT INTO seat VALUES (1, 0)`, manager);
       });
       const error: unknown = await failing.catch((e: unknown) => e);
       expect([tries, isUniqueViolation(error)]).toEqual([1, true]);
@@ -69,9 +75,10 @@ describe('database', () => {
       await dataSource.query(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable',
       current_database()); END $$`);
       const strict = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
-      const level = await new Database(strict, new PaymentClock()).atReadCommitted(
-        `SELECT current_setting('transaction_isolation') AS level`,
-        [],
+      const level = await new PostgresDatabase(strict, new PaymentClock()).executeAtReadCommitted(
+        prepare([], () => sql`SELECT current_setting('transaction_isolation') AS level`),
+        {},
+        {},
       );
       await strict.destroy();
       expect(level).toEqual([{ level: 'read committed' }]);

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { QueryFailedError, type DataSource, type QueryRunner } from 'typeorm';
-import { memoize } from '../common/memoize.js';
+import { memoize } from '../../common/memoize.js';
 
 /** The parts of `pg`'s client that TypeORM has no way to: a statement with a name. */
 interface NamingClient {

@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
-import { UndestroyableConnectionError } from './storage.errors.js';
+import type { Stream } from '../socket.js';
+import { UndestroyableConnectionError } from '../storage.errors.js';
 
 /** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
 export interface PgClient {
@@ -15,14 +16,6 @@ export interface PgConnection {
 
 /** Told after each statement; status `E` is a transaction that a statement's failure has ended. An error comes before it. */
 export type OnAnswer = (message: { readonly status?: string }) => void;
-
-/** A driver's socket. */
-export interface Stream {
-  readonly closed: boolean;
-  readonly destroyed: boolean;
-  destroy(): void;
-  once(event: 'close', listener: () => void): void;
-}
 
 /** What TypeORM's query runner has for PostgreSQL, and keeps private. */
 interface PgRunner {
@@ -46,14 +39,4 @@ export function pgClientOf(connection: unknown): PgClient {
 export function isPgClient(connection: unknown): connection is PgClient {
   const client = connection as Partial<PgClient>;
   return typeof client.connection?.stream.destroy === 'function' && typeof client.processID === 'number';
-}
-
-/** Resolves when the pool has seen the connection close: released before, it would be handed to the next caller. */
-export function closeNow(stream: Stream): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    if (stream.closed) resolve();
-    else stream.once('close', resolve);
-  });
-  stream.destroy();
-  return closed;
 }

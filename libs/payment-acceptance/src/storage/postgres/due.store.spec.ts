@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { until } from '../../../../test/support/until.js';
-import { PaymentClock } from '../common/clock.js';
-import { Database } from './database.js';
-import { DueStore } from './due.store.js';
-import { migratePaymentAcceptance } from './migrate.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { until } from '../../../../../test/support/until.js';
+import { PaymentClock } from '../../common/clock.js';
+import { migratePaymentAcceptance } from '../migrate.js';
+import { PostgresDueStore } from './due.store.js';
+import { PostgresDatabase } from './postgres.database.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
 
-describe('due.store', () => {
+describe('due.store on PostgreSQL', () => {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
@@ -27,7 +27,7 @@ describe('due.store', () => {
       first.query(`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ($1, now())`, [shop]);
     await first.startTransaction();
     await add('a');
-    const second = new DueStore(new Database(dataSource, new PaymentClock())).registerShops(['b', 'a']);
+    const second = new PostgresDueStore(new PostgresDatabase(dataSource, new PaymentClock())).registerShops(['b', 'a']);
     await until(
       () => dataSource.query<unknown[]>(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,

@@ -1,5 +1,3 @@
-import { NOW } from '../sql.js';
-
 /** A statement as MariaDB takes it. */
 export interface Spelled {
   readonly text: string;
@@ -13,7 +11,7 @@ const COLUMN = String.raw`[a-z_]\w*(?:\.\w+)?`;
 const EPOCH = `TIMESTAMP'1970-01-01 00:00:00'`;
 const MS = (sign: string, ms: string): string => `${sign} INTERVAL 1000 * ${ms} MICROSECOND`;
 
-/** In this order: what a rule makes, a later one may go on with. `:now` stands for {@link NOW} meanwhile. */
+/** In this order: what a rule makes, a later one may go on with. */
 const RULES = (<readonly (readonly [RegExp, string])[]>[
   [/payment_acceptance\.`?(\w+)`?/g, 'payment_acceptance_$1'],
   // Instants are DATETIME(6) in UTC: read and written as text or through UTC_TIMESTAMP, so no session's zone has a say.
@@ -22,7 +20,6 @@ const RULES = (<readonly (readonly [RegExp, string])[]>[
   [/([+-]) (\$\d+|\([^()]*\))::double precision \* interval '1 millisecond'/g, MS('$1', '$2')],
   [/\binterval '(\d+) (second|minute|hour|day)s?'/g, 'INTERVAL $1 $2'],
   [/\bnow\(\)/g, 'UTC_TIMESTAMP(6)'],
-  [/:now\b/g, `(UTC_TIMESTAMP(6) ${MS('+', '$$1')})`],
   [/(COLUMN)\s*->>\s*'(\w+)'/g, `JSON_VALUE($1, '$.$2') COLLATE utf8mb4_nopad_bin`],
   [/= ANY\((\$\d+)(?:::\w+\[\])?\)/g, 'IN ($1)'],
   [/<> ALL\((\$\d+)(?:::\w+\[\])?\)/g, 'NOT IN ($1)'],
@@ -37,15 +34,14 @@ function msBetween(from: string, to: string): string {
 }
 
 /**
- * Spells a statement of ours for MariaDB: names of tables, parameters, casts, instants. Only what says the same in other
- * words; a statement that MariaDB has no words for (data-modifying WITH, LATERAL, UPDATE … RETURNING of values) has a
- * store of its own in this folder.
+ * Spells a test's statement, which is PostgreSQL's, for MariaDB: names of tables, parameters, casts, instants. Only what says
+ * the same in other words. No statement of the module passes here.
  */
 export function spell(statement: string): Spelled {
   const counts = new Set(Array.from(statement.matchAll(/::int\)?\s+AS\s+"?(\w+)"?/g), ([, name = '']) => name));
-  let text = statement
-    .replaceAll(NOW, ':now')
-    .replace(/'(?:[^']|'')*'|"(\w+)"/g, (found, name?: string) => (name === undefined ? found : `\`${name}\``));
+  let text = statement.replace(/'(?:[^']|'')*'|"(\w+)"/g, (found, name?: string) =>
+    name === undefined ? found : `\`${name}\``,
+  );
   for (const [rule, spelling] of RULES) text = text.replace(rule, spelling);
   const order: number[] = [];
   text = text.replace(/\$(\d+)/g, (_, place) => {

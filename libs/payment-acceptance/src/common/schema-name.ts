@@ -1,0 +1,10 @@
+/** Where our tables are unless the host says otherwise; every statement in the source names it. */
+export const DEFAULT_SCHEMA = 'payment_acceptance';
+
+/** What a schema of ours, or on MariaDB the prefix of its tables, may be called: it is written into statements as it is. */
+export const SCHEMA_NAME_RULE =
+  'must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".';
+
+export function isSchemaName(name: unknown): name is string {
+  return typeof name === 'string' && /^[a-z][a-z0-9_]{0,39}$/.test(name);
+}

@@ -1,0 +1,69 @@
+import type { EntityManager } from 'typeorm';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { DecimalAmount } from '../../domain/money.js';
+import type { NewCallback } from '../callback.store.js';
+import { join, sql, type Statement } from '../statement.js';
+import type { MariaDatabase } from './maria.database.js';
+
+/** What a callback is held against: its bill. */
+export interface OwnBill {
+  readonly intentId: IntentId;
+  readonly shop: string;
+  readonly billId: BillId | null;
+  readonly orderId: OrderId;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly custom: string;
+}
+
+/** Without a lock: recording never waits for a bill. @param condition of the bills `b` */
+export function readOwnBills(
+  database: MariaDatabase,
+  manager: EntityManager,
+  condition: Statement,
+): Promise<OwnBill[]> {
+  return database.rows<OwnBill>(
+    sql`SELECT b.id AS "intentId", b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId",
+       CAST(b.amount AS CHAR) AS amount, b.currency, b.custom
+     FROM payment_acceptance.bill b WHERE ${condition}`,
+    {},
+    manager,
+  );
+}
+
+/** @param rows as {@link callbackRow} makes them; at least one */
+export async function insertCallbacks(
+  database: MariaDatabase,
+  manager: EntityManager,
+  rows: readonly Statement[],
+): Promise<void> {
+  await database.change(
+    sql`INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id, status, digest,
+       corroboration, fields, received_at, pending, due_at) VALUES ${join(rows, ', ')}`,
+    manager,
+  );
+}
+
+/** As our statement for PostgreSQL compares, but here: of what a stranger wrote, only the verdict reaches the database. */
+export function callbackRow(
+  callback: NewCallback,
+  bill: OwnBill | undefined,
+  receivedAt: Statement,
+  now: Statement,
+): Statement {
+  const agrees = (own: string, told: string | null): string =>
+    told === null ? 'absent' : told === own ? 'match' : 'mismatch';
+  const corroboration = bill
+    ? {
+        order: agrees(bill.orderId, callback.orderId),
+        amount: callback.amount === bill.amount ? 'match' : 'mismatch',
+        custom: agrees(bill.custom, callback.custom),
+        currency: agrees(bill.currency, callback.currency),
+      }
+    : callback.forwarded
+      ? { forwarded: 'accepted' }
+      : {};
+  const { id, kind, shop, billId, maskedOrderId, status, digest, fields } = callback;
+  return sql`(${id}, ${kind}, ${shop}, ${bill?.intentId ?? null}, ${billId}, ${maskedOrderId}, ${status}, ${digest},
+    ${JSON.stringify(corroboration)}, ${JSON.stringify(fields)}, ${receivedAt}, true, ${now})`;
+}

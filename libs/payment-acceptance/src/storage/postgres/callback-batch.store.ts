@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { maskCards } from '../../common/redact.js';
+import type { CallbackBatchStore } from '../callback-batch.store.js';
+import type { NewCallback } from '../callback.store.js';
+import type { Reading } from '../reading.js';
+import { toSql, sql, type Expression, type Statement } from '../statement.js';
+import { postgres } from './dialect.js';
+import { recordSet } from './planner.js';
+import type { PostgresDatabase } from './postgres.database.js';
+import { prepare } from './prepare.js';
+
+/** Whether what a stranger wrote is that of our bill. */
+function agrees(own: Expression, told: Expression): Statement {
+  return sql`CASE WHEN ${toSql(told)} IS NULL THEN 'absent'
+    WHEN ${toSql(told)} = ${toSql(own)} THEN 'match' ELSE 'mismatch' END`;
+}
+
+/** Of nearly all callbacks everything agrees: then nothing is made of it anew. */
+const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
+      THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
+      ELSE jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
+        'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
+        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', 't.custom')}) END`;
+
+/**
+ * Gives the ids of those that it has stored, or `null` for all: reading one for each takes longer. `LIMIT` keeps the
+ * planner from reading the whole table of bills where it expects few.
+ */
+const insertion = (bill: Statement) =>
+  prepare(['offsetMs', 'rows', 'maxPerBill', 'count'], ({ offsetMs, rows, maxPerBill, count }) => {
+    const now = postgres.now(offsetMs);
+    return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id,
+      status, digest, corroboration, fields, received_at, pending, due_at)
+    SELECT t.id, t.kind, t.shop, b.id, t.service_bill, t.told_order, t.status, t.digest, ${CORROBORATION},
+      t.fields, ${now} + t.nr * interval '1 microsecond', true, ${now}
+    FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, bill uuid, service_bill text,
+      told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
+    JOIN LATERAL (SELECT id, order_id, amount, currency, custom FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
+    WHERE t.place + (SELECT count(*) FROM (
+      SELECT FROM payment_acceptance.callback c WHERE c.bill_id = b.id LIMIT ${maxPerBill}::int) kept) <= ${maxPerBill}::int
+    RETURNING id)
+    SELECT CASE WHEN count(*) < ${count}::int THEN coalesce(string_agg(id::text, ' '), '') END AS ids FROM stored`;
+  });
+
+const BY_SERVICE_BILL_ID = insertion(sql`shop = t.shop AND service_bill_id = t.service_bill`);
+const BY_BILL_ID = insertion(sql`id = t.bill`);
+
+const STORED: Reading<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
+
+/** In one statement. Left out is also what could be a card number. */
+@Injectable()
+export class PostgresCallbackBatchStore implements CallbackBatchStore {
+  constructor(private readonly database: PostgresDatabase) {}
+
+  async record(callbacks: readonly NewCallback[], maxPerBill: number): Promise<ReadonlySet<string>> {
+    const rows = rowsOf(callbacks);
+    if (rows.length === 0) return new Set();
+    const [stored] = await this.database.executeAtReadCommitted(
+      rows[0]?.bill === null ? BY_SERVICE_BILL_ID : BY_BILL_ID,
+      { offsetMs: this.database.offsetMs, rows: JSON.stringify(rows), maxPerBill, count: rows.length },
+      STORED,
+    );
+    return new Set(stored?.ids === null ? rows.map(({ id }) => id) : stored?.ids);
+  }
+}
+
+/** `nr`: in the order in which they came. `place`: among those of its bill. Sorted so that all write in the same order. */
+function rowsOf(callbacks: readonly NewCallback[]) {
+  const places = new Map<string, number>();
+  const rows = callbacks.filter(isCommon).map((callback, nr) => {
+    const key = callback.intentId ?? `${callback.shop} ${callback.billId ?? ''}`;
+    const place = (places.get(key) ?? 0) + 1;
+    places.set(key, place);
+    return { key, row: rowOf(callback, nr, place) };
+  });
+  rows.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.row.nr - b.row.nr));
+  return rows.map(({ row }) => row);
+}
+
+function rowOf(callback: NewCallback, nr: number, place: number) {
+  return {
+    nr,
+    place,
+    id: callback.id,
+    kind: callback.kind,
+    shop: callback.shop,
+    bill: callback.intentId,
+    service_bill: callback.billId,
+    told_order: callback.orderId,
+    status: callback.status,
+    digest: callback.digest,
+    amount: callback.amount,
+    currency: callback.currency,
+    custom: callback.custom,
+    fields: callback.fields,
+  };
+}
+
+/** Only such texts are parameters: TypeORM logs these, and keeps them in its errors. */
+function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom, forwarded }: NewCallback): boolean {
+  return !forwarded && orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
+}
+
+function isHarmless(text: string | null): boolean {
+  return text === null || maskCards(text) === text;
+}

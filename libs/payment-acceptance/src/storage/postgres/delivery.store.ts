@@ -1,0 +1,206 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import {
+  DeliveryStore,
+  isPending,
+  type AbsentConsumer,
+  type ClaimedDelivery,
+  type HostedConsumer,
+} from '../delivery.store.js';
+import { flag, integer, json, type Reading } from '../reading.js';
+import { toSql, sql, type Expression, type Statement } from '../statement.js';
+import { postgres } from './dialect.js';
+import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from './planner.js';
+import type { PostgresDatabase } from './postgres.database.js';
+import { prepare } from './prepare.js';
+
+/** How many of a consumer's next deliveries are read to tell when one of them is due. */
+const IN_SIGHT = opaque(sql`20`, 'int');
+
+/** Consumers that were given as {@link listed} has it. */
+function hostedOf(consumers: Statement): Statement {
+  return givenRows(consumers, 'consumer text, event_name text, shops jsonb');
+}
+
+function listed(consumers: readonly HostedConsumer[]): string {
+  return JSON.stringify(consumers.map(({ name, event, shops }) => ({ consumer: name, event_name: event, shops })));
+}
+
+/** Whether a consumer names the shop of a delivery `d`. */
+function namesItsShop(consumer: Expression): Statement {
+  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> to_jsonb((
+  SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id)))`;
+}
+
+/** Like {@link isPending}, in words that do not fit the index of what is done. */
+function isDone(state: Expression): Statement {
+  return sql`${toSql(state)} NOT IN ('PENDING', 'DEAD')`;
+}
+
+/** See `DeliveryStore.claim`. */
+const CLAIM = prepare(
+  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'token', 'absentMs', 'maxAttempts'],
+  ({ offsetMs, leaseMs, limit, hosted, token, absentMs, maxAttempts }) => {
+    const now = postgres.now(offsetMs);
+    const longAgo = sql`${now} - ${absentMs}::double precision * interval '1 millisecond'`;
+    const most = opaque(limit, 'int');
+    return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
+    SELECT d.id FROM hosted CROSS JOIN LATERAL (
+      SELECT d.id, next.due_at, next.seq FROM (
+        SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
+        WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND n.state = 'PENDING'
+          AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
+      CROSS JOIN LATERAL (
+        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
+          AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
+            JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
+            WHERE ${isPending('earlier.state')} AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
+              AND earlier.seq < d.seq AND c.last_seen_at >= ${longAgo}
+              AND (earlier.due_at >= ${longAgo}
+                OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
+                  AND own.event_name = earlier.event_name AND NOT ${namesItsShop('own')}))
+            ${ROW_BY_ROW})
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE ${isPending('running.state')}
+            AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
+            AND running.lease_until >= ${now} ${ROW_BY_ROW})
+        FOR UPDATE SKIP LOCKED) d
+      LIMIT ${most}) d
+    ORDER BY d.due_at, d.seq LIMIT ${most}
+  )
+  UPDATE payment_acceptance.delivery d
+  SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
+  FROM due, payment_acceptance.event e, payment_acceptance.bill b
+  WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
+  RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
+    d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
+      AND other.consumer = d.consumer AND other.id <> d.id) AS alone`;
+  },
+);
+
+const NEXT_DUE = prepare(['offsetMs', 'hosted'], ({ offsetMs, hosted }) => {
+  const now = postgres.now(offsetMs);
+  return sql`SELECT ${postgres.epochMs('min(soon.at)')} AS next, ${postgres.epochMs(now)} AS now
+  FROM ${hostedOf(hosted)} hosted CROSS JOIN LATERAL (
+    SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
+    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
+      AND ${namesItsShop('hosted')}
+    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}`;
+});
+
+const COMPLETE_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
+  const now = postgres.now(offsetMs);
+  return sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
+    lease_until = NULL, last_error = NULL
+  FROM payment_acceptance.delivery claimed
+  WHERE claimed.id = d.id AND d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')}
+  RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
+      AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
+      AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`;
+});
+
+const COMPLETE = prepare(
+  ['offsetMs', 'id', 'token'],
+  ({ offsetMs, id, token }) =>
+    sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
+    lease_until = NULL, last_error = NULL
+  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} RETURNING id`,
+);
+
+@Injectable()
+export class PostgresDeliveryStore extends DeliveryStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super(database);
+  }
+
+  override async register(consumers: readonly HostedConsumer[]): Promise<void> {
+    const hosted = hostedOf(sql`${listed(consumers)}`);
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+       SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
+         ${this.now()}, ${this.now()} FROM ${hosted} hosted ORDER BY 1, 2
+       ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
+         shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
+           THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
+    );
+  }
+
+  protected override known(): Promise<HostedConsumer[]> {
+    return this.database.rows<HostedConsumer>(
+      sql`SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
+      { shops: json },
+    );
+  }
+
+  override async claim(
+    hosted: readonly HostedConsumer[],
+    limit: number,
+    leaseMs: number,
+    token: string,
+    absentMs: number,
+    maxAttempts: number,
+  ): Promise<ClaimedDelivery[]> {
+    const { offsetMs } = this.database;
+    const given = { offsetMs, leaseMs, limit, hosted: listed(hosted), token, absentMs, maxAttempts };
+    const reading: Reading<ClaimedDelivery> = { attempt: integer, late: flag, alone: flag };
+    return this.database.executeAtReadCommitted(CLAIM, given, reading);
+  }
+
+  override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+    const reading: Reading<{ next: number | null; now: number }> = { next: integer, now: integer };
+    const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted) };
+    const [row] = await this.database.execute(NEXT_DUE, given, reading);
+    return row && row.next !== null ? row.next - row.now : null;
+  }
+
+  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+    return this.database.rows<{ id: string; consumer: string }>(
+      sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
+         lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
+       WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE state = 'PENDING'
+         AND attempts >= ${maxAttempts} AND lease_until < ${this.now()} LIMIT 100 FOR UPDATE SKIP LOCKED)
+       RETURNING id::text AS id, consumer`,
+      {},
+    );
+  }
+
+  /**
+   * One that was `alone` when it was claimed has neither a rival nor a later event that has come: what was settled since
+   * comes after it, and is not claimed before its end.
+   */
+  override async completeWith(
+    manager: EntityManager,
+    delivery: ClaimedDelivery,
+  ): Promise<{ late: boolean } | undefined> {
+    if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
+    const reading: Reading<{ late: boolean; rivalled: boolean }> = { late: flag, rivalled: flag };
+    const [row] = await this.database.execute(COMPLETE_IN_TURN, this.held(delivery), reading, manager);
+    if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
+    return row && { late: row.late };
+  }
+
+  override async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
+    const rows = await this.database.execute(COMPLETE, this.held(delivery), {}, manager);
+    return rows.length === 1;
+  }
+
+  private held({ id, token }: ClaimedDelivery) {
+    return { offsetMs: this.database.offsetMs, id, token };
+  }
+
+  override absent(afterMs: number): Promise<AbsentConsumer[]> {
+    return this.database.rows<AbsentConsumer>(
+      sql`SELECT c.name, c.event_name AS event, (SELECT count(*) FROM (
+           SELECT 1 FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name
+             AND d.event_name = c.event_name LIMIT 10000) waiting) AS waiting
+       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-afterMs)} ORDER BY 1, 2`,
+      { waiting: integer },
+    );
+  }
+}

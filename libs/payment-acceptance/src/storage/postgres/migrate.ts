@@ -1,0 +1,87 @@
+import type { EntityManager } from 'typeorm';
+import type { Database } from '../database.js';
+import type { Migration } from '../migration.js';
+import { initial } from '../migrations/0001-initial.js';
+import { retention } from '../migrations/0002-retention.js';
+import { traceContext } from '../migrations/0003-trace-context.js';
+import { consoleIndexes } from '../migrations/0004-console.js';
+import { dueOfShop } from '../migrations/0005-due-of-shop.js';
+import { claimsInPlace } from '../migrations/0006-claims-in-place.js';
+import { callbacksThatWait } from '../migrations/0007-callbacks-that-wait.js';
+import { deliveriesOfABill } from '../migrations/0008-deliveries-of-a-bill.js';
+import { flag } from '../reading.js';
+import { rawSql, sql } from '../statement.js';
+
+export const POSTGRES_MIGRATIONS: readonly Migration[] = [
+  initial,
+  retention,
+  traceContext,
+  consoleIndexes,
+  dueOfShop,
+  claimsInPlace,
+  callbacksThatWait,
+  deliveriesOfABill,
+];
+
+/** Any constant of ours: instances that start together take turns on it. */
+const ADVISORY_LOCK = 7_320_114_905;
+
+/** Whether there are tables of ours. */
+export function postgresTables(database: Database, manager?: EntityManager): Promise<boolean> {
+  return exists(database, "to_regclass('payment_acceptance.migration')", manager);
+}
+
+/** Each migration in a transaction of its own: none keeps two tables from others. */
+export async function migratePostgres(
+  database: Database,
+  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+): Promise<void> {
+  await inTurn(database, (manager) => makeSchema(database, manager));
+  const next = (manager: EntityManager): Promise<boolean> => migrateNext(database, manager, missing);
+  while (await inTurn(database, next));
+}
+
+function inTurn<T>(database: Database, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  return database.transaction(async (manager) => {
+    await database.rows(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`, {}, manager);
+    return work(manager);
+  });
+}
+
+/** A schema that an administrator has made already needs no right to make one. */
+async function makeSchema(database: Database, manager: EntityManager): Promise<void> {
+  const schema = rawSql(database.schema);
+  if (!(await exists(database, `to_regnamespace('${database.schema}')`, manager))) {
+    await database.change(sql`CREATE SCHEMA ${schema}`, manager);
+  }
+  await database.change(
+    sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+    manager,
+  );
+}
+
+/** `false` where nothing was missing. */
+async function migrateNext(
+  database: Database,
+  manager: EntityManager,
+  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+): Promise<boolean> {
+  const [migration] = await missing(manager);
+  if (!migration) return false;
+  for (const statement of migration.statements) await database.change(rawSql(statement), manager);
+  await database.change(
+    sql`INSERT INTO payment_acceptance.migration (version, name) VALUES (${migration.version}, ${migration.name})`,
+    manager,
+  );
+  return true;
+}
+
+async function exists(database: Database, found: string, manager?: EntityManager): Promise<boolean> {
+  const [row] = await database.rows<{ found: boolean }>(
+    sql`SELECT ${rawSql(found)} IS NOT NULL AS found`,
+    { found: flag },
+    manager,
+  );
+  return row?.found === true;
+}

@@ -1,0 +1,32 @@
+import { Parameter, Statement, type Value } from '../statement.js';
+
+/** A statement that is put together once, and whose plan connections keep. Its parameters have names. */
+export class PreparedStatement<Name extends string> {
+  readonly text: string;
+
+  constructor(
+    private readonly names: readonly Name[],
+    { parts, values }: Statement,
+  ) {
+    const places = new Map<string, number>(names.map((name, index) => [name, index + 1]));
+    const place = (value: unknown): string => {
+      const found = value instanceof Parameter ? places.get(value.name) : undefined;
+      if (found === undefined) throw new Error('A prepared statement holds a value of its own.');
+      return `$${found}`;
+    };
+    this.text = parts.reduce((text, part, index) => text + place(values[index - 1]) + part);
+  }
+
+  values(given: Readonly<Record<Name, Value>>): Value[] {
+    return this.names.map((name) => given[name]);
+  }
+}
+
+/** @param build gets each parameter by its name, as often as it needs it; of none may the type be left open */
+export function prepare<const Name extends string>(
+  names: readonly Name[],
+  build: (parameters: Readonly<Record<Name, Statement>>) => Statement,
+): PreparedStatement<Name> {
+  const parameters = Object.fromEntries(names.map((name) => [name, new Statement(['', ''], [new Parameter(name)])]));
+  return new PreparedStatement(names, build(parameters as Record<Name, Statement>));
+}
