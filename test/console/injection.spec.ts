@@ -60,13 +60,13 @@ async function pagesAbout(text: string): Promise<Answer[]> {
   };
   await dataSource.query(
     `INSERT INTO payment_acceptance.review (id, "key", shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
-     VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, $3, 'OPEN', now() - interval '2 seconds')`,
+     VALUES (gen_random_uuid(), 'k', 'main', $1, $2, $1, $1, $3, 'OPEN', now() - interval '2 hours')`,
     [text, bill, JSON.stringify(detail)],
   );
   await dataSource.query(
     `INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
      VALUES (gen_random_uuid(), now(), $1, $1, $2, $3),
-       (gen_random_uuid(), now() - interval '1 second', $1, 'replay', $1, $4)`,
+       (gen_random_uuid(), now() - interval '1 hour', $1, 'replay', $1, $4)`,
     [text, intentId, JSON.stringify({ note: text }), JSON.stringify({ note: text, filter: { consumer: text } })],
   );
   const said = encodeURIComponent(text);

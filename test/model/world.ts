@@ -37,10 +37,11 @@ export class Slot {
     this.instance = instance;
     this.books = books;
     const client = instance.app.get(PaymentServiceClient, { strict: false });
-    const list = client.listPayments.bind(client);
-    client.listPayments = async (shop, billId, ...more) => {
+    const list = client.readPaymentList.bind(client);
+    client.readPaymentList = async (shop, billId, ...more) => {
       try {
-        return this.lists(billId, await list(shop, billId, ...more));
+        const { payments, flaws } = await list(shop, billId, ...more);
+        return { payments: this.lists(billId, [...payments]), flaws };
       } finally {
         this.arrived();
         await this.gate;

@@ -98,6 +98,10 @@ describe('cli', () => {
       expect(await command('migrate', fresh)).toMatchObject({ code: 0, out: 'The tables are up to date.\n', err: '' });
       expect(await command('migrate', fresh)).toMatchObject({ code: 0 });
       expect((await command('status', fresh)).code).toBe(0);
+      const elsewhere = { ...fresh, PAYMENT_ACCEPTANCE_SCHEMA: 'elsewhere' };
+      expect((await command('status', elsewhere)).code).toBe(2);
+      expect((await command('migrate', elsewhere)).code).toBe(0);
+      expect((await command('status', elsewhere)).code).toBe(0);
       await database.drop();
     });
 
@@ -175,6 +179,7 @@ describe('cli', () => {
 
     test('doctor reports every expectation, and ends with 1 where one is different', async () => {
       const { code, out } = await command('doctor --shop main');
+      expect(out).toContain('callbacks      POST /postback/payment[/SHOP]');
       expect(code).toBe(0);
       expect(out).toMatch(/confirmed +main: unknown-bill \(section 7, documented\)\n.*bill_not_found\.\n +Seen: 403 /);
       const wrong = { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };

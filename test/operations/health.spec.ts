@@ -155,6 +155,9 @@ describe('health', () => {
     });
 
     test('bills whose checks are overdue, and a shop that the service refuses', async () => {
+      for (const orderId of ['refused-1', 'refused-2', 'refused-3']) {
+        await harness.host.payments.createBill({ orderId, amount: '10' });
+      }
       harness.clock.advance(6 * 60_000);
       expect((await reading(({ degraded }) => degraded.length > 0)).degraded).toEqual(['checks-overdue']);
       await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });

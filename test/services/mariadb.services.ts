@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
 import { DataSource } from 'typeorm';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
-import { isUniqueViolation, mayConcernOneRow } from '../../libs/payment-acceptance/src/storage/database.js';
-import { NOW, epochMs } from '../../libs/payment-acceptance/src/storage/sql.js';
+import { isUniqueViolation, mayConcernOneRow } from '../../libs/payment-acceptance/src/storage/query-errors.js';
+import { instant } from '../../libs/payment-acceptance/src/storage/reading.js';
+import { rawSql, sql } from '../../libs/payment-acceptance/src/storage/statement.js';
 import { MariaDestroyableTransaction } from '../../libs/payment-acceptance/src/storage/mariadb/destroyable-transaction.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/storage/mariadb/maria.database.js';
 import { mariaSchema } from '../../libs/payment-acceptance/src/storage/mariadb/schema.js';
-import { spell } from '../../libs/payment-acceptance/src/storage/mariadb/spelling.js';
 
 const server = process.env.TEST_MARIADB_URL ?? 'mariadb://root@127.0.0.1:3306/test';
 const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
@@ -54,7 +54,7 @@ describe('the tables on MariaDB', () => {
     for (let done = 0; done <= mariaSchema.statements.length; done += 1) {
       const dataSource = await connect();
       const database = new MariaDatabase(dataSource, new PaymentClock());
-      for (const statement of mariaSchema.statements.slice(0, done)) await database.query(statement, []);
+      for (const statement of mariaSchema.statements.slice(0, done)) await database.change(rawSql(statement));
       await migratePaymentAcceptance(dataSource);
       expect(await tables(dataSource)).toBe(mariaSchema.statements.length + 1);
       await administer(`DROP DATABASE ${name}`);
@@ -79,10 +79,11 @@ describe('the tables on MariaDB', () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
     const database = new MariaDatabase(dataSource, new PaymentClock());
-    const insert = `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ($1, $2)`;
-    for (const order of ['a', 'A', 'a ', 'ä', 'a\u0301', '😀']) await database.query(insert, ['main', order]);
-    const same: unknown = await database.query(insert, ['main', 'a']).catch((error: unknown) => error);
-    const long: unknown = await database.query(insert, ['main', 'x'.repeat(256)]).catch((error: unknown) => error);
+    const insert = (order: string) =>
+      database.change(sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', ${order})`);
+    for (const order of ['a', 'A', 'a ', 'ä', 'a\u0301', '😀']) await insert(order);
+    const same: unknown = await insert('a').catch((error: unknown) => error);
+    const long: unknown = await insert('x'.repeat(256)).catch((error: unknown) => error);
     expect([isUniqueViolation(same), isUniqueViolation(long), mayConcernOneRow(long)]).toEqual([true, false, true]);
   });
 });
@@ -103,12 +104,17 @@ describe('instants', () => {
     const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
     await dataSource.query(`SET SESSION time_zone = '${zone}'`);
     const database = new MariaDatabase(dataSource, new PaymentClock());
-    const [row] = await database.query<{ now: string }>(`SELECT ${epochMs(NOW)} AS now`, [0]);
+    const { dialect } = database;
+    const [row] = await database.rows<{ now: Date }>(sql`SELECT ${dialect.epochMs(dialect.now(0))} AS now`, {
+      now: instant,
+    });
     expect(Math.abs(Number(row?.now) - Date.now())).toBeLessThan(5_000);
   });
 });
 
 describe('the transaction of a handler', () => {
+  const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
+
   test('keeps nothing of work that went on after a deadlock had undone it', async () => {
     const dataSource = await connect();
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
@@ -119,7 +125,7 @@ describe('the transaction of a handler', () => {
     // The rival has written more, so the server gives the handler's transaction up.
     await rival.query('UPDATE seat SET taken = 9 WHERE id IN (2, 3)');
     let failure: unknown;
-    const work = transaction.run({ signal: new AbortController().signal, unattendedMs: 60_000 }, async (manager) => {
+    const work = transaction.run(LIMITS, async (manager) => {
       await manager.query('UPDATE seat SET taken = 1 WHERE id = 1');
       const deadlock = manager
         .query('UPDATE seat SET taken = 1 WHERE id = 2')
@@ -134,17 +140,5 @@ describe('the transaction of a handler', () => {
     await rival.release();
     const rows: { taken: number }[] = await dataSource.query('SELECT taken FROM seat ORDER BY id');
     expect(rows.map(({ taken }) => taken)).toEqual([0, 0, 0]);
-  });
-});
-
-describe('the spelling of a statement', () => {
-  test('keeps what stands in quotation marks, and gives each parameter its places', () => {
-    expect(
-      spell(`SELECT a.b AS "aB", '{"x":1}'::jsonb, $2::text FROM payment_acceptance.bill a WHERE c = ANY($1::uuid[])`),
-    ).toEqual({
-      text: 'SELECT a.b AS `aB`, \'{"x":1}\', ? FROM payment_acceptance_bill a WHERE c IN (?)',
-      order: [1, 0],
-      counts: new Set(),
-    });
   });
 });

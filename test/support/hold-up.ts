@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { ON_MARIADB } from './database.js';
 import { until } from './until.js';
 
 export interface HeldUp {
@@ -8,8 +9,9 @@ export interface HeldUp {
   letGo(): Promise<void>;
 }
 
-/** Holds up whatever is inserted into a table of the module. On PostgreSQL only. */
+/** Holds up whatever is inserted into a table of the module; on MariaDB also what is updated there. */
 export async function holdUp(dataSource: DataSource, table: string): Promise<HeldUp> {
+  if (ON_MARIADB) return holdUpOnMariaDb(dataSource, table);
   const holder = dataSource.createQueryRunner();
   await holder.query('SELECT pg_advisory_lock(1)');
   await dataSource.query(
@@ -29,6 +31,25 @@ export async function holdUp(dataSource: DataSource, table: string): Promise<Hel
       await holder.query('SELECT pg_advisory_unlock(1)');
       await holder.release();
       await dataSource.query('DROP FUNCTION hold_up CASCADE');
+    },
+  };
+}
+
+async function holdUpOnMariaDb(dataSource: DataSource, table: string): Promise<HeldUp> {
+  const holder = dataSource.createQueryRunner();
+  await holder.query(`LOCK TABLES payment_acceptance.${table} READ`);
+  return {
+    reached: (count = 1) =>
+      until(
+        () =>
+          dataSource.query<unknown[]>(
+            `SELECT id FROM information_schema.processlist WHERE db = current_database() AND state LIKE 'Waiting for table%lock'`,
+          ),
+        (waiting) => waiting.length === count,
+      ),
+    async letGo() {
+      await holder.query('UNLOCK TABLES');
+      await holder.release();
     },
   };
 }

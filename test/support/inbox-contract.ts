@@ -53,6 +53,50 @@ export function inboxContract(given: () => DataSource): void {
     expect(await done()).toEqual(['whole']);
   });
 
+  test('work that swallowed the failure of a statement counts as failed', async () => {
+    const { manager } = given();
+    const swallowing = async (inner: EntityManager): Promise<void> => {
+      await work('before')(inner);
+      await inner.query('SELECT nothing FROM nowhere').catch(() => undefined);
+      await work('after')(inner).catch(() => undefined);
+    };
+    await expect(processOnce(manager, { id: 'e-1' }, swallowing)).rejects.toThrow(
+      'A statement of the transaction has failed, so nothing of it can be kept.',
+    );
+    expect(await done()).toEqual([]);
+    expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);
+    expect(await done()).toEqual(['whole']);
+  });
+
+  test('so does work that swallowed a deadlock, which has undone all before it', async () => {
+    const { manager } = given();
+    await manager.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
+    await manager.query(
+      `INSERT INTO seat VALUES ${Array.from({ length: 20 }, (_, index) => `(${index + 1}, 0)`).join(', ')}`,
+    );
+    const rival = given().createQueryRunner();
+    await rival.startTransaction('READ COMMITTED');
+    // It has written more, and is more patient, so the server gives the other one up.
+    if (given().options.type === 'postgres') await rival.query(`SET LOCAL deadlock_timeout = '1h'`);
+    await rival.query('UPDATE seat SET taken = 9 WHERE id > 1');
+    const deadlocked = async (inner: EntityManager): Promise<void> => {
+      await work('before')(inner);
+      await inner.query('UPDATE seat SET taken = 1 WHERE id = 1');
+      const waiting = rival.query('UPDATE seat SET taken = 9 WHERE id = 1').catch(() => undefined);
+      await inner.query('UPDATE seat SET taken = 1 WHERE id = 2').catch(() => rival.rollbackTransaction());
+      await waiting;
+      await work('after')(inner).catch(() => undefined);
+    };
+    const tried = processOnce(manager, { id: 'e-1' }, deadlocked);
+    await expect(tried).rejects.toThrow(/A statement of the transaction has failed/);
+    if (rival.isTransactionActive) await rival.rollbackTransaction();
+    await rival.release();
+    await manager.query('DROP TABLE seat');
+    expect(await done()).toEqual([]);
+    expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);
+    expect(await done()).toEqual(['whole']);
+  });
+
   test('within a transaction of the caller it commits with it, or not at all', async () => {
     const { manager } = given();
     const rolledBack = manager.transaction(async (outer) => {

@@ -12,6 +12,7 @@ export interface RecordedHarness {
 export async function startRecordedHarness(
   shop: Partial<PaymentShopOptions> = {},
   http: PaymentAcceptanceOptions['http'] = {},
+  options: Partial<PaymentAcceptanceOptions> = {},
 ): Promise<RecordedHarness> {
   const recorder = await new Recorder().open();
   const apiBaseUrl = recorder.url;
@@ -28,6 +29,7 @@ export async function startRecordedHarness(
         },
       },
       http: { attempts: 2, retryBaseMs: 1, retryCapMs: 1, ...http },
+      ...options,
     },
   });
   return {

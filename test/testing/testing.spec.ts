@@ -155,7 +155,7 @@ describe('testing', () => {
       const failing = payments.settled();
       await expect(failing).rejects.toThrow(PaymentTestingError);
       await expect(failing).rejects.toThrow(
-        `payment.succeeded of order "${next.orderId}" (shop "main") to "mails", after 12 attempts: Error: the mail server is away.`,
+        `payment.succeeded of order "${next.orderId}" (shop "main") to "mails", after 60 attempts: Error: the mail server is away.`,
       );
       expect(await checkout.status(next.orderId)).toBe('paid');
     });

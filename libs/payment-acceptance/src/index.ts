@@ -58,7 +58,7 @@ export { PaymentReviews } from './operations/payment-reviews.service.js';
 export type { AcceptReviewOptions, ReviewsView } from './operations/reviews-view.js';
 export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter } from './storage/dead-letters.js';
-export type { PaymentStats, ShopState } from './storage/operator.store.js';
+export type { FailingConsumer, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
 export type { OperationsView } from './operations/operations-view.js';
 export { PaymentChecks, type BillCheck, type ShopChecks } from './operations/payment-checks.service.js';
@@ -98,7 +98,7 @@ export type {
   LedgerReview,
   PaymentLedger,
 } from './storage/ledger.store.js';
-export { migratePaymentAcceptance } from './storage/migrate.js';
+export { migratePaymentAcceptance, type MigrationOptions } from './storage/migrate.js';
 export { SchemaBehindError, UnsupportedDataSourceError } from './storage/storage.errors.js';
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
@@ -106,4 +106,5 @@ export type { WorkerState } from './common/leased-worker.js';
 export { PaymentProbe } from './common/probe.js';
 export { PaymentRandom } from './common/random.js';
 export { PaymentAcceptanceError } from './common/errors.js';
+export { PaymentJudgeError } from './settlement/judge.error.js';
 export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

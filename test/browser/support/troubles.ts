@@ -44,7 +44,7 @@ export async function refusedByHandler(
   );
   if (end === 'given up') {
     await harness.database(
-      `UPDATE payment_acceptance.delivery SET attempts = 11, due_at = now() WHERE bill_id = '${intent}'`,
+      `UPDATE payment_acceptance.delivery SET attempts = 59, due_at = now() WHERE bill_id = '${intent}'`,
     );
     await until(
       () => harness.ledger(),

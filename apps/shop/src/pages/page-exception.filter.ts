@@ -47,6 +47,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'order-already-paid':
     'A payment for this order has arrived. Do not pay again: if it is not what the order costs, we write to you.',
   'creation-in-progress': 'Your payment page is being made. Try again in a moment.',
+  'bill-not-stored': 'Your payment page is being made. Try again in a moment.',
 };
 
 function textOf(error: unknown, { message }: Answer): string {

@@ -94,6 +94,30 @@ export class UnknownOutcomeError extends BillError {
   }
 }
 
+/**
+ * The service has made the bill, and the database has not taken that yet. This instance tries again until it has, or until
+ * it shuts down and says in its log what is left. Calling `createBill` again on it returns this bill, or fails so again;
+ * another instance answers with `CreationInProgressError` until the intent's lease (`creation.leaseMs`) has run out.
+ */
+export class BillNotStoredError extends BillError {
+  readonly code = 'bill-not-stored';
+  constructor(
+    shop: string,
+    orderId: string,
+    /** Id of the stored intent; it went out as `custom` where the shop gave none. */
+    readonly intentId: string,
+    /** The service's id of the bill. */
+    readonly billId: string,
+  ) {
+    super(
+      shop,
+      orderId,
+      `the service created bill ${billId} (intent ${intentId}), which could not be stored yet. It is being tried again. ` +
+        'Call createBill again in a few seconds; it returns this bill and makes no other.',
+    );
+  }
+}
+
 /** The application shuts down and begins no creation any more. */
 export class ApplicationStoppingError extends BillError {
   readonly code = 'application-stopping';

@@ -7,22 +7,23 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { retry, type RetryPolicy } from '../common/retry.js';
 import { InFlight } from '../common/in-flight.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
-import { BillStore } from '../storage/bill.store.js';
-import { isUniqueViolation } from '../storage/database.js';
+import { ABANDONED, BillStore } from '../storage/bill.store.js';
+import { isUniqueViolation } from '../storage/query-errors.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
 import {
   ApplicationStoppingError,
   BillMismatchError,
+  BillNotStoredError,
   CreationInProgressError,
   OrderAlreadyPaidError,
   UnknownOutcomeError,
 } from './bill.errors.js';
+import { CreationOutcomes } from './creation-outcomes.js';
 import { linkLateCallbacks } from './late-callbacks.js';
 import { mayHaveMadeABill } from './outcome.js';
 import { payable, type PaymentBill } from './payment-bill.js';
@@ -44,14 +45,12 @@ interface Intent {
 
 const POLL_MS = 50;
 
-/** Four seconds in all where the database is in trouble: an answer of the service must not be forgotten lightly. */
-const STORING: RetryPolicy = { attempts: 7, baseMs: 70, capMs: 3_000, fraction: () => 1 };
-
 /** Creation and look-up of bills. The intent is stored before the request leaves, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
   private readonly creations = new InFlight();
+  private readonly outcomes: CreationOutcomes;
   private stopping = false;
 
   constructor(
@@ -62,12 +61,15 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    this.outcomes = new CreationOutcomes(random, this.logger);
+  }
 
   /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     await this.creations.idle();
+    await this.outcomes.stop();
   }
 
   /**
@@ -79,6 +81,7 @@ export class BillService implements BeforeApplicationShutdown {
    * @throws ApplicationStoppingError while the application shuts down
    * @throws PaymentServiceError where the service refused, or the request never left: no bill was made
    * @throws UnknownOutcomeError where a bill may have been made
+   * @throws BillNotStoredError where it was made, and the database has not taken that yet: call again
    * @throws BillAddressError where the bill was made but has no usable address
    */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
@@ -102,12 +105,12 @@ export class BillService implements BeforeApplicationShutdown {
     return this.store.ofOrder(shop, orderId);
   }
 
-  /** Turns creations whose process was killed into unknown outcomes, and says so. */
+  /** Turns creations whose outcome nobody has stored within their lease into unknown outcomes, and says so. */
   async closeAbandoned(): Promise<void> {
     for (const bill of await this.store.closeAbandoned()) {
       this.logger.error(
-        `Bill of order "${bill.orderId}" of shop "${bill.shop}": the process ended while it was being created; ` +
-          `whether it exists is unknown (intent ${bill.intentId}).`,
+        `Bill of order "${bill.orderId}" of shop "${bill.shop}": how its creation ended was not stored within its lease, ` +
+          `because the process ended or the database was away; whether it exists is unknown (intent ${bill.intentId}).`,
         { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId, error: 'unknown-outcome' },
       );
     }
@@ -121,6 +124,7 @@ export class BillService implements BeforeApplicationShutdown {
   ): Promise<PaymentBill> {
     const deadline = Date.now() + this.options.creation.waitMs;
     for (;;) {
+      await this.outcomes.settle(shop.name, fields.orderId);
       const begun = await this.begin(shop, fields, intent, newAttempt);
       if (begun === 'stored') return payable(await this.request(shop, fields, intent.intentId, signal));
       if (begun !== 'busy') return payable(begun);
@@ -148,9 +152,8 @@ export class BillService implements BeforeApplicationShutdown {
         throw new OrderAlreadyPaidError(shop.name, orderId, order.firstPaymentId);
       }
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
-        const abandoned = 'The process ended before the answer came.';
         // Where its own answer comes at this very moment, the next look finds it open.
-        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', abandoned, manager)))
+        if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, manager)))
           return 'busy';
       }
       const open = bills.filter(({ state }) => state === 'OPEN');
@@ -171,54 +174,57 @@ export class BillService implements BeforeApplicationShutdown {
       answer = await this.client.createBill(shop, fields, { signal });
     } catch (error) {
       const unknown = !(error instanceof PaymentServiceError) || mayHaveMadeABill(error);
-      await this.closeIntent(intentId, unknown ? 'UNKNOWN' : 'REJECTED', error);
+      await this.closeIntent(
+        { shop: shop.name, orderId: fields.orderId, intentId },
+        unknown ? 'UNKNOWN' : 'REJECTED',
+        error,
+      );
       if (!unknown || !(error instanceof PaymentServiceError)) throw error;
       throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, error);
     }
     return this.open(shop, fields, intentId, answer);
   }
 
-  /** Stores the service's answer. What cannot be stored is an unknown outcome, whose bill id is told. */
-  private async open(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): Promise<BillRecord> {
+  /** Stores the service's answer, which opens the bill: unless its id is that of another one, or an operator was faster. */
+  private open(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): Promise<BillRecord> {
     const { openMs, jitterPercent } = this.options.schedule;
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
-    const details = { shop: shop.name, operation: 'createBill' as const };
-    const about = { shop: shop.name, orderId: fields.orderId, intentId, billId: answer.billId };
-    try {
+    const { billId } = answer;
+    const intent = { shop: shop.name, orderId: fields.orderId, intentId };
+    const unknown = (flaw: string): UnknownOutcomeError => {
+      const error = new AnswerNotUnderstoodError({ shop: shop.name, operation: 'createBill' }, flaw);
+      this.logger.error(error.message, { ...intent, billId, error: errorType(error) });
+      return new UnknownOutcomeError(shop.name, fields.orderId, intentId, error, billId);
+    };
+    return this.outcomes.store(
+      { ...intent, made: answer },
       // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
-      const opened = await storeOutcome(
-        async () => (await this.store.open(intentId, answer, firstCheckMs)) ?? (await this.store.byId(intentId)),
-      );
-      if (opened?.billId === answer.billId) {
+      async () => (await this.store.open(intentId, answer, firstCheckMs)) ?? (await this.store.byId(intentId)),
+      async (stored) => {
+        let opened: BillRecord | undefined;
+        try {
+          opened = await stored;
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw new BillNotStoredError(shop.name, fields.orderId, intentId, billId);
+          const twin = unknown(`bill_id ${billId} is that of another bill`);
+          await this.closeIntent(intent, 'UNKNOWN', twin.cause);
+          throw twin;
+        }
+        if (opened?.billId !== billId) throw unknown(`an operator has ended the intent of bill ${billId}`);
         await linkLateCallbacks(this.store, opened);
         return opened;
-      }
-    } catch (error) {
-      const flaw = isUniqueViolation(error)
-        ? new AnswerNotUnderstoodError(details, `bill_id ${answer.billId} is that of another bill`)
-        : new AnswerNotUnderstoodError(details, `bill ${answer.billId} was created but could not be stored`);
-      this.logger.error(`${flaw.message} ${describeError(error)}`, { ...about, error: errorType(error) });
-      await this.closeIntent(intentId, 'UNKNOWN', flaw);
-      throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, flaw, answer.billId);
-    }
-    const ended = new AnswerNotUnderstoodError(details, `an operator has ended the intent of bill ${answer.billId}`);
-    this.logger.error(ended.message, about);
-    throw new UnknownOutcomeError(shop.name, fields.orderId, intentId, ended, answer.billId);
+      },
+    );
   }
 
-  /** The error that ends the call is worth more than one about storing it; the intent then ends by its lease. */
-  private async closeIntent(intentId: IntentId, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
-    try {
-      await storeOutcome(() => this.store.close(intentId, state, describeError(reason)));
-    } catch (error) {
-      this.logger.error(`The end of intent ${intentId} (${state}) could not be stored. ${describeError(error)}`, {
-        intentId,
-        error: errorType(error),
-      });
-    }
+  /** The error that ends the call is worth more than one about storing it, of which the log tells. */
+  private async closeIntent(
+    intent: { readonly shop: string; readonly orderId: string; readonly intentId: IntentId },
+    state: 'REJECTED' | 'UNKNOWN',
+    reason: unknown,
+  ): Promise<void> {
+    const { intentId } = intent;
+    const close = (): Promise<boolean> => this.store.close(intentId, state, describeError(reason));
+    await this.outcomes.store({ ...intent, made: state }, close, (closed) => closed).catch(() => undefined);
   }
-}
-
-function storeOutcome<T>(store: () => Promise<T>): Promise<T> {
-  return retry(STORING, store, (error) => !isUniqueViolation(error) && { afterMs: 0 });
 }

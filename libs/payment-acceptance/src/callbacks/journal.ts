@@ -3,7 +3,7 @@ import { GroupCommit } from '../common/group-commit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackBatchStore } from '../storage/callback-batch.store.js';
 import { CallbackStore, type NewCallback, type Recorded } from '../storage/callback.store.js';
-import { mayConcernOneRow } from '../storage/database.js';
+import { mayConcernOneRow } from '../storage/query-errors.js';
 
 /** What their parameters take must stay small beside `storeTimeoutMs`. */
 const MAX_ROWS_OF_STATEMENT = 256;

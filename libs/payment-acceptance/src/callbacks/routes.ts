@@ -56,6 +56,11 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   return routes;
 }
 
+/** Where the service, and payers on its behalf, post to; each may have the name of a shop behind it. */
+export function postedPaths({ redirect, postback }: CallbackRoutes): string[] {
+  return [...(redirect ? [redirect.success, redirect.fail] : []), ...(postback ? [postback.path] : [])];
+}
+
 /**
  * The address of `to` as it is written on a page at `from`: relative, so that whatever stands before both (a global
  * prefix, a proxy's path) stays. `deeper` counts what follows `from` in the address at hand.

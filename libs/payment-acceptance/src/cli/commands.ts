@@ -1,7 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { CALLBACK_ROUTES, postedPaths, type CallbackRoutes } from '../callbacks/routes.js';
 import { shownText } from '../common/text.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentDoctor } from '../operations/payment-doctor.service.js';
 import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
@@ -65,6 +67,7 @@ export const doctor: Command = async (context, { values }, output) => {
   const findings = await context.get(PaymentDoctor).examine(values.shop);
   if (values.json) printJson(output, findings);
   else {
+    printCallbacks(context, output);
     for (const { shop, verdict, name, section, basis, expectation, detail } of findings) {
       output.out(`${verdict.padEnd(14)} ${shop}: ${name} (section ${section}, ${basis})\n`);
       output.out(`               ${expectation}\n               Seen: ${detail}\n`);
@@ -72,6 +75,18 @@ export const doctor: Command = async (context, { values }, output) => {
   }
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 };
+
+/** What can be known without the application: neither its global prefix nor what a proxy does. */
+function printCallbacks(context: INestApplicationContext, { out }: Output): void {
+  const { publicUrl = '' } = context.get<ResolvedOptions>(RESOLVED_OPTIONS, { strict: false });
+  const paths = postedPaths(context.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false }));
+  for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
+  if (paths.length > 0) {
+    out(
+      '               A global prefix of the application stands before these paths: its log says at the start what it serves.\n',
+    );
+  }
+}
 
 /** 1 where a bill is refused. */
 export const importFile: Command = async (context, { operand, values }, output) => {

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { CommandUtils } from 'typeorm/commands/CommandUtils.js';
 import { importOrRequireFile } from 'typeorm/util/ImportUtils.js';
 import { describeError } from '../common/errors.js';
-import { paymentAcceptanceOptionsFromEnv } from '../config/environment.js';
+import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { PaymentAcceptanceModule } from '../module/payment-acceptance.module.js';
 import { UsageError, type Arguments } from './arguments.js';
@@ -104,6 +104,11 @@ async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Prom
     throw new UsageError(`--config: ${file} must export the options by default, or a function that gives them.`);
   }
   return options as PaymentAcceptanceOptions;
+}
+
+/** For commands that need no shop. */
+export async function schemaOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  return file === undefined ? schemaFromEnv(env) : (await optionsOf(file, env)).schema;
 }
 
 /** A CommonJS file may be the options itself, or hold them under `default`, once more where it was an ES module. */

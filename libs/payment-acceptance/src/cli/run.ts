@@ -5,7 +5,7 @@ import { migratePaymentAcceptance } from '../storage/migrate.js';
 import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
 import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
 import { check, doctor, importFile, replay, status, type Command } from './commands.js';
-import { withDataSource, withModule } from './host.js';
+import { schemaOf, withDataSource, withModule } from './host.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
 
@@ -40,7 +40,7 @@ function perform(given: Arguments, env: NodeJS.ProcessEnv, output: Output): Prom
     return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
   }
   return withDataSource(given, env, async (dataSource) => {
-    await migratePaymentAcceptance(dataSource);
+    await migratePaymentAcceptance(dataSource, { schema: await schemaOf(values.config, env) });
     if (values.json) printJson(output, { migrated: true });
     else output.out('The tables are up to date.\n');
     return 0;

@@ -1,7 +1,8 @@
 import { parse } from 'lossless-json';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
-import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
+import type { PaymentId } from '../domain/ids.js';
+import type { PaymentList, PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 
@@ -42,27 +43,42 @@ export function readCreatedBill(fields: Fields): CreatedBill {
   return { billId, linkUrl: webAddress(fields.link_url), linkPageUrl: webAddress(fields.link_page_url) };
 }
 
+/** All of the payments, or the first flaw. */
 export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
+  const { payments, flaws } = readPaymentList(fields, timeZone);
+  if (flaws[0] !== undefined) throw new AnswerFlaw(flaws[0]);
+  return [...payments];
+}
+
+/** What can be read of the payments: one entry that cannot hides no other. */
+export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   if (!Array.isArray(fields.data)) throw new AnswerFlaw('data is not a list');
-  return fields.data.map((item: unknown, index) => {
-    if (!isFields(item)) throw new AnswerFlaw(`data[${index}] is not an object`);
-    const paymentId = readId(item.id);
-    if (paymentId === null) throw new AnswerFlaw(`data[${index}].id is missing`);
-    const createdAtText = readText(item.created_at);
-    return {
-      paymentId,
-      billId: readId(item.bill_id),
-      status: readStatus(item.status),
-      statusText: readText(item.status),
-      amount: readAmount(item.amount),
-      amountReceived: readAmount(item.amount_received),
-      commission: readAmount(item.commission),
-      currency: readText(item.currency_in, 16),
-      fromCard: readCard(item.from_card),
-      createdAtText,
-      createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),
-    };
-  });
+  const payments: ReportedPayment[] = [];
+  const flaws: string[] = [];
+  for (const [index, item] of (fields.data as unknown[]).entries()) {
+    const paymentId = isFields(item) ? readId(item.id) : null;
+    if (!isFields(item)) flaws.push(`data[${index}] is not an object`);
+    else if (paymentId === null) flaws.push(`data[${index}].id is missing`);
+    else payments.push(readPayment(paymentId, item, timeZone));
+  }
+  return { payments, flaws };
+}
+
+function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): ReportedPayment {
+  const createdAtText = readText(item.created_at);
+  return {
+    paymentId,
+    billId: readId(item.bill_id),
+    status: readStatus(item.status),
+    statusText: readText(item.status),
+    amount: readAmount(item.amount),
+    amountReceived: readAmount(item.amount_received),
+    commission: readAmount(item.commission),
+    currency: readText(item.currency_in, 16),
+    fromCard: readCard(item.from_card),
+    createdAtText,
+    createdAt: createdAtText === null ? null : readInstant(createdAtText, timeZone),
+  };
 }
 
 /**

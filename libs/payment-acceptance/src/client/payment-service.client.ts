@@ -8,13 +8,14 @@ import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
-import type { ReportedPayment } from '../domain/payment.js';
+import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import {
   AnswerFlaw,
   isSuccess,
   parseAnswer,
   readCreatedBill,
   readMessage,
+  readPaymentList,
   readPayments,
   type CreatedBill,
 } from './answers.js';
@@ -111,14 +112,28 @@ export class PaymentServiceClient implements OnApplicationShutdown {
    * `GET {base_url}/api/v1/bill/payments?id=` (section 4.2). Repeated after network errors, 408, 425, 429 and 5xx.
    * @throws PaymentServiceError
    */
-  listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
+  async listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
+    return this.list(shop, billId, control, readPayments);
+  }
+
+  /** The same, with what can be read of a list of which some cannot. */
+  readPaymentList(shop: Shop, billId: string, control: RequestControl = {}): Promise<PaymentList> {
+    return this.list(shop, billId, control, readPaymentList);
+  }
+
+  private list<T>(
+    shop: Shop,
+    billId: string,
+    control: RequestControl,
+    read: (fields: Fields, timeZone: string) => T,
+  ): Promise<T> {
     return this.exchange(shop, control, {
       operation: 'listPayments',
       request: (as) => ({
         method: 'GET',
         url: `${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
       }),
-      read: (fields, as) => readPayments(fields, as.timeZone),
+      read: (fields, as) => read(fields, as.timeZone),
       mayRetry: (error) =>
         error instanceof ServiceNetworkError
           ? { afterMs: 0 }
@@ -167,7 +182,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     try {
       const form = fields && formOf(fields);
       const answer = await this.send(shop, operation, { ...request, form, token: token.reveal(), signal });
-      const result = this.understand(shop, operation, answer, (read) => exchange.read(read, shop));
+      const result = this.understood(shop, () =>
+        this.understand(shop, operation, answer, (read) => exchange.read(read, shop)),
+      );
       ended({ status: answer.status });
       return result;
     } catch (error) {
@@ -193,13 +210,26 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
       throw new ServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
     }
-    this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
     if (answer.status >= 200 && answer.status < 300) return answer;
+    this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
     throw this.errorOf(answer, {
       ...details,
       status: answer.status,
       messageKey: readMessage(answer.text, (line) => withoutTokens(shop, line)),
     });
+  }
+
+  /** An answer counts as one when it was understood: a service whose answers have changed is of no more use than none. */
+  private understood<T>(shop: Shop, understand: () => T): T {
+    const note = (answered: boolean): void => this.contacts.note(shop.apiBaseUrl, answered, this.clock.now());
+    try {
+      const result = understand();
+      note(true);
+      return result;
+    } catch (error) {
+      note(!(error instanceof AnswerNotUnderstoodError));
+      throw error;
+    }
   }
 
   private understand<T>(

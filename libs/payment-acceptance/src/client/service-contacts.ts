@@ -2,7 +2,7 @@
 export interface ServiceContact {
   /** Host name of the service, with its port where it is not the usual one. */
   readonly host: string;
-  /** When it last gave an answer that is not 5xx, 408, 425 or 429; `null` before the first. */
+  /** When it last gave an answer that was understood, and is not 5xx, 408, 425 or 429; `null` before the first. */
   readonly lastAnswerAt: Date | null;
   readonly lastFailureAt: Date | null;
   /** Requests without such an answer since the last one that had it. */

@@ -1,3 +1,4 @@
+import { maskCards } from './redact.js';
 import { cleanLine } from './text.js';
 
 /**
@@ -23,9 +24,9 @@ export function errorType(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
 }
 
-/** The message of anything that was thrown, on one line and bounded, fit for a log line or a column. */
+/** The message of anything that was thrown, on one line and bounded, card numbers masked: fit for a log line or a column. */
 export function describeError(error: unknown, limit = 500): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const line = cleanLine(text);
+  const line = maskCards(cleanLine(text));
   return line.length > limit ? `${cleanLine(line.slice(0, limit - 1))}…` : line;
 }

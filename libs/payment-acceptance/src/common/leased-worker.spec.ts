@@ -70,7 +70,7 @@ function setUp(concurrency = 2, pollMs = 3_600_000) {
   const work = new Work();
   const logger = new PaymentLogger('test');
   const logged = jest.spyOn(logger, 'error').mockImplementation(() => undefined);
-  const worker = new LeasedWorker(work, { concurrency, pollMs }, logger);
+  const worker = new LeasedWorker(work, { concurrency, pollMs, shutdownMs: 10_000 }, logger);
   stops.push(() => {
     work.endAll();
     return worker.stop();
@@ -238,7 +238,7 @@ describe('by itself', () => {
     const claim = () =>
       new Promise<Claimed<string>>((resolve) => (answer = () => resolve({ items: [], nextMs: null })));
     const work = { claim, process: () => Promise.resolve(), fieldsOf: () => ({}) };
-    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5 }, new PaymentLogger('test'));
+    const worker = new LeasedWorker(work, { concurrency: 1, pollMs: 5, shutdownMs: 10_000 }, new PaymentLogger('test'));
     const stop = (): Promise<void> => {
       const stopped = worker.stop();
       answer();
@@ -305,6 +305,47 @@ describe('by itself', () => {
       const stopped = worker.stop();
       answers[2]!();
       await stopped;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test('stop() waits for a look no longer than the shutdown may take, says so, and gives back what that leases', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker, logged } = setUp(1, 5_000);
+      let letGo = (): void => undefined;
+      work.claim = () => new Promise((resolve) => (letGo = () => resolve({ items: ['late'], nextMs: null })));
+      worker.start();
+      let stopped = false;
+      const stop = worker.stop().then(() => (stopped = true));
+      await jest.advanceTimersByTimeAsync(9_999);
+      expect([stopped, logged.mock.calls]).toEqual([false, []]);
+      await jest.advanceTimersByTimeAsync(1);
+      await stop;
+      expect(logged.mock.calls[0]?.[0]).toMatch(/^A look for work has not ended 10 s after the worker was stopped/);
+      letGo();
+      await turn();
+      expect(work.signals.get('late')?.aborted).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  test('stop() waits for items some seconds longer than they may go on, so that how they ended can be recorded', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker, logged } = setUp(1, 5_000);
+      work.queue.push('a');
+      worker.start();
+      await work.until(() => work.started.length === 1);
+      let stopped = false;
+      const stop = worker.stop().then(() => (stopped = true));
+      await jest.advanceTimersByTimeAsync(14_990);
+      expect([stopped, logged.mock.calls]).toEqual([false, []]);
+      await jest.advanceTimersByTimeAsync(10);
+      await stop;
+      expect(logged.mock.calls[0]?.[0]).toMatch(/^What was begun has not ended 15 s after/);
     } finally {
       jest.useRealTimers();
     }

@@ -33,6 +33,8 @@ export interface LeasedWorkerOptions {
   concurrency: number;
   /** How long to wait, in milliseconds, before looking again when there was nothing to do. */
   pollMs: number;
+  /** How long stopping waits for a look that is under way, and for how long items may go on then, in milliseconds. */
+  shutdownMs: number;
 }
 
 /** Whatever the claim says: between two looks without a signal the database has a moment. */
@@ -43,6 +45,9 @@ const GATHER_MS = 5;
 
 /** A look that has taken so long may never end, as on a connection whose other side is gone: the next one goes out beside it. */
 const LOOK_MS = 60_000;
+
+/** How much longer than they may go on stopping waits for items: time to end, and to record how. */
+const ENDING_MS = 5_000;
 
 /** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
 export class LeasedWorker<T> {
@@ -98,12 +103,31 @@ export class LeasedWorker<T> {
     this.signal?.();
   }
 
-  /** Claims nothing more, tells running items to stop, and resolves when they have ended. */
+  /**
+   * Claims nothing more, tells running items to stop, and resolves when they have ended, or their time is over: a pool that
+   * is exhausted, or a query that hangs, must not hold up a shutdown. What a look leases after all is given back; where even
+   * that fails, its lease runs out.
+   */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.lookNow();
-    await this.loop;
-    await this.inFlight.idle();
+    const { shutdownMs } = this.options;
+    const limit = performance.now() + shutdownMs + ENDING_MS;
+    await this.waitFor('A look for work', this.loop ?? Promise.resolve(), shutdownMs);
+    await this.waitFor('What was begun', this.inFlight.idle(), limit - performance.now());
+  }
+
+  private async waitFor(what: string, end: Promise<void>, limitMs: number): Promise<void> {
+    try {
+      await withTimeout(limitMs, end);
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
+      const seconds = Math.ceil(limitMs / 1_000);
+      this.logger.error(
+        `${what} has not ended ${seconds} s after the worker was stopped, and is waited for no longer: the database does not ` +
+          'answer, or its pool has no connection to give. Other instances go on when the leases have run out.',
+      );
+    }
   }
 
   private async round(): Promise<number> {

@@ -39,9 +39,10 @@ export const DEFAULTS: Pick<
     pollMs: 5 * SECOND,
     timeLimitMs: 30 * SECOND,
     shutdownMs: 10 * SECOND,
-    maxAttempts: 12,
+    // Together a day at least: the pauses are 48 hours, of which a random half may be left out.
+    maxAttempts: 60,
     retryBaseMs: SECOND,
-    retryCapMs: 10 * MINUTE,
+    retryCapMs: HOUR,
   },
   callbacks: {
     replyBody: 'OK',

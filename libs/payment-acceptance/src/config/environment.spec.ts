@@ -28,6 +28,15 @@ describe('one shop', () => {
     });
   });
 
+  test('may say under which address the service reaches it', () => {
+    const { publicUrl } = paymentAcceptanceOptionsFromEnv({ ...one, [`${P}PUBLIC_URL`]: 'https://shop.example' });
+    expect(publicUrl).toBe('https://shop.example');
+  });
+
+  test('may have its tables in a schema of another name', () => {
+    expect(paymentAcceptanceOptionsFromEnv({ ...one, [`${P}SCHEMA`]: 'payments' }).schema).toBe('payments');
+  });
+
   test.each([['true', true], ['false', false], ['1', true], ['0', false], ['', undefined]])(
     'PAYER_PAYS_COMMISSION=%s is %s',
     (text, value) => {

@@ -21,7 +21,7 @@ const REMEDIES = {
  * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`); what a
  * shop does not set comes from the variable without the name, tokens excepted. Also read: `CURRENCY`, `TIME_ZONE`,
  * `PAYER_PAYS_COMMISSION` (`true`, `false`, `1`, `0`), `REQUESTS_PER_SECOND`, `PREVIOUS_API_TOKENS` (comma-separated) of each shop, and
- * `PAYMENT_ACCEPTANCE_DEFAULT_SHOP`.
+ * `PAYMENT_ACCEPTANCE_DEFAULT_SHOP`, `PAYMENT_ACCEPTANCE_PUBLIC_URL` and `PAYMENT_ACCEPTANCE_SCHEMA`.
  *
  * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
  */
@@ -70,7 +70,17 @@ export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process
     shops[name] = concealed(shop, 'apiToken', 'previousApiTokens');
   }
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
-  return { shops, defaultShop: env[`${PREFIX}DEFAULT_SHOP`] || undefined };
+  return {
+    shops,
+    defaultShop: env[`${PREFIX}DEFAULT_SHOP`] || undefined,
+    publicUrl: env[`${PREFIX}PUBLIC_URL`] || undefined,
+    schema: schemaFromEnv(env),
+  };
+}
+
+/** The option `schema`, which needs no shop beside it. */
+export function schemaFromEnv(env: NodeJS.ProcessEnv): string | undefined {
+  return env[`${PREFIX}SCHEMA`] || undefined;
 }
 
 function variable(shop: string): string {

@@ -30,13 +30,27 @@ export interface DeliveryOptions {
    * looked for then. Default 5000.
    */
   pollMs?: number;
-  /** Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. Default 30000. */
+  /**
+   * Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. It runs from when
+   * the handler has its connection. One that has none after this time, or 10 s where that is less, goes back for a pause of
+   * at most 30 s: that is no attempt. Default 30000.
+   */
   timeLimitMs?: number;
-  /** How long a running attempt may go on when the application shuts down, in milliseconds. Default 10000. */
+  /**
+   * How long a running attempt may go on when the application shuts down, in milliseconds, and how long any worker's query
+   * is waited for then, as where the pool has no connection to give. Default 10000.
+   */
   shutdownMs?: number;
-  /** Attempts before a delivery becomes a dead letter. Default 12. */
+  /**
+   * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses the last one is 24 to 48 hours
+   * after the first, and eleven of them are within its first half hour. An attempt that ends with its process counts too, and
+   * is followed by the next as soon as its lease is over.
+   */
   maxAttempts?: number;
-  /** First and longest pause between attempts; doubles each time, with jitter. Default 1 s and 10 m. */
+  /**
+   * First and longest pause between attempts, in milliseconds. It doubles each time, and of each a random part from one half
+   * to the whole is taken. Default 1000 and one hour.
+   */
   retryBaseMs?: number;
   retryCapMs?: number;
 }
@@ -137,6 +151,12 @@ export interface PaymentAcceptanceOptions {
    */
   defaultShop?: string;
   http?: ServiceHttpOptions;
+  /**
+   * Base address under which the service reaches this application, such as `https://shop.example`, with the path that a
+   * proxy takes away; in production https. The log at start, and `payment-acceptance doctor`, then give the addresses of the
+   * callbacks whole, as they are to be entered at the service. Nothing else follows from it. Default: none.
+   */
+  publicUrl?: string;
   schedule?: CheckScheduleOptions;
   confirmer?: ConfirmerOptions;
   deliveries?: DeliveryOptions;
@@ -156,6 +176,12 @@ export interface PaymentAcceptanceOptions {
    * (`verify`). Default: `verify` when `NODE_ENV` is `production`, else `run`.
    */
   migrations?: 'run' | 'verify';
+  /**
+   * Where the module's tables are: a schema of this name on PostgreSQL, on MariaDB the prefix of their names, with `_`. Small
+   * letters, digits and `_`, beginning with a letter, 1 to 40 characters. Two applications that share a database need two.
+   * Default `payment_acceptance`.
+   */
+  schema?: string;
   /**
    * How instances on one database learn at once of work that another one has made: `listen` keeps one connection beside
    * the pool for PostgreSQL's LISTEN and NOTIFY; with `poll` they find it at their next look (`confirmer.pollMs`,

@@ -148,7 +148,7 @@ describe('the groups of options', () => {
       withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }),
       'test',
     );
-    expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 12]);
+    expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 60]);
   });
 
   test('retention may be switched off, and an age of it be years, or none', () => {
@@ -182,6 +182,10 @@ describe('the groups of options', () => {
     [{ judge: 'strict' }, 'judge: must be a function.'],
     [{ resultPage: {} }, 'resultPage: must be a function.'],
     [{ migrations: 'auto' }, 'migrations: must be "run" or "verify".'],
+    [
+      { schema: 'Payments' },
+      'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".',
+    ],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll".'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false.'],
     [

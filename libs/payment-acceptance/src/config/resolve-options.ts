@@ -1,6 +1,8 @@
+import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import { DEFAULTS } from './defaults.js';
 import type { PaymentAcceptanceOptions } from './options.js';
+import { publicUrlFlaw } from './public-url.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
@@ -77,7 +79,12 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   if (!CONTENT_TYPE.test(groups.callbacks.replyContentType)) {
     problems.push('callbacks.replyContentType: must be a media type such as application/json.');
   }
+  const publicUrl = given.publicUrl?.toString().replace(/\/+$/, '');
+  const publicFlaw = given.publicUrl === undefined ? undefined : publicUrlFlaw(given.publicUrl, production);
+  if (publicFlaw) problems.push(`publicUrl: ${publicFlaw}`);
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
+  const schema = given.schema ?? DEFAULT_SCHEMA;
+  if (!isSchemaName(schema)) problems.push(`schema: ${SCHEMA_NAME_RULE}`);
   const wakeUps = given.wakeUps ?? 'listen';
   if (!['listen', 'poll'].includes(wakeUps)) problems.push('wakeUps: must be "listen" or "poll".');
   const autoStart = given.autoStart ?? true;
@@ -101,9 +108,11 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     defaultShop,
     tokensPerRequest: tokens,
     ...groups,
+    publicUrl,
     judge,
     resultPage,
     migrations,
+    schema,
     wakeUps,
     autoStart,
     production,

@@ -40,6 +40,8 @@ export interface ResolvedOptions {
   /** Name of the default shop. */
   readonly defaultShop: string;
   readonly http: Readonly<Required<ServiceHttpOptions>>;
+  /** Without a slash at the end. */
+  readonly publicUrl: string | undefined;
   readonly schedule: Readonly<Required<CheckScheduleOptions>>;
   readonly confirmer: Readonly<Required<ConfirmerOptions>>;
   readonly deliveries: Readonly<Required<DeliveryOptions>>;
@@ -51,6 +53,7 @@ export interface ResolvedOptions {
   readonly judge: Judge | undefined;
   readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
+  readonly schema: string;
   readonly wakeUps: 'listen' | 'poll';
   readonly autoStart: boolean;
   /** Whether what is unsafe in production is refused. */

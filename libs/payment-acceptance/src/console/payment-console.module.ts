@@ -2,7 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
 import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
-import { storeProvider } from '../storage/stores.js';
+import { shared } from '../storage/stores.js';
 import { OperatorActions } from './actions/operator-actions.js';
 import { createConsoleController } from './console.controller.js';
 import { ConsolePages } from './console.pages.js';
@@ -24,9 +24,9 @@ export class PaymentConsoleModule {
       controllers: [createConsoleController(options)],
       providers: [
         { provide: CONSOLE_OPTIONS, useFactory: () => resolveConsoleOptions(options, process.env.NODE_ENV) },
-        storeProvider(ConsoleListsStore),
-        storeProvider(ConsoleHistoryStore),
-        storeProvider(ConsoleFiguresStore),
+        shared(ConsoleListsStore),
+        shared(ConsoleHistoryStore),
+        shared(ConsoleFiguresStore),
         OperatorActions,
         ConsolePages,
         ConsoleResponder,

@@ -40,7 +40,7 @@ export interface BillRecord {
   readonly currency: string;
   readonly payerPaysCommission: boolean;
   readonly custom: string;
-  /** Whether `custom` is the shop's own; otherwise it is `id`. */
+  /** Whether `custom` is the shop's own; otherwise it is `intentId`. */
   readonly customGiven: boolean;
   /** The service's `bill_id`; `null` until its answer is known. */
   readonly billId: BillId | null;

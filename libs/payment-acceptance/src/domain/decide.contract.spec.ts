@@ -21,6 +21,16 @@ describe('a judge that breaks its contract settles nothing', () => {
     ['waiting for ever', () => [{ kind: 'pending' }], success],
     ['a failure left open', () => [{ kind: 'pending' }], fail],
     ['a success without an amount', () => [{ kind: 'succeeded' }], reported({ amount: null })],
+    ['a reason that is no text', () => [{ kind: 'review', reason: 7n as never }], success],
+    ['no reason', () => [{ kind: 'review', reason: '' }], success],
+    ['a reason that no database takes', () => [{ kind: 'review', reason: 'a\0b' }], success],
+    ['half a character', () => [{ kind: 'succeeded', review: '\ud800' }], success],
+    ['a reason too long for a key', () => [{ kind: 'succeeded', review: 'x'.repeat(101) }], success],
+    ['a surplus that is no amount', () => [{ kind: 'succeeded', surplus: 5n as never }], success],
+    ['a surplus with a third decimal', () => [{ kind: 'succeeded', surplus: '1.005' }], success],
+    ['no verdict', () => [undefined as never], success],
+    ['no list', () => 'succeeded' as never, success],
+    ['nothing', () => undefined as never, success],
   ];
   test.each(judges)('%s', (_name, judge, payment) => {
     expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);

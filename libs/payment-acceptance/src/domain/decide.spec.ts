@@ -213,7 +213,7 @@ describe('the end of a bill', () => {
 
   test('a bill whose payments are not listed any more is a review, and stays as it is', () => {
     for (const state of ['OPEN', 'PAID', 'EXPIRED'] as const) {
-      const decision = decideUnlistable(lockedBill({ state }), 'too-many-payments');
+      const decision = decideUnlistable(lockedBill({ state }), 'too-many-payments', '');
       expect(decision).toMatchObject({
         state,
         payments: [],

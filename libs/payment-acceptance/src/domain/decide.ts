@@ -1,7 +1,7 @@
 import type { LockedBill } from './bill.js';
 import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
-import type { DecimalAmount } from './money.js';
-import type { LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
+import { parseAmount, type DecimalAmount } from './money.js';
+import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import type { PaymentId } from './ids.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
@@ -45,14 +45,18 @@ export function decide(input: DecisionInput): Decision {
       builder.take(payment, verdict);
     }
   }
+  if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
   const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
   return builder.decisionAfterCheck(own, input);
 }
 
-/** The bill's list of payments cannot be had, for the reason given: a person has to look. */
-export function decideUnlistable(bill: LockedBill, reason: ReviewReason): Decision {
+/**
+ * The bill's list of payments cannot be had, for the reason given: a person has to look.
+ * @param occasion tells the review from earlier ones; `undefined` where none is needed
+ */
+export function decideUnlistable(bill: LockedBill, reason: ReviewReason, occasion: string | undefined): Decision {
   const builder = new DecisionBuilder(bill, null);
-  builder.review(reason, null);
+  if (occasion !== undefined) builder.review(reason, null, occasion);
   return builder.decision();
 }
 
@@ -100,12 +104,13 @@ function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdi
       (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
       (a.paymentId < b.paymentId ? -1 : 1),
   );
-  const verdicts = judge(bill, payments);
+  const verdicts = verdictsOf(judge, bill, payments);
   return payments.map((payment, index) => {
     const verdict = verdicts[index];
     const allowed = payment.status === 'SUCCESS' ? ['succeeded', 'review'] : ['pending', 'failed'];
     const final = verdict?.kind === 'failed';
-    if (!verdict || verdicts.length !== payments.length || !allowed.includes(verdict.kind)) {
+    const isUsable = verdict && verdicts.length === payments.length && allowed.includes(verdict.kind);
+    if (!isUsable || !isWritable(verdict)) {
       throw new JudgeContractError(
         `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
       );
@@ -115,6 +120,30 @@ function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdi
     }
     return [payment, verdict];
   });
+}
+
+function verdictsOf(judge: Judge, bill: LockedBill, payments: readonly ReportedPayment[]): readonly Verdict[] {
+  const verdicts: unknown = judge(bill, payments);
+  return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
+}
+
+/** Whether a database takes it: a judge is the host's code, and what it gives is written together with other bills. */
+function isWritable(verdict: Verdict): boolean {
+  if (verdict.kind === 'review') return isReason(verdict.reason);
+  if (verdict.kind !== 'succeeded') return true;
+  const { surplus, review } = verdict;
+  return (surplus === undefined || isAmount(surplus)) && (review === undefined || isReason(review));
+}
+
+/** Printing characters, none of them half a pair. */
+const REASON = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
+
+function isReason(reason: unknown): boolean {
+  return typeof reason === 'string' && REASON.test(reason);
+}
+
+function isAmount(amount: unknown): boolean {
+  return typeof amount === 'string' && parseAmount(amount) === amount;
 }
 
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {

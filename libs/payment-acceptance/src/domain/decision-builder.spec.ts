@@ -55,13 +55,13 @@ describe('a review', () => {
     ['underpaid:main:p-1', () => run({ listed: [reported({ amount: '1.00' })] })],
     ['payment-changed:main:p-1:FAIL:100.05:RUB', () => changed({ status: 'FAIL' })],
     ['payment-changed:main:p-1:SUCCESS::', () => changed({ amount: null, currency: null })],
-    [`uncheckable:main:${BILL}`, () => decideUnlistable(lockedBill(), 'uncheckable')],
+    [`uncheckable:main:${BILL}`, () => decideUnlistable(lockedBill(), 'uncheckable', '')],
   ])('has the key %s in every release', (key, decision) => {
     expect(decision().reviews.map((review) => review.key)).toEqual([key]);
   });
 
   test('of the bill as a whole names no payment, and no money that would have come', () => {
-    const { reviews, events, firstPaymentId } = decideUnlistable(lockedBill(), 'uncheckable');
+    const { reviews, events, firstPaymentId } = decideUnlistable(lockedBill(), 'uncheckable', '');
     expect(firstPaymentId).toBeNull();
     expect(reviews[0]!.detail).toEqual({ billed: { amount: '100.05', currency: 'RUB' } });
     expect(events).toMatchObject([
@@ -112,7 +112,8 @@ describe('an event', () => {
     ]);
     expect(all.map(({ payload }) => payload)).toMatchObject(all.map(({ id }) => ({ id })));
     expect(
-      new Set([...all, ...reviews, ...decideUnlistable(lockedBill(), 'uncheckable').reviews].map(({ id }) => id)).size,
+      new Set([...all, ...reviews, ...decideUnlistable(lockedBill(), 'uncheckable', '').reviews].map(({ id }) => id))
+        .size,
     ).toBe(6);
   });
 

@@ -24,6 +24,8 @@ export interface DecisionInput extends Lifetime {
   readonly firstPaymentId: PaymentId | null;
   readonly known: readonly LedgerPayment[];
   readonly listed: readonly ReportedPayment[];
+  /** Where the list has entries that cannot be read: what tells their review from earlier ones. */
+  readonly unreadable?: string | undefined;
   readonly judge: Judge;
 }
 
@@ -188,6 +190,7 @@ export class DecisionBuilder {
     };
   }
 
+  /** What every event says, which is all that `bill.expired` says. */
   private common(name: PaymentEventName, key: string, state: BillState): EventData<'bill.expired'> {
     const { bill } = this;
     return {

@@ -34,6 +34,13 @@ export interface ReportedPayment {
   readonly createdAt: Date | null;
 }
 
+/** The answer to a request for a bill's payments. */
+export interface PaymentList {
+  readonly payments: readonly ReportedPayment[];
+  /** What is wrong with entries that cannot be read, such as `data[1].id is missing`. */
+  readonly flaws: readonly string[];
+}
+
 /**
  * A payment of the ledger: one for each payment id of a shop. Only settlement/ writes it, as the service lists it or as an
  * operator accepts it, never as a callback says. Its status advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS) and never goes
@@ -69,7 +76,9 @@ export type ReviewReason =
   | 'too-many-payments'
   | 'unknown-status'
   | 'unfinished'
+  | 'unreadable-payment'
   | 'uncheckable'
+  /** Of a judge of the host's: 1 to 100 characters on one line. */
   | (string & {});
 
 /** What one listed payment means for its bill. */

@@ -6,20 +6,14 @@ import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
 import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
-import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { BrokerSlots } from './broker-slots.js';
-import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
-import { FailedAttempts, fieldsOf, type Failure } from './failed-attempts.js';
-
-/** How an attempt ended. */
-type DeliveryOutcome = 'done' | Failure;
-
-/** How much longer than an attempt's time limit its lease is: time to end it and to record that. */
-const LEASE_MARGIN_MS = 15_000;
+import type { EventConsumer } from './consumer.js';
+import { DeliveryAttempts } from './delivery-attempts.js';
+import { FailedAttempts, fieldsOf } from './failed-attempts.js';
 
 /** How often attempts are looked for that were the last and never ended. */
 const HOUSEKEEPING_MS = 30_000;
@@ -30,7 +24,7 @@ const ABSENT_MS = 3_600_000;
 
 /**
  * Hands events to the consumers this instance hosts. An attempt is counted and leased in a transaction of its own
- * before it runs; a durable handler then runs in the transaction that marks its delivery done.
+ * before it runs.
  */
 @Injectable()
 export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
@@ -39,15 +33,15 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly housekeeping: Throttle;
   private readonly heartbeat: Throttle;
   private readonly brokerSlots: BrokerSlots;
-  private readonly failed: FailedAttempts;
+  private readonly attempts: DeliveryAttempts;
   private consumers: readonly EventConsumer[] = [];
 
   constructor(
     private readonly store: DeliveryStore,
-    private readonly transactions: DestroyableTransaction,
+    transactions: DestroyableTransaction,
     private readonly random: PaymentRandom,
-    private readonly clock: PaymentClock,
-    private readonly probe: PaymentProbe,
+    clock: PaymentClock,
+    probe: PaymentProbe,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -56,7 +50,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.brokerSlots = new BrokerSlots(options.deliveries.concurrency);
-    this.failed = new FailedAttempts(store, random, options.deliveries, this.logger);
+    const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
+    this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }
 
   /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
@@ -119,7 +114,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (consumers.length === 0) return { items: [], nextMs: null };
     const { maxAttempts } = this.options.deliveries;
     const token = this.random.uuid();
-    const items = await this.store.claim(consumers, offered, this.leaseMs, token, ABSENT_MS, maxAttempts);
+    const items = await this.store.claim(consumers, offered, this.attempts.leaseMs, token, ABSENT_MS, maxAttempts);
     for (const { consumer } of items) this.brokerSlots.take(consumer);
     // There may be more for the slots that this claim had to leave.
     if (items.length === offered && offered < limit) this.worker.wake();
@@ -176,83 +171,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     };
     const options = { kind: 'consumer', attributes, parent: delivery.traceparent } as const;
     await this.telemetry.span('payment.deliver', options, async (span) => {
-      const outcome = await this.deliver(consumer, delivery, stopping, span);
+      const outcome = await this.attempts.run(consumer, delivery, stopping, span);
       span.set({ 'payment.outcome': outcome });
       this.metrics.delivery(delivery.consumer, delivery.eventName, outcome);
     });
   }
-
-  private get leaseMs(): number {
-    return this.options.deliveries.timeLimitMs + LEASE_MARGIN_MS;
-  }
-
-  private async deliver(
-    consumer: EventConsumer,
-    delivery: ClaimedDelivery,
-    stopping: AbortSignal,
-    span: ActiveSpan,
-  ): Promise<DeliveryOutcome> {
-    const deadline = new AbortController();
-    const { timeLimitMs, shutdownMs } = this.options.deliveries;
-    const endAfter = (ms: number, reason: string): NodeJS.Timeout =>
-      setTimeout(() => deadline.abort(new Error(`The handler did not end within ${ms} ms${reason}.`)), ms);
-    const timers = [endAfter(timeLimitMs, '')];
-    const onStop = (): void => void timers.push(endAfter(shutdownMs, ' of the shutdown'));
-    stopping.addEventListener('abort', onStop, { once: true });
-    try {
-      const event = await this.attempt(consumer, delivery, deadline.signal);
-      if (!event) return 'taken-over';
-      this.metrics.lagOfDelivery(delivery.consumer, this.clock.now().getTime() - Date.parse(event.occurredAt));
-      return 'done';
-    } catch (error) {
-      span.fail(error);
-      return await this.failed.settle(consumer, delivery, error);
-    } finally {
-      timers.forEach((timer) => clearTimeout(timer));
-      stopping.removeEventListener('abort', onStop);
-    }
-  }
-
-  /** Gives the event that was taken; `undefined` where another instance had taken the delivery over. */
-  private async attempt(
-    consumer: EventConsumer,
-    delivery: ClaimedDelivery,
-    signal: AbortSignal,
-  ): Promise<AnyPaymentEvent | undefined> {
-    if (consumer.kind !== 'transaction') {
-      const event = parseEvent(delivery);
-      this.probe.reached('before listeners');
-      const handed = consumer.handle(event, signal, delivery.traceparent);
-      await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
-      this.probe.reached('after listeners');
-      this.failed.answered(consumer);
-      return (await this.store.complete(delivery)) ? event : undefined;
-    }
-    let event: AnyPaymentEvent | undefined;
-    await this.transactions.run({ signal, unattendedMs: this.leaseMs }, async (manager) => {
-      const own = await this.store.completeWith(manager, delivery);
-      if (!own) return;
-      event = parseEvent({ ...delivery, late: own.late });
-      this.probe.reached('before handler');
-      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
-      this.probe.reached('after handler');
-    });
-    this.probe.reached('after COMMIT of a handler');
-    return event;
-  }
-}
-
-function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
-  const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
-  return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
-}
-
-/** Work outside a transaction cannot be undone: it is only no longer waited for. */
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return Promise.race([
-    work,
-    new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    }),
-  ]);
 }

@@ -4,14 +4,20 @@ import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import type { ClaimedDelivery, DeliveryStore } from '../storage/delivery.store.js';
+import { NoConnectionError } from '../storage/storage.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { isNonRetryable } from './non-retryable.js';
 
 /** How an attempt ended that has not succeeded. */
-export type Failure = 'retried' | 'unanswered' | 'dead' | 'taken-over';
+export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
 
-/** The longest pause of a delivery that its broker has left unanswered: it goes out soon after the broker is back. */
-const UNANSWERED_CAP_MS = 30_000;
+/** What says nothing of the event, and so is no attempt: its broker has not answered, or no connection came for it. */
+type Uncounted = 'unanswered' | 'no-connection';
+
+const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not begin' };
+
+/** The longest pause after what is no attempt: the delivery goes out soon after the trouble is over. */
+const UNCOUNTED_CAP_MS = 30_000;
 
 export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields => ({
   consumer,
@@ -22,8 +28,8 @@ export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }
 
 /** Decides what becomes of deliveries whose attempt has failed. */
 export class FailedAttempts {
-  /** How often in a row each broker has not answered. */
-  private readonly unanswered = new Map<string, number>();
+  /** How often in a row there was no attempt, by consumer. */
+  private readonly uncounted = new Map<string, number>();
 
   constructor(
     private readonly store: DeliveryStore,
@@ -33,28 +39,30 @@ export class FailedAttempts {
   ) {}
 
   settle(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
-    const unanswered = consumer.kind === 'broker' && consumer.isUnanswered(error);
-    if (!unanswered) this.answered(consumer);
-    return unanswered ? this.giveBack(delivery, error) : this.postpone(delivery, error);
+    if (error instanceof NoConnectionError) return this.giveBack(delivery, error, 'no-connection');
+    if (consumer.kind === 'broker' && consumer.isUnanswered(error)) return this.giveBack(delivery, error, 'unanswered');
+    this.begun(consumer);
+    return this.postpone(delivery, error);
   }
 
-  answered({ name }: EventConsumer): void {
-    this.unanswered.delete(name);
+  /** An attempt has begun, or its broker has answered. */
+  begun({ name }: EventConsumer): void {
+    this.uncounted.delete(name);
   }
 
-  /** That a broker has not answered says nothing of the event: it is no attempt, and never a dead letter for it. */
-  private async giveBack(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
-    const times = this.unanswered.get(delivery.consumer) ?? 0;
-    this.unanswered.set(delivery.consumer, times + 1);
+  /** Never a dead letter for it. */
+  private async giveBack(delivery: ClaimedDelivery, error: unknown, why: Uncounted): Promise<Failure> {
+    const times = this.uncounted.get(delivery.consumer) ?? 0;
+    this.uncounted.set(delivery.consumer, times + 1);
     const { retryBaseMs, retryCapMs } = this.options;
-    const pauseMs = backoff(times, retryBaseMs, Math.min(retryCapMs, UNANSWERED_CAP_MS), this.random.fraction());
+    const pauseMs = backoff(times, retryBaseMs, Math.min(retryCapMs, UNCOUNTED_CAP_MS), this.random.fraction());
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) was not answered`;
+    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) ${WHAT[why]}`;
     if (!(await this.store.giveBack(delivery, reason, pauseMs))) return this.takenOver(what, reason, fields);
     const again = `${what}, which counts as no attempt; the next one is in ${pauseMs} ms. ${reason}`;
     this.logger.warn(again, { ...fields, againInMs: pauseMs });
-    return 'unanswered';
+    return why;
   }
 
   private async postpone(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {

@@ -1,6 +1,8 @@
 import { QueryFailedError, type EntityManager, type QueryRunner } from 'typeorm';
-import { removeFromPool } from '../storage/pg-connection.js';
-import { transact } from '../storage/transaction.js';
+import { runUnlessFailed } from '../storage/mariadb/failed-statements.js';
+import { runUnlessFailed as runUnlessFailedOnPostgres } from '../storage/postgres/failed-statements.js';
+import { isPgClient, removeFromPool } from '../storage/postgres/pg-connection.js';
+import { refuseFailure, transact, type Transaction } from '../storage/transaction.js';
 import { INBOX_TABLE, dataSourceOf, inboxDialect, type InboxDialect } from './inbox-table.js';
 
 export interface ProcessOnceOptions {
@@ -10,8 +12,9 @@ export interface ProcessOnceOptions {
 
 /**
  * Does the work for an event that this consumer has not processed yet, in one transaction with the record that it has:
- * both commit, or neither. Whoever gets the same event at the same moment waits for that, and then does nothing. What
- * the work throws is thrown on, and the event is new again.
+ * both commit, or neither. Where the work swallowed the failure of a statement, nothing is kept, and that is thrown: the
+ * database may have undone what came before it. Whoever gets the same event at the same moment waits for that, and then
+ * does nothing. What the work throws is thrown on, and the event is new again.
  * @param manager `dataSource.manager`; or that of a transaction of yours, which then commits all of it
  * @param event a message as `readPaymentEvent` gives it, or anything with an id that all copies of an event share
  * @param work writes through the manager it is given
@@ -28,16 +31,24 @@ export async function processOnce(
   checkText('id of the event', id, 255);
   checkText('name of the consumer', consumer, 100);
   const dialect = inboxDialect(manager);
+  let began = false;
   const once = async (inner: EntityManager): Promise<boolean> => {
-    if (!(await record(inner, dialect, consumer, id))) return false;
-    await work(inner);
-    return true;
+    began = await record(inner, dialect, consumer, id);
+    if (began) await work(inner);
+    return began;
   };
   // READ COMMITTED: after the wait for another's transaction its record must be seen. Within a transaction of the caller's
   // it is a savepoint: where the caller goes on after an error of the work, no record of it stays behind.
   const level = 'READ COMMITTED';
   if (manager.queryRunner) return manager.transaction(level, once);
-  return transact(dataSourceOf(manager), once, { level }, dialect === 'postgres' ? removeFromPool : destroy);
+  const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
+    const options = { level, check: () => refuseFailure(began && transaction.hasFailed) } as const;
+    if (dialect === 'mysql') return runUnlessFailed(transaction, once, options);
+    return isPgClient(connection)
+      ? runUnlessFailedOnPostgres(transaction, connection, once, options)
+      : transaction.run(once, options); // pg-native
+  };
+  return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
 }
 
 /** A connection of `mysql2`. */

@@ -14,8 +14,8 @@ export function databaseProvider(dataSourceName: string): FactoryProvider<Databa
     provide: Database,
     inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
     useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
-      const database = await openDatabase(dataSource, clock, probe);
-      if (options.migrations === 'run') await migratePaymentAcceptance(dataSource);
+      const database = await openDatabase(dataSource, clock, options.schema, probe);
+      if (options.migrations === 'run') await migratePaymentAcceptance(dataSource, options);
       else await verifySchema(database);
       return database;
     },

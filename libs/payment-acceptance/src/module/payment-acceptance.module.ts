@@ -36,6 +36,7 @@ import { Signals } from '../storage/signals.js';
 import { STORES } from '../storage/stores.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
+import { CallbackAddresses } from './callback-addresses.js';
 import { ConfigurableModuleClass } from './payment-acceptance.module-definition.js';
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
@@ -97,6 +98,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     AddedConsumers,
     Snapshots,
     PaymentGauges,
+    CallbackAddresses,
     PaymentAcceptanceRuntime,
   ],
   exports: [...PUBLIC, PaymentShops, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],

@@ -9,7 +9,7 @@ import { DynamicShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import { isUuid } from '../domain/uuid.js';
 import type { BillStore } from '../storage/bill.store.js';
-import { isUniqueViolation } from '../storage/database.js';
+import { isUniqueViolation } from '../storage/query-errors.js';
 import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
 import type { OperatorStore, PaymentStats, ShopState } from '../storage/operator.store.js';

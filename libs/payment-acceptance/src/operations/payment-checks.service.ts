@@ -8,7 +8,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillState } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { ReportedPayment } from '../domain/payment.js';
+import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { CheckStore } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
@@ -77,18 +77,19 @@ export class PaymentChecks {
       throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
     const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
-    let payments: ReportedPayment[];
+    let list: PaymentList;
     let settled: Settled;
     try {
-      payments = await this.client.listPayments(of, claim.billId);
+      list = await this.client.readPaymentList(of, claim.billId);
       if (claim.shopRefused) await this.checks.acceptShop(of.name);
-      settled = await this.settlement.settle(claim, payments);
+      settled = await this.settlement.settle(claim, list);
     } catch (error) {
       await this.giveBack(claim, error);
       throw error;
     }
     if (settled.stale) throw new OperatorActionError('Another check has taken the bill over. Ask again in a moment.');
     if (settled.events.length > 0) this.wakeUps.tell('event');
+    const { payments } = list;
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
   }
 

@@ -5,7 +5,7 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
-import type { PaymentStats } from '../storage/operator.store.js';
+import type { FailingConsumer, PaymentStats } from '../storage/operator.store.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** From which values on the module counts as degraded. Ages and pauses in milliseconds. */
@@ -16,6 +16,8 @@ export interface PaymentHealthThresholds {
   readonly overdueCheckMs?: number;
   /** Age of the oldest event that a consumer has not taken. Default 5 minutes. */
   readonly oldestDeliveryMs?: number;
+  /** Age of the oldest event whose delivery fails and is tried again. Default 10 minutes. */
+  readonly failingDeliveryMs?: number;
   /** Dead letters. Default 1. */
   readonly deadLetters?: number;
   /** Open reviews. Default 10. */
@@ -32,6 +34,7 @@ export interface PaymentHealthThresholds {
 export type PaymentDegradation =
   | 'checks-overdue'
   | 'deliveries-late'
+  | 'deliveries-failing'
   | 'dead-letters'
   | 'open-reviews'
   | 'unknown-outcomes'
@@ -39,7 +42,7 @@ export type PaymentDegradation =
   | 'service-not-answering'
   | 'worker-stalled';
 
-/** The indicator's details. Numbers and names of shops and hosts only: nothing about an order, nothing secret. */
+/** The indicator's details. Numbers, and names of shops, consumers and hosts only: nothing about an order, nothing secret. */
 export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   readonly status: Status;
   /** Everything that is past its threshold; empty where all is well. */
@@ -52,7 +55,11 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
   readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
   /** Of all instances together; absent while the database cannot be reached. */
-  readonly backlog?: PaymentStats & { readonly refusedShops: readonly string[] };
+  readonly backlog?: PaymentStats & {
+    readonly refusedShops: readonly string[];
+    /** Consumers whose deliveries fail and are tried again, that of the oldest event first. */
+    readonly failingConsumers: readonly FailingConsumer[];
+  };
 }
 
 const MINUTE = 60_000;
@@ -61,6 +68,7 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   timeLimitMs: 2_000,
   overdueCheckMs: 5 * MINUTE,
   oldestDeliveryMs: 5 * MINUTE,
+  failingDeliveryMs: 10 * MINUTE,
   deadLetters: 1,
   openReviews: 10,
   unknownBills: 10,
@@ -98,10 +106,10 @@ export class PaymentHealthIndicator {
     const here = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
     try {
-      const { refusedShops, ...stats } = await withTimeout(limits.timeLimitMs, this.snapshots.read());
-      const degraded = [...degradationsOf({ refusedShops, ...stats }, limits), ...here.degraded];
+      const backlog = await withTimeout(limits.timeLimitMs, this.snapshots.read());
+      const degraded = [...degradationsOf(backlog, limits), ...here.degraded];
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
-      health = { ...here, status, degraded, database: { reachable: true }, backlog: { ...stats, refusedShops } };
+      health = { ...here, status, degraded, database: { reachable: true }, backlog };
     } catch (error) {
       health = { ...here, status: 'down', database: { reachable: false, error: reasonOf(error) } };
     }
@@ -141,6 +149,7 @@ function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>
   const found: [PaymentDegradation, boolean][] = [
     ['checks-overdue', (now.oldestCheckMs ?? 0) >= limits.overdueCheckMs],
     ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
+    ['deliveries-failing', now.failingConsumers.some(({ oldestMs }) => oldestMs >= limits.failingDeliveryMs)],
     ['dead-letters', now.deadLetters >= limits.deadLetters],
     ['open-reviews', now.openReviews >= limits.openReviews],
     ['unknown-outcomes', now.unknownBills >= limits.unknownBills],

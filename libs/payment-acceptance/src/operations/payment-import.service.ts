@@ -9,7 +9,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import { BillStore } from '../storage/bill.store.js';
-import { isUniqueViolation } from '../storage/database.js';
+import { isUniqueViolation } from '../storage/query-errors.js';
 import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';

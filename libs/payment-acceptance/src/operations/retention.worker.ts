@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError } from '../common/errors.js';
 import { PaymentRandom } from '../common/random.js';
+import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { RetentionStore } from '../storage/retention.store.js';
 
@@ -35,10 +36,14 @@ export class RetentionWorker {
     if (retention !== false) this.loop ??= this.run(retention.everyMs, retention.pauseMs);
   }
 
-  /** Resolves when the batch that is under way has ended. */
+  /** Resolves when the batch that is under way has ended, or is waited for no longer. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.loop;
+    try {
+      await withTimeout(this.options.deliveries.shutdownMs, this.loop ?? Promise.resolve());
+    } catch (error) {
+      this.logger.error(`A removal of old records was left behind by the shutdown. ${describeError(error)}`);
+    }
   }
 
   private async run(everyMs: number, pauseMs: number): Promise<void> {

@@ -14,7 +14,10 @@ describe('snapshot', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     owed = [];
-    const operator = { stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)) };
+    const operator = {
+      stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)),
+      failingConsumers: () => Promise.resolve([]),
+    };
     snapshots = new Snapshots(
       operator as unknown as OperatorStore,
       { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
@@ -31,8 +34,8 @@ describe('snapshot', () => {
     const both = [snapshots.read(), snapshots.read()];
     owed[0]!(STATS);
     expect(await Promise.all(both)).toEqual([
-      { ...STATS, refusedShops: ['eu'] },
-      { ...STATS, refusedShops: ['eu'] },
+      { ...STATS, refusedShops: ['eu'], failingConsumers: [] },
+      { ...STATS, refusedShops: ['eu'], failingConsumers: [] },
     ]);
     jest.advanceTimersByTime(999);
     void snapshots.read();

@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import { OperatorStore, type PaymentStats } from '../storage/operator.store.js';
+import { OperatorStore, type FailingConsumer, type PaymentStats } from '../storage/operator.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
 /** What the tables say about how things stand. */
 export interface Snapshot extends PaymentStats {
   /** Names of the shops that the service refuses, at most {@link MAX_SHOPS}. */
   readonly refusedShops: readonly string[];
+  /** Consumers whose deliveries fail and are tried again, at most {@link MAX_CONSUMERS}. */
+  readonly failingConsumers: readonly FailingConsumer[];
 }
 
 const MAX_SHOPS = 100;
+const MAX_CONSUMERS = 100;
 
 /** How long one reading serves everybody who asks. */
 const KEPT_MS = 1_000;
@@ -60,7 +63,8 @@ export class Snapshots {
     this.unfinished += 1;
     try {
       const stats = await this.operator.stats(null);
-      return { ...stats, refusedShops: await this.refusals.refused(MAX_SHOPS) };
+      const refusedShops = await this.refusals.refused(MAX_SHOPS);
+      return { ...stats, refusedShops, failingConsumers: await this.operator.failingConsumers(MAX_CONSUMERS) };
     } finally {
       this.unfinished -= 1;
     }

@@ -21,7 +21,7 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { ReportedPayment } from '../domain/payment.js';
+import type { PaymentList } from '../domain/payment.js';
 import { afterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../storage/callback.store.js';
 import { CheckStore } from '../storage/check.store.js';
@@ -30,6 +30,7 @@ import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { FollowedShops } from './followed-shops.js';
 import { recordLags } from './lags.js';
+import { RefusedBills } from './refused-bills.js';
 import { SettlementService, type Settled } from './settlement.service.js';
 
 /** How long a callback waits for a bill that cannot be checked: one that we do not know, or that the service does not. */
@@ -53,6 +54,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
+  private readonly refusedBills = new RefusedBills();
 
   constructor(
     private readonly checks: CheckStore,
@@ -69,7 +71,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     private readonly wakeUps: WakeUps,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.worker = new LeasedWorker(this, options.confirmer, this.logger);
+    this.worker = new LeasedWorker(
+      this,
+      { ...options.confirmer, shutdownMs: options.deliveries.shutdownMs },
+      this.logger,
+    );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
   }
 
@@ -154,13 +160,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
   private async check(claim: ClaimedBill, stopping: AbortSignal, span: ActiveSpan): Promise<string> {
-    let listed: ReportedPayment[];
+    let listed: PaymentList;
     let settled: Settled;
     try {
       const shop = await this.shops.get(claim.shop);
       // One try: the schedule is the retry, and no lease may run out while a pause passes.
-      listed = await this.client.listPayments(shop, claim.billId, { signal: stopping, attempts: 1 });
-      if (claim.shopRefused) await this.acceptShop(claim.shop);
+      listed = await this.client.readPaymentList(shop, claim.billId, { signal: stopping, attempts: 1 });
+      await this.acceptShop(claim);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
@@ -170,19 +176,28 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         return 'released';
       }
       span.fail(error);
-      if (claim.shopRefused && provesShopIsAccepted(error)) await this.acceptShop(claim.shop);
+      if (provesShopIsAccepted(error)) await this.acceptShop(claim);
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
       else await this.postpone(claim, error);
       return errorType(error);
     }
+    if (listed.flaws.length > 0) this.warnOfFlaws(claim, listed.flaws);
     if (settled.stale) {
       this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`, this.fieldsOf(claim));
       return 'stale';
     }
     if (settled.events.length === 0) return 'unchanged';
     this.wakeUps.tell('event');
-    recordLags(this.metrics, claim, listed, settled.events, this.clock.now());
+    recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
     return 'settled';
+  }
+
+  private warnOfFlaws(claim: ClaimedBill, flaws: readonly string[]): void {
+    this.logger.warn(
+      `The service lists ${flaws.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
+        `${flaws.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
+      this.fieldsOf(claim),
+    );
   }
 
   private logTimeout(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
@@ -197,12 +212,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
-    const refused = isRefusalOfShop(error);
+    const whose = isRefusalOfShop(error) ? this.refusedBills.refused(claim.shop, claim.intentId) : undefined;
+    const refused = whose === 'shop' || (whose !== undefined && claim.shopRefused);
     if (refused) await this.refuseShop(claim.shop, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
-    const pauseMs = refused ? PROBE_MS : Math.max(retryAfter(error), pause);
-    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, isRefusalOfBill(error), this.options.schedule);
+    // The next probe is to be another bill, if there is one.
+    const pauseMs = refused ? 2 * PROBE_MS : Math.max(retryAfter(error), pause);
+    const billRefused = isRefusalOfBill(error) || (whose === 'bill' && !refused);
+    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, billRefused, this.options.schedule);
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.warn(
       `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
@@ -227,7 +245,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     });
   }
 
-  private async acceptShop(shop: string): Promise<void> {
+  /** The service has answered a bill of the shop, for which it must know the shop. */
+  private async acceptShop({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
+    this.refusedBills.answered(shop, intentId);
+    if (!shopRefused) return;
     await this.checks.acceptShop(shop);
     this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
@@ -238,7 +259,7 @@ function isRefusalOfBill(error: unknown): boolean {
   return error instanceof BillNotFoundError || error instanceof RequestRefusedError;
 }
 
-/** What concerns all bills of the shop alike; never taken for final. */
+/** What concerns all bills of the shop alike, where the service says so of several of them. */
 function isRefusalOfShop(error: unknown): boolean {
   return (
     error instanceof UnauthenticatedError ||

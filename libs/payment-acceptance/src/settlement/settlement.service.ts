@@ -8,16 +8,18 @@ import type { LockedBill } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { decide, decideUnlistable, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
-import type { LedgerPayment, ReportedPayment } from '../domain/payment.js';
+import { occasionOfReview } from '../domain/occasion.js';
+import type { LedgerPayment, PaymentList, ReviewReason } from '../domain/payment.js';
 import { endOfLife, nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
 import { BillStore } from '../storage/bill.store.js';
 import { CheckStore } from '../storage/check.store.js';
-import { mayConcernOneRow } from '../storage/database.js';
+import { mayConcernOneRow } from '../storage/query-errors.js';
 import { SettlementStore } from '../storage/settlement.store.js';
 import { SettlementWriter } from '../storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
+import { PaymentJudgeError } from './judge.error.js';
 import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
 import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
@@ -63,24 +65,37 @@ export class SettlementService {
   }
 
   /** Settles the service's list of a claimed bill's payments, unless the claim's token has been replaced since. */
-  settle(claim: ClaimedBill, listed: readonly ReportedPayment[]): Promise<Settled> {
+  async settle(claim: ClaimedBill, { payments: listed, flaws }: PaymentList): Promise<Settled> {
     const { schedule, judge = defaultJudge } = this.options;
+    const unreadable = flaws.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
     const paymentIds = listed.map(({ paymentId }) => paymentId);
     return this.submit(claim, paymentIds, true, (bill, firstPaymentId, known) => {
       const end = endOfLife(bill, schedule);
       const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
-      return decide({ bill, firstPaymentId, known, listed, judge, endOfLife: end, horizon });
+      try {
+        return decide({ bill, firstPaymentId, known, listed, unreadable, judge, endOfLife: end, horizon });
+      } catch (error) {
+        throw new PaymentJudgeError(bill, error);
+      }
     });
   }
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
-  reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
-    return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments'));
+  async reviewUnlistable(claim: ClaimedBill): Promise<Settled> {
+    const occasion = await this.occasionOf(claim, 'too-many-payments');
+    return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments', occasion));
   }
 
   /** Opens a review of a bill that could not be checked until its time was over. The check itself stays failed. */
   async reviewUncheckable(claim: ClaimedBill): Promise<void> {
-    await this.submit(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable'));
+    const occasion = await this.occasionOf(claim, 'uncheckable');
+    if (occasion === undefined) return;
+    await this.submit(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable', occasion));
+  }
+
+  /** Read without a lock: a review that a person closes at this moment is followed by another one at a later check. */
+  private async occasionOf(claim: ClaimedBill, reason: ReviewReason): Promise<string | undefined> {
+    return occasionOfReview(await this.store.reviewsOfBill(claim.intentId, reason), claim.hints, claim.now);
   }
 
   /**

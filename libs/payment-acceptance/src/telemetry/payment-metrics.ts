@@ -68,7 +68,7 @@ export class PaymentMetrics {
     this.settlements(1, { 'payment.shop': shop, 'payment.event': event });
   }
 
-  /** @param outcome `done`, `retried`, `unanswered`, `dead` or `taken-over` */
+  /** @param outcome `done`, `retried`, `unanswered`, `no-connection`, `dead` or `taken-over` */
   delivery(consumer: string, event: string, outcome: string): void {
     this.deliveries(1, { 'payment.consumer': consumer, 'payment.event': event, 'payment.outcome': outcome });
   }

@@ -60,6 +60,10 @@ const REASONS: Readonly<Record<string, Reason>> = {
     shows: "A payment that neither succeeded nor failed to the end of the bill's time.",
     advice: 'Ask the service what became of it. Accept it if the money arrived, else dismiss.',
   },
+  'unreadable-payment': {
+    shows: 'The list of this bill has an entry that cannot be read. Whatever could be read counts.',
+    advice: 'Look the bill up at the service. Accept a payment that is missing here by its id and amount, or dismiss.',
+  },
   uncheckable: {
     shows: 'The service gave no answer about this bill to the end of its time.',
     advice:

@@ -25,7 +25,8 @@ interface Entry {
 export function timeline(context: PageContext, history: ConsoleHistory): Html {
   const entries: Entry[] = [
     ...ofBill(history),
-    ...history.callbacks.map((callback) => ofCallback(callback, history)),
+    // They come newest first, and those of one millisecond stay as they stand here.
+    ...[...history.callbacks].reverse().map((callback) => ofCallback(callback, history)),
     ...history.payments.flatMap(ofPayment),
     ...history.events.map((event) => ofEvent(context, event)),
     ...history.reviews.map(ofReview),

@@ -1,0 +1,121 @@
+import type { PaymentClock } from '../common/clock.js';
+import type { PaymentProbe } from '../common/probe.js';
+import type { ResolvedOptions } from '../config/resolved-options.js';
+import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
+import type { ClaimedDelivery, DeliveryStore } from '../storage/delivery.store.js';
+import type { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import type { ActiveSpan } from '../telemetry/telemetry.js';
+import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
+import type { FailedAttempts, Failure } from './failed-attempts.js';
+
+/** How an attempt ended. */
+type DeliveryOutcome = 'done' | Failure;
+
+/** How long a handler's connection is waited for, at most: in the end its place is better given to another consumer. */
+const CONNECT_MS = 10_000;
+
+/** How much longer than all that an attempt may take its lease is: time to end it and to record that. */
+const LEASE_MARGIN_MS = 15_000;
+
+/** Runs attempts that have been claimed: a durable handler in the transaction that marks its delivery done. */
+export class DeliveryAttempts {
+  private readonly connectMs: number;
+  /** From the moment that an attempt begins. */
+  private readonly unattendedMs: number;
+  /** How long a claim lasts: its attempt waits for a connection first, and then has its whole time. */
+  readonly leaseMs: number;
+
+  constructor(
+    private readonly store: DeliveryStore,
+    private readonly transactions: DestroyableTransaction,
+    private readonly failed: FailedAttempts,
+    private readonly clock: PaymentClock,
+    private readonly probe: PaymentProbe,
+    private readonly metrics: PaymentMetrics,
+    private readonly options: ResolvedOptions['deliveries'],
+  ) {
+    this.connectMs = Math.min(options.timeLimitMs, CONNECT_MS);
+    this.unattendedMs = options.timeLimitMs + LEASE_MARGIN_MS;
+    this.leaseMs = this.connectMs + this.unattendedMs;
+  }
+
+  async run(
+    consumer: EventConsumer,
+    delivery: ClaimedDelivery,
+    stopping: AbortSignal,
+    span: ActiveSpan,
+  ): Promise<DeliveryOutcome> {
+    const deadline = new AbortController();
+    const { timeLimitMs, shutdownMs } = this.options;
+    const timers: NodeJS.Timeout[] = [];
+    const endAfter = (ms: number, reason: string): void => {
+      const end = (): void => deadline.abort(new Error(`The handler did not end within ${ms} ms${reason}.`));
+      timers.push(setTimeout(end, ms));
+    };
+    const onStop = (): void => endAfter(shutdownMs, ' of the shutdown');
+    stopping.addEventListener('abort', onStop, { once: true });
+    try {
+      const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeLimitMs, ''));
+      if (!event) return 'taken-over';
+      this.metrics.lagOfDelivery(delivery.consumer, this.clock.now().getTime() - Date.parse(event.occurredAt));
+      return 'done';
+    } catch (error) {
+      span.fail(error);
+      return await this.failed.settle(consumer, delivery, error);
+    } finally {
+      timers.forEach((timer) => clearTimeout(timer));
+      stopping.removeEventListener('abort', onStop);
+    }
+  }
+
+  /**
+   * Gives the event that was taken; `undefined` where another instance had taken the delivery over.
+   * @param begins called when the attempt has all that it needs: its time runs from then on
+   */
+  private async attempt(
+    consumer: EventConsumer,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+    begins: () => void,
+  ): Promise<AnyPaymentEvent | undefined> {
+    if (consumer.kind !== 'transaction') {
+      const event = parseEvent(delivery);
+      begins();
+      this.probe.reached('before listeners');
+      const handed = consumer.handle(event, signal, delivery.traceparent);
+      await (consumer.kind === 'broker' ? handed : untilAborted(handed, signal));
+      this.probe.reached('after listeners');
+      this.failed.begun(consumer);
+      return (await this.store.complete(delivery)) ? event : undefined;
+    }
+    let event: AnyPaymentEvent | undefined;
+    const { connectMs, unattendedMs } = this;
+    await this.transactions.run({ signal, connectMs, connected: begins, unattendedMs }, async (manager) => {
+      const own = await this.store.completeWith(manager, delivery);
+      if (!own) return;
+      event = parseEvent({ ...delivery, late: own.late });
+      this.probe.reached('before handler');
+      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
+      this.probe.reached('after handler');
+    });
+    this.probe.reached('after COMMIT of a handler');
+    this.failed.begun(consumer);
+    return event;
+  }
+}
+
+function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEvent {
+  const { name, ...data } = JSON.parse(payload) as { name: PaymentEventName } & EventData<PaymentEventName>;
+  return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
+}
+
+/** Work outside a transaction cannot be undone: it is only no longer waited for. */
+function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return Promise.race([
+    work,
+    new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    }),
+  ]);
+}

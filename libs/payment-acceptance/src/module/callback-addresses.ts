@@ -1,0 +1,131 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { postedPaths, CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
+import { PaymentClock } from '../common/clock.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
+
+/** What is used of Express's and Fastify's applications. */
+interface HttpApplication {
+  readonly router?: { readonly stack: readonly { readonly route?: ExpressRoute }[] };
+  use?(handler: (request: Requested, response: unknown, next: () => void) => void): void;
+  hasRoute?(route: { method: string; url: string }): boolean;
+  addHook?(
+    name: 'onResponse',
+    hook: (request: Requested, reply: { statusCode: number }, done: () => void) => void,
+  ): void;
+}
+interface ExpressRoute {
+  readonly path: unknown;
+  readonly methods: Readonly<Record<string, boolean | undefined>>;
+}
+interface Requested {
+  readonly method?: string;
+  readonly originalUrl?: string;
+  readonly url?: string;
+}
+
+const PAUSE_MS = 3_600_000;
+
+/**
+ * Says at the start where the service reaches the callbacks: a global prefix moves them, and a postback that goes to the
+ * address without it is answered 404 by the host itself, before any code of ours. So that is said, too.
+ */
+@Injectable()
+export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
+  private readonly logger = new PaymentLogger('PaymentCallbacks');
+  private readonly misses: RateLimitedLog;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    private readonly modules: ModulesContainer,
+    clock: PaymentClock,
+    @Inject(CALLBACK_ROUTES) private readonly routes: CallbackRoutes,
+    @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.misses = new RateLimitedLog(this.logger, clock, PAUSE_MS);
+  }
+
+  /** The host's routes are there by now, and its answer to what nobody serves is not: what reaches us goes there. */
+  onModuleInit(): void {
+    const moved = new Map([...this.served()].filter(([own, path]) => path !== `/${own}`));
+    if (moved.size === 0) return;
+    const look = ({ method, originalUrl, url }: Requested): void => {
+      if (method === 'POST') this.tellOfMiss(moved, (originalUrl ?? url ?? '').split('?', 1)[0] ?? '');
+    };
+    const { application, kind } = this;
+    if (kind === 'express') {
+      application?.use?.((request, _response, next) => {
+        look(request);
+        next();
+      });
+    } else {
+      application?.addHook?.('onResponse', (request, reply, done) => {
+        if (reply.statusCode === 404) look(request);
+        done();
+      });
+    }
+  }
+
+  onApplicationBootstrap(): void {
+    const paths = [...this.served().values()];
+    if (paths.length === 0) return;
+    const { publicUrl = '' } = this.options;
+    const addresses = paths.map((path) => `POST ${publicUrl}${path}[/SHOP]`).join(', ');
+    this.logger.log(
+      `The service reaches the callbacks at ${addresses}.` +
+        (publicUrl ? '' : ' With the option publicUrl these are whole addresses.'),
+    );
+  }
+
+  private tellOfMiss(moved: ReadonlyMap<string, string>, path: string): void {
+    for (const [own, served] of moved) {
+      if (path !== `/${own}` && !(path.startsWith(`/${own}/`) && /^[^/]+\/?$/.test(path.slice(own.length + 2))))
+        continue;
+      const line = (leftOut: string): string =>
+        `A callback came to /${own}, which is answered 404 here: the application serves it at ${served}. Enter ` +
+        `${this.options.publicUrl ?? ''}${served} at the service.${leftOut}`;
+      this.misses.error(own, line, {});
+    }
+  }
+
+  /** The paths of the callbacks, each with where the host has it; those that are not found are left out. */
+  private served(): Map<string, string> {
+    const served = new Map<string, string>();
+    if (this.role === 'workers') return served;
+    const prefix = this.globalPrefix();
+    for (const path of postedPaths(this.routes)) {
+      const places = [...(prefix ? [`/${prefix}/${path}`] : []), `/${path}`];
+      const place = places.find((url) => this.isServed(url));
+      if (place !== undefined) served.set(path, place);
+    }
+    return served;
+  }
+
+  private isServed(url: string): boolean {
+    if (this.kind === 'fastify') return this.application?.hasRoute?.({ method: 'POST', url }) ?? false;
+    const layers = this.application?.router?.stack ?? [];
+    return layers.some(({ route }) => route?.path === url && route.methods['post'] === true);
+  }
+
+  /** Nest tells nobody but itself; where it stands elsewhere one day, the paths without it are looked for alone. */
+  private globalPrefix(): string {
+    const [module] = this.modules.values();
+    const { container } = (module ?? {}) as { container?: { applicationConfig?: { getGlobalPrefix?(): string } } };
+    return container?.applicationConfig?.getGlobalPrefix?.().replace(/^\/+|\/+$/g, '') ?? '';
+  }
+
+  private get kind(): string | undefined {
+    const { httpAdapter } = this.http as { httpAdapter?: { getType?(): string } };
+    return httpAdapter?.getType?.();
+  }
+
+  private get application(): HttpApplication | undefined {
+    if (this.kind !== 'express' && this.kind !== 'fastify') return undefined;
+    return this.http.httpAdapter.getInstance<HttpApplication>();
+  }
+}

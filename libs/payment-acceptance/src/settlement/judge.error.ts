@@ -1,0 +1,19 @@
+import { describeError, PaymentAcceptanceError } from '../common/errors.js';
+import type { LockedBill } from '../domain/bill.js';
+import { JudgeContractError } from '../domain/decide.js';
+
+/**
+ * The `judge` of the options threw, or gave what is no verdict. The check of that bill fails and is repeated, so that nothing
+ * is settled on a guess; other bills go on. Mend the judge: it must be pure and total.
+ */
+export class PaymentJudgeError extends PaymentAcceptanceError {
+  readonly code = 'judge-failed';
+
+  /** @param error what deciding about the bill, in which only the judge is the host's, has thrown */
+  constructor({ shop, orderId, billId }: Pick<LockedBill, 'shop' | 'orderId' | 'billId'>, error: unknown) {
+    const problem = error instanceof JudgeContractError ? error.message : `The judge threw ${describeError(error)}.`;
+    super(
+      `${problem} The check of bill ${billId} (shop "${shop}", order ${orderId}) is repeated until it gives verdicts.`,
+    );
+  }
+}

@@ -1,0 +1,107 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { OnPaymentSucceeded, PaymentProbe } from 'nestjs-payment-acceptance';
+import type { QueryRunner } from 'typeorm';
+import { startHarness, type Harness } from '../support/harness.js';
+import { pay } from '../support/pay.js';
+
+/** Connections of the pool, which is as large as it comes. */
+const POOL = 10;
+const CLAIM = 'after UPDATE payment_acceptance.delivery';
+const NEXT_CHANGE = 'before UPDATE payment_acceptance.delivery';
+
+describe('a pool that the host keeps busy', () => {
+  let harness: Harness;
+  let busy: QueryRunner[] = [];
+  afterEach(async () => {
+    jest.useRealTimers();
+    await giveBack();
+    await harness.close();
+  });
+
+  /** The host asks for all connections; it gets them before whoever asks later. */
+  function takeAll(): Promise<unknown> {
+    busy = Array.from({ length: POOL }, () => harness.host.dataSource.createQueryRunner());
+    return Promise.all(busy.map((runner) => runner.connect()));
+  }
+
+  async function giveBack(): Promise<void> {
+    for (const runner of busy.splice(0)) await runner.release();
+  }
+
+  /** Calls these, one after the other, when the probe passes their points. */
+  function at(...steps: [point: string, step: () => void][]): void {
+    harness.host.app.get(PaymentProbe).reached = (point) => {
+      if (point === steps[0]?.[0]) steps.shift()![1]();
+    };
+  }
+
+  /** A delivery is due, and the worker has done what it does from time to time. */
+  async function due(): Promise<void> {
+    expect(await harness.host.deliveries.runOnce()).toBe(0);
+    await pay(harness, 'busy');
+    await harness.host.confirmer.runOnce();
+  }
+
+  async function deliveries() {
+    return (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
+  }
+
+  test('costs a delivery no attempt: it goes back for a pause, and is taken when there is a connection', async () => {
+    const attempts: number[] = [];
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(_event: unknown, { attempt }: { attempt: number }): void {
+        attempts.push(attempt);
+      }
+    }
+    harness = await startHarness({
+      providers: [Orders],
+      options: { deliveries: { maxAttempts: 2, timeLimitMs: 100 } },
+    });
+    await due();
+    for (let round = 1; round <= 3; round += 1) {
+      at([CLAIM, () => void takeAll()], [NEXT_CHANGE, () => void giveBack()]);
+      await harness.host.deliveries.runOnce();
+      expect(await deliveries()).toMatchObject([
+        {
+          state: 'PENDING',
+          attempts: 0,
+          lastError: expect.stringMatching(/^NoConnectionError: .* within 100 ms.*pool/),
+        },
+      ]);
+      expect(await harness.host.deliveries.runOnce()).toBe(0);
+      harness.clock.advance(5_000);
+    }
+    await harness.host.deliveries.runOnce();
+    expect([attempts, await deliveries()]).toMatchObject([[1], [{ state: 'DONE', attempts: 1, lastError: null }]]);
+  });
+
+  test('takes nothing from the time limit of an attempt, which begins with the handler', async () => {
+    let began = (): void => undefined;
+    let end = (): void => undefined;
+    const running = new Promise<void>((resolve) => (began = resolve));
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): Promise<void> {
+        began();
+        return new Promise((resolve) => (end = resolve));
+      }
+    }
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { timeLimitMs: 10_000 } } });
+    await due();
+    const waits = new Promise<void>((resolve) => at([CLAIM, () => void takeAll().then(() => resolve())]));
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] });
+    const attempt = harness.host.deliveries.runOnce();
+    await waits;
+    await jest.advanceTimersByTimeAsync(9_000);
+    await giveBack();
+    await running;
+    await jest.advanceTimersByTimeAsync(9_000);
+    end();
+    await attempt;
+    expect(await deliveries()).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+  });
+});

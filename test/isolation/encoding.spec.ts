@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  migratePaymentAcceptance,
+  PaymentAcceptanceModule,
+  UnsupportedDataSourceError,
+} from 'nestjs-payment-acceptance';
+import type { DataSource } from 'typeorm';
+import { onPostgres } from '../support/database.js';
+import { moduleOptions } from '../support/harness.js';
+import { Starting } from '../support/starting.js';
+
+/** A character that only Unicode has fails the callback that holds it, and it alone: nobody sees why it comes again. */
+describe('a database in another encoding than UTF8', () => {
+  const starting = new Starting();
+  const name = `latin_${process.pid}`;
+  let dataSource: DataSource;
+  beforeEach(async () => {
+    dataSource = await starting.dataSource({ poolSize: 1 });
+  });
+  afterEach(() => starting.close('drop'));
+
+  onPostgres(test)('is refused at the start, and by the migration', async () => {
+    await dataSource.query(`CREATE DATABASE ${name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`);
+    const url = new URL(await starting.url());
+    url.pathname = name;
+    try {
+      const latin = { url: url.href };
+      const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
+      const failing = starting.start([root], { dataSource: latin });
+      await expect(failing).rejects.toBeInstanceOf(UnsupportedDataSourceError);
+      await expect(failing).rejects.toThrow(
+        /encoding LATIN1, in which not every callback can be stored\. Make one with ENCODING 'UTF8'\.$/,
+      );
+      await expect(migratePaymentAcceptance(await starting.dataSource(latin))).rejects.toThrow(/encoding LATIN1/);
+    } finally {
+      await dataSource.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  });
+
+  onPostgres(test)('is refused where only its connections have it', async () => {
+    // The pool has one connection, so this is what the module finds.
+    await dataSource.query(`SET client_encoding TO 'LATIN1'`);
+    const failing = migratePaymentAcceptance(dataSource);
+    await expect(failing).rejects.toBeInstanceOf(UnsupportedDataSourceError);
+    await expect(failing).rejects.toThrow(/client_encoding LATIN1/);
+  });
+});

@@ -1,0 +1,41 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { RetentionWorker } from 'nestjs-payment-acceptance';
+import { DataSource } from 'typeorm';
+import { startHarness, type Harness } from '../support/harness.js';
+import { EffectWriter } from '../support/orders.js';
+import { until } from '../support/until.js';
+
+describe('a shutdown while the pool has no connection to give', () => {
+  let harness: Harness;
+  afterEach(() => harness.close());
+
+  test('waits for no worker longer than deliveries.shutdownMs', async () => {
+    harness = await startHarness({});
+    const leaving = await harness.start({
+      providers: [EffectWriter],
+      options: {
+        deliveries: { shutdownMs: 100 },
+        retention: { everyMs: 1, pauseMs: 1 },
+      },
+    });
+    const dataSource = leaving.app.get(DataSource);
+    const runners = Array.from({ length: 10 }, () => dataSource.createQueryRunner());
+    try {
+      await Promise.all(runners.map((runner) => runner.connect()));
+      const asked = jest.spyOn(dataSource, 'createQueryRunner');
+      const workers = [leaving.deliveries, leaving.confirmer, leaving.app.get(RetentionWorker)];
+      for (const worker of workers) worker.start();
+      // One look of each waits for a connection, and none of them can end.
+      await until(
+        () => new Promise<number>((looks) => setImmediate(() => looks(asked.mock.calls.length))),
+        (looks) => looks === 3,
+      );
+      const began = performance.now();
+      await Promise.all(workers.map((worker) => worker.stop()));
+      expect(performance.now() - began).toBeLessThan(5_000);
+    } finally {
+      await Promise.all(runners.map((runner) => runner.release()));
+    }
+    await leaving.app.close();
+  });
+});

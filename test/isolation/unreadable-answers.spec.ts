@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentHealthIndicator } from 'nestjs-payment-acceptance';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
+
+const MINUTE = 60_000;
+const PAID = { id: 'p-1', bill_id: 'bill-1', status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
+
+describe('an answer of the service that cannot be read as a whole', () => {
+  let recorded: RecordedHarness;
+  beforeEach(async () => {
+    recorded = await startRecordedHarness();
+    recorded.recorder.answer(createdBill('bill-1'));
+    await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+  });
+  afterEach(() => recorded.close());
+
+  async function lists(data: object): Promise<void> {
+    recorded.recorder.answer({ body: JSON.stringify({ success: true, ...data }) });
+    recorded.harness.clock.advance(MINUTE);
+    await recorded.harness.host.confirmer.runOnce();
+  }
+
+  test.each<[string, unknown]>([
+    ['without an id', { ...PAID, id: undefined }],
+    ['that is no object', 'SUCCESS'],
+  ])('settles what can be read beside an entry %s, and has the rest reviewed, once', async (_what, entry) => {
+    await lists({ data: [entry, PAID] });
+    await lists({ data: [entry, PAID] });
+    const { bills, events, reviews } = await recorded.harness.host.ledger();
+    expect(bills).toMatchObject([{ state: 'PAID' }]);
+    expect(events.map(({ name }) => name).sort()).toEqual(['payment.review', 'payment.succeeded']);
+    expect(reviews).toMatchObject([{ reason: 'unreadable-payment', state: 'OPEN', orderId: 'order-1' }]);
+  });
+
+  test('shows in health as a service that does not answer, though it answers 200', async () => {
+    for (let time = 0; time < 3; time += 1) await lists({ payments: [PAID] });
+    const { payments } = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
+    expect(payments.degraded).toContain('service-not-answering');
+    await lists({ data: [PAID] });
+    const after = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
+    expect(after.payments.degraded).not.toContain('service-not-answering');
+  });
+});

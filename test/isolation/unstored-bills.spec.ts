@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { BillNotStoredError, PaymentProbe } from 'nestjs-payment-acceptance';
+import { startHarness, type Harness, type Instance } from '../support/harness.js';
+
+describe("the service's answer to a creation, while the database takes nothing", () => {
+  let harness: Harness;
+  const logged: string[] = [];
+  beforeEach(async () => {
+    logged.length = 0;
+    jest.spyOn(Logger.prototype, 'error').mockImplementation((line: unknown) => void logged.push(String(line)));
+    harness = await startHarness({});
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await harness.close();
+  });
+
+  /** No intent comes to its end in the tables from now on; gives what ends that. */
+  function cutOff({ app }: Instance): () => void {
+    const probe = app.get(PaymentProbe);
+    probe.reached = (point) => {
+      if (point === 'before UPDATE payment_acceptance.bill') throw new Error('the disk is full');
+    };
+    return () => void (probe.reached = () => undefined);
+  }
+
+  const create = ({ payments }: Instance, orderId = 'order-1') => payments.createBill({ orderId, amount: '10' });
+  const failureOf = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error);
+
+  test('is an error that names the bill; the next call returns that bill, and asks the service for no other', async () => {
+    const restore = cutOff(harness.host);
+    const error = await failureOf(create(harness.host));
+    expect(error).toBeInstanceOf(BillNotStoredError);
+    const [made, ...more] = harness.sandbox.bills();
+    expect(more).toEqual([]);
+    const [intent] = (await harness.host.ledger()).bills;
+    expect(error).toMatchObject({ code: 'bill-not-stored', billId: made!.id, intentId: intent!.intentId });
+    expect(logged).toEqual([
+      expect.stringContaining(`Bill ${made!.id} of order "order-1" of shop "main", which exists at the service`),
+    ]);
+    restore();
+    expect((await create(harness.host)).billId).toBe(made!.id);
+    expect(harness.sandbox.bills()).toHaveLength(1);
+    expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'OPEN', billId: made!.id, failure: null }]);
+  });
+
+  test('is stored although the lease has run out meanwhile, and the next call makes no other bill', async () => {
+    const restore = cutOff(harness.host);
+    await failureOf(create(harness.host));
+    harness.clock.advance(3_600_000);
+    // Another instance has given the intent up.
+    const other = await harness.start();
+    await other.confirmer.runOnce();
+    expect((await other.ledger()).bills).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringMatching(/^How/) }]);
+    restore();
+    const [made] = harness.sandbox.bills();
+    expect((await create(harness.host)).billId).toBe(made!.id);
+    expect(harness.sandbox.bills()).toHaveLength(1);
+  });
+
+  test('is tried once more at the shutdown, and what is needed to attach the bill by hand is said where that fails', async () => {
+    const [lucky, unlucky] = [await harness.start(), await harness.start()];
+    const [restore] = [cutOff(lucky), cutOff(unlucky)];
+    const [, error] = await Promise.all(
+      [lucky, unlucky].map((each, index) => failureOf(create(each, `order-${index}`))),
+    );
+    const { intentId, billId } = error as BillNotStoredError;
+    logged.length = 0;
+    restore();
+    await lucky.app.close();
+    expect(logged).toEqual([]);
+    const states = (await harness.host.ledger()).bills.map(({ orderId, state }) => [orderId, state]);
+    expect(Object.fromEntries(states)).toEqual({ 'order-0': 'OPEN', 'order-1': 'CREATING' });
+    await unlucky.app.close();
+    expect(logged).toEqual([expect.stringContaining('was not stored before the shutdown')]);
+    for (const needed of [
+      intentId,
+      billId,
+      `/transfer/${billId}`,
+      'order "order-1" of shop "main"',
+      'the disk is full',
+    ]) {
+      expect(logged[0]).toContain(needed);
+    }
+  });
+});
