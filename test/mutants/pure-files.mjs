@@ -8,6 +8,7 @@ export const PURE_FILES = [
   'domain/schedule',
   'domain/hints',
   'domain/money',
+  'domain/occasion',
   'common/redact',
   'callbacks/signature',
   'callbacks/parse-body',

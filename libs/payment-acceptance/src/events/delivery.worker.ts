@@ -6,7 +6,12 @@ import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { DeliveryStore, type ClaimedDelivery } from '../storage/delivery.store.js';
+import {
+  DeliveryStore,
+  HOLDING_ATTEMPTS,
+  type ClaimedDelivery,
+  type DeliveryQueue,
+} from '../storage/delivery.store.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
@@ -18,9 +23,8 @@ import { FailedAttempts, fieldsOf } from './failed-attempts.js';
 /** How often attempts are looked for that were the last and never ended. */
 const HOUSEKEEPING_MS = 30_000;
 
-/** How often an instance says that it still hosts its consumers, and after which silence nobody waits for one. */
+/** How often an instance says that it still hosts its consumers. */
 const HEARTBEAT_MS = 60_000;
-const ABSENT_MS = 3_600_000;
 
 /**
  * Hands events to the consumers this instance hosts. An attempt is counted and leased in a transaction of its own
@@ -35,6 +39,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly brokerSlots: BrokerSlots;
   private readonly attempts: DeliveryAttempts;
   private consumers: readonly EventConsumer[] = [];
+  /** Queues whose first delivery has ended here, with nobody told yet that the next one may go. */
+  private ended: DeliveryQueue[] = [];
 
   constructor(
     private readonly store: DeliveryStore,
@@ -61,7 +67,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.heartbeat.restart();
     await this.store.register(consumers);
     await this.reportMissingShops();
-    for (const { name, event, waiting } of await this.store.absent(ABSENT_MS)) {
+    for (const { name, event, waiting } of await this.store.absent()) {
       this.logger.warn(
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
           'events still make new ones.',
@@ -100,11 +106,17 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     return this.worker.stop();
   }
 
-  /** @internal Says that this instance is here, ends attempts that nobody will, and has brokers connect. */
+  /** @internal Says that this instance is here, ends attempts that nobody will, frees queues, and has brokers connect. */
   async maintain(): Promise<void> {
     if (this.consumers.length === 0) return;
     if (this.heartbeat.tryTake()) await this.store.register(this.consumers);
-    if (this.housekeeping.tryTake()) await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
+    const { ended } = this;
+    this.ended = [];
+    if (this.housekeeping.tryTake()) {
+      await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
+      // Of those that ended elsewhere, and what a crash has kept from being freed.
+      await this.store.free('all', this.consumers);
+    } else if (ended.length > 0) await this.store.free(ended, this.consumers);
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
   }
 
@@ -114,7 +126,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (consumers.length === 0) return { items: [], nextMs: null };
     const { maxAttempts } = this.options.deliveries;
     const token = this.random.uuid();
-    const items = await this.store.claim(consumers, offered, this.attempts.leaseMs, token, ABSENT_MS, maxAttempts);
+    const { leaseMs } = this.attempts;
+    const items = await this.store.claim({ hosted: consumers, limit: offered, leaseMs, token, maxAttempts });
     for (const { consumer } of items) this.brokerSlots.take(consumer);
     // There may be more for the slots that this claim had to leave.
     if (items.length === offered && offered < limit) this.worker.wake();
@@ -172,6 +185,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const options = { kind: 'consumer', attributes, parent: delivery.traceparent } as const;
     await this.telemetry.span('payment.deliver', options, async (span) => {
       const outcome = await this.attempts.run(consumer, delivery, stopping, span);
+      if (outcome === 'done' || outcome === 'dead' || delivery.attempt >= HOLDING_ATTEMPTS) this.ended.push(delivery);
       span.set({ 'payment.outcome': outcome });
       this.metrics.delivery(delivery.consumer, delivery.eventName, outcome);
     });

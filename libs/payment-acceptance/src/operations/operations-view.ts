@@ -9,6 +9,7 @@ import { DynamicShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import { isUuid } from '../domain/uuid.js';
 import type { BillStore } from '../storage/bill.store.js';
+import type { DeliveryStore } from '../storage/delivery.store.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
@@ -27,6 +28,7 @@ export interface OperationsTools {
   readonly ledger: LedgerStore;
   readonly store: OperatorStore;
   readonly bills: BillStore;
+  readonly deliveries: DeliveryStore;
   readonly client: PaymentServiceClient;
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
@@ -140,9 +142,12 @@ export class OperationsView {
   async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
     if (fitsNothing(filter)) return 0;
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
-    return this.act(operator, 'replay', filter.deliveryId ?? 'dead letters', detail, (manager) =>
-      this.tools.store.replay(manager, filter, this.scope),
-    );
+    const { store, deliveries } = this.tools;
+    return this.act(operator, 'replay', filter.deliveryId ?? 'dead letters', detail, async (manager) => {
+      const replayed = await store.replay(manager, filter, this.scope);
+      await deliveries.free('all', [], manager);
+      return replayed;
+    });
   }
 
   private async unknownBill(intentId: IntentId): Promise<BillRecord> {

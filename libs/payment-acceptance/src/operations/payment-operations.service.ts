@@ -5,6 +5,7 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
+import { DeliveryStore } from '../storage/delivery.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { OperationsView } from './operations-view.js';
@@ -16,13 +17,14 @@ export class PaymentOperations extends OperationsView {
     ledger: LedgerStore,
     store: OperatorStore,
     bills: BillStore,
+    deliveries: DeliveryStore,
     client: PaymentServiceClient,
     shops: ShopRegistry,
     random: PaymentRandom,
     overload: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
-    super({ ledger, store, bills, client, shops, random, overload, production }, null);
+    super({ ledger, store, bills, deliveries, client, shops, random, overload, production }, null);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { GroupCommit, type Ended } from '../common/group-commit.js';
+import { describeError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -14,6 +15,7 @@ import { endOfLife, nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
 import { BillStore } from '../storage/bill.store.js';
 import { CheckStore } from '../storage/check.store.js';
+import { DeliveryStore, type DeliveryQueue } from '../storage/delivery.store.js';
 import { mayConcernOneRow } from '../storage/query-errors.js';
 import { SettlementStore } from '../storage/settlement.store.js';
 import { SettlementWriter } from '../storage/settlement.writer.js';
@@ -48,6 +50,7 @@ export class SettlementService {
     private readonly writer: SettlementWriter,
     private readonly bills: BillStore,
     private readonly checks: CheckStore,
+    private readonly deliveries: DeliveryStore,
     private readonly random: PaymentRandom,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
@@ -111,17 +114,18 @@ export class SettlementService {
     ) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
-      this.store.transaction(async (manager) => {
+      this.transaction<Pick<Decision, 'events'>>(async (manager) => {
         const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
         const bill = await this.store.lockBill(manager, at.intentId);
         if (!bill) throw new Error(`The bill ${at.intentId} of a review is not there.`);
         const decided = await decision(manager, bill, firstPaymentId);
-        if (!decided) return { events: [] };
+        if (!decided) return { value: { events: [] }, waiting: [] };
         const { state } = decided;
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
-        await this.write(manager, [{ ...decided, bill, traceparent, change, hints: { consumed: [], again: [] } }]);
-        return decided;
+        const hints = { consumed: [], again: [] };
+        const waiting = await this.write(manager, [{ ...decided, bill, traceparent, change, hints }]);
+        return { value: decided, waiting };
       }),
     );
   }
@@ -166,11 +170,11 @@ export class SettlementService {
    */
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
-    return this.store.transaction(async (manager) => {
+    return this.transaction(async (manager) => {
       const locked = await this.store.lockClaimed(manager, claims, wait);
       // By bill and token: of two answers about one bill only that of the claim which holds.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
-      if (held.size === 0) return answers.map(() => undefined);
+      if (held.size === 0) return { value: answers.map(() => undefined), waiting: [] };
       const listed = answers.flatMap(({ claim, paymentIds }) =>
         held.has(claimKey(claim)) ? paymentIds.map((paymentId) => ({ shop: claim.shop, paymentId })) : [],
       );
@@ -187,8 +191,7 @@ export class SettlementService {
         if ('error' in end) return end;
         return { value: { stale: false, state: end.value.state, events: end.value.events } };
       });
-      await this.write(manager, batch.settlements);
-      return ends;
+      return { value: ends, waiting: await this.write(manager, batch.settlements) };
     });
   }
 
@@ -198,15 +201,34 @@ export class SettlementService {
     return end?.value ?? STALE;
   }
 
-  private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
-    if (settlements.length === 0) return;
+  /** Frees, once they are committed, deliveries that have been put behind others which have ended meanwhile. */
+  private async transaction<T>(
+    work: (manager: EntityManager) => Promise<{ value: T; waiting: readonly DeliveryQueue[] }>,
+  ): Promise<T> {
+    const { value, waiting } = await this.store.transaction(work);
+    if (waiting.length > 0) {
+      await this.deliveries.free(waiting, []).catch((error: unknown) => {
+        const soon = 'they are looked at again within a minute.';
+        this.logger.warn(`Could not see whether new deliveries still wait for others; ${soon} ${describeError(error)}`);
+      });
+    }
+    return value;
+  }
+
+  /** Gives the queues in which a new delivery waits behind another one. */
+  private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<readonly DeliveryQueue[]> {
+    if (settlements.length === 0) return [];
     const again = settlements.flatMap(({ hints }) => hints.again);
     await this.checks.answerHints({ consumed: [], again }, manager);
     const added = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
-    const untold = new Set(added.filter(({ deliveries }) => deliveries === 0).map(({ id }) => id));
-    for (const { bill, events } of settlements) {
-      for (const { id, name } of events) if (untold.has(id)) this.warnOfNoConsumer(bill, id, name);
-    }
+    const byId = new Map(added.map((event) => [event.id, event]));
+    return settlements.flatMap(({ bill, events }) =>
+      events.flatMap(({ id, name }) => {
+        const event = byId.get(id);
+        if (event?.deliveries === 0) this.warnOfNoConsumer(bill, id, name);
+        return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
+      }),
+    );
   }
 
   private warnOfNoConsumer(bill: LockedBill, eventId: string, event: string): void {

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { BillState } from '../domain/bill.js';
-import type { DeliveryId } from '../domain/ids.js';
+import type { DeliveryId, IntentId } from '../domain/ids.js';
 import type { Database } from './database.js';
 import { toSql, sql, type Expression, type Statement } from './statement.js';
 
@@ -11,11 +11,26 @@ export interface HostedConsumer {
   readonly shops: readonly string[] | null;
 }
 
+/** The deliveries of one bill to one consumer: they go one at a time, in the order of their settlement. */
+export interface DeliveryQueue {
+  readonly intentId: IntentId;
+  readonly consumer: string;
+}
+
+/** What is claimed. */
+export interface DeliveryClaim {
+  readonly hosted: readonly HostedConsumer[];
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly token: string;
+  /** One whose last attempt never ended is left to `deadLetterExhausted`. */
+  readonly maxAttempts: number;
+}
+
 /** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
-export interface ClaimedDelivery {
+export interface ClaimedDelivery extends DeliveryQueue {
   readonly id: DeliveryId;
   readonly token: string;
-  readonly consumer: string;
   readonly eventName: string;
   /** This attempt's number: 1 for the first. */
   readonly attempt: number;
@@ -31,6 +46,15 @@ export interface ClaimedDelivery {
   readonly traceparent: string | null;
 }
 
+/**
+ * With so many attempts, after about 27 minutes with the default pauses, a delivery holds those after it back no more: its
+ * handler fails for long, and they may be what the shop waits for.
+ */
+export const HOLDING_ATTEMPTS = 12;
+
+/** After which silence of all instances nobody waits for a consumer. */
+export const ABSENT_MS = 3_600_000;
+
 /** A consumer that nobody hosts, with the number of deliveries that wait for it. */
 export interface AbsentConsumer {
   readonly name: string;
@@ -39,8 +63,8 @@ export interface AbsentConsumer {
 }
 
 /**
- * The state of a delivery that is looked up by its id or its bill: in words that fit none of PostgreSQL's indexes of what
- * waits. Where it believes one of those small, it would read all of it for one row or a few.
+ * That a delivery waits, in words that fit none of PostgreSQL's indexes but that of the first of each queue. Where it
+ * believes the index of all that waits small, it would read all of it for one row or a few.
  */
 export function isPending(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
@@ -71,20 +95,29 @@ export abstract class DeliveryStore {
   protected abstract known(): Promise<HostedConsumer[]>;
 
   /**
-   * Counts an attempt and leases the delivery, before anything of it runs. Within a bill and consumer only the earliest
-   * pending delivery is eligible, and none while another one runs, so they go in settlement order, one at a time. Those of
-   * shops that a consumer does not name here are left to instances where it does. Earlier ones that nobody has hosted for
-   * `absentMs`, or that are of such a shop and have been due for so long, hold nothing back: they may wait for ever. One
-   * whose last attempt never ended is left to `deadLetterExhausted`.
+   * Counts an attempt and leases the delivery, before anything of it runs. Only the first of its queue is eligible, and none
+   * while another one of the queue runs. Those of shops that a consumer does not name here are left to instances where it
+   * does.
+   *
+   * The column `behind` keeps the others out of the way: a delivery that is settled while an earlier one of its queue waits
+   * is marked, and no claim meets it before {@link free} has unmarked it. The mark is never what a claim relies on: previous
+   * releases set none, and end deliveries without unmarking the next.
    */
-  abstract claim(
+  abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
+
+  /**
+   * Unmarks the next delivery of each of these queues, or of all, unless an earlier one holds it back. None does that has
+   * had {@link HOLDING_ATTEMPTS}, or that nobody has hosted for an hour, or that has been due for so long and is of a shop
+   * that its consumer does not name here: it may wait for ever.
+   *
+   * Called when a delivery has ended, in a statement after the commit; and when some were marked, after that commit: of the
+   * two that mark and end at the same moment, the later one sees what the other has done.
+   */
+  abstract free(
+    queues: readonly DeliveryQueue[] | 'all',
     hosted: readonly HostedConsumer[],
-    limit: number,
-    leaseMs: number,
-    token: string,
-    absentMs: number,
-    maxAttempts: number,
-  ): Promise<ClaimedDelivery[]>;
+    manager?: EntityManager,
+  ): Promise<void>;
 
   /** In how many milliseconds the next delivery to one of these consumers may be due; `null` where none is in sight. */
   abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
@@ -133,8 +166,8 @@ export abstract class DeliveryStore {
     return failed === 1;
   }
 
-  /** Consumers that no instance has hosted for a while, with what waits for them. */
-  abstract absent(afterMs: number): Promise<AbsentConsumer[]>;
+  /** Consumers that no instance has hosted for {@link ABSENT_MS}, with what waits for them. */
+  abstract absent(): Promise<AbsentConsumer[]>;
 
   /** The present moment, so many milliseconds later. */
   protected now(laterMs = 0): Statement {

@@ -157,7 +157,10 @@ export class OperatorStore {
     );
   }
 
-  /** Makes dead letters due again, with all their attempts; gives their number. */
+  /**
+   * Makes dead letters due again, with all their attempts; gives their number. All of them wait behind others of their queues
+   * until `DeliveryStore.free` has looked.
+   */
   async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
     const found = await this.database.rows<{ id: DeliveryId }>(
@@ -168,7 +171,7 @@ export class OperatorStore {
     const ids = found.map(({ id }) => id);
     // Somebody else may have replayed some of them since.
     return this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1,
+      sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
        WHERE id ${dialect.oneOf(ids, 'bigint')} AND state = 'DEAD'`,
       manager,

@@ -1,10 +1,13 @@
 import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../domain/settlement.js';
 
-/** An event that is new, with the number of consumers that have a delivery of it. */
+/** An event that is new. */
 export interface AddedEvent {
   readonly id: string;
+  /** How many consumers have a delivery of it. */
   readonly deliveries: number;
+  /** Those of them for which it waits behind an earlier event of the bill. */
+  readonly behind: readonly string[];
 }
 
 /** The statements that write what a settlement has decided: everything that writes payments, events and reviews is in here. */

@@ -4,7 +4,11 @@ import {
   DeliveryStore,
   isPending,
   type AbsentConsumer,
+  ABSENT_MS,
+  HOLDING_ATTEMPTS,
   type ClaimedDelivery,
+  type DeliveryClaim,
+  type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
 import { flag, integer } from '../reading.js';
@@ -29,7 +33,8 @@ function isOf(shops: readonly string[], delivery: Expression): Statement {
 function ofEach(hosted: readonly HostedConsumer[], columns: Statement, condition: Statement, limit: number): Statement {
   const each = hosted.map(
     ({ name, event, shops }) =>
-      sql`(SELECT ${columns} FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = ${name}
+      sql`(SELECT ${columns} FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.behind = 0
+      AND d.consumer = ${name}
       AND d.event_name = ${event} AND ${shops === null ? sql`TRUE` : isOf(shops, 'd')}
       AND ${condition} ORDER BY d.due_at, d.seq LIMIT ${limit})`,
   );
@@ -37,14 +42,17 @@ function ofEach(hosted: readonly HostedConsumer[], columns: Statement, condition
 }
 
 /**
- * Whether a delivery `earlier` is of a shop that its consumer does not name here. It has the bill, and so the shop, of the
- * delivery `d`.
+ * Whether an earlier delivery `other` of a queue holds back one `d` after it, which is of the same bill and shop; see
+ * `DeliveryStore.free`.
  */
-function unnamed(hosted: readonly HostedConsumer[], d: Expression): Statement {
-  const each = hosted.flatMap(({ name, event, shops }) =>
-    shops === null ? [] : sql`earlier.consumer = ${name} AND earlier.event_name = ${event} AND NOT ${isOf(shops, d)}`,
+function holdsBack(hosted: readonly HostedConsumer[], d: Expression, longAgo: Statement): Statement {
+  const unnamed = hosted.flatMap(({ name, event, shops }) =>
+    shops === null ? [] : sql`other.consumer = ${name} AND other.event_name = ${event} AND NOT ${isOf(shops, d)}`,
   );
-  return each.length === 0 ? sql`FALSE` : sql`(${join(each, ' OR ')})`;
+  return sql`other.attempts < ${HOLDING_ATTEMPTS} AND EXISTS (
+    SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = other.consumer AND c.event_name = other.event_name
+      AND c.last_seen_at >= ${longAgo})
+  AND ${unnamed.length === 0 ? sql`TRUE` : sql`(other.due_at >= ${longAgo} OR NOT (${join(unnamed, ' OR ')}))`}`;
 }
 
 @Injectable()
@@ -76,31 +84,18 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim(
-    hosted: readonly HostedConsumer[],
-    limit: number,
-    leaseMs: number,
-    token: string,
-    absentMs: number,
-    maxAttempts: number,
-  ): Promise<ClaimedDelivery[]> {
+  override async claim({ hosted, limit, leaseMs, token, maxAttempts }: DeliveryClaim): Promise<ClaimedDelivery[]> {
     if (hosted.length === 0) return [];
-    const free = (alias: Expression): Statement => {
+    const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
       const now = this.now();
-      const longAgo = this.now(-absentMs);
       return sql`${d}.due_at <= ${now} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
-       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
-         JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
-         WHERE earlier.state = 'PENDING' AND earlier.bill_id = ${d}.bill_id AND earlier.consumer = ${d}.consumer
-           AND earlier.seq < ${d}.seq AND c.last_seen_at >= ${longAgo}
-           AND (earlier.due_at >= ${longAgo} OR NOT ${unnamed(hosted, d)}))
-       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE running.state = 'PENDING'
-         AND running.bill_id = ${d}.bill_id AND running.consumer = ${d}.consumer AND running.id <> ${d}.id
-         AND running.lease_until >= ${now})`;
+       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
+         AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
+         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
     };
     const most = limit * LOOKED_AT;
-    const next = ofEach(hosted, sql`d.id, d.due_at, d.seq`, free('d'), most);
+    const next = ofEach(hosted, sql`d.id, d.due_at, d.seq`, eligible('d'), most);
     const due = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(id AS CHAR) AS id FROM (${next}) due ORDER BY due_at, seq LIMIT ${most}`,
       {},
@@ -111,7 +106,7 @@ export class MariaDeliveryStore extends DeliveryStore {
         manager,
         'delivery',
         due.map(({ id }) => id),
-        sql`t.state = 'PENDING' AND ${free('t')}`,
+        sql`t.state = 'PENDING' AND ${eligible('t')}`,
       );
       const ids = locked.slice(0, limit);
       await this.database.change(
@@ -123,9 +118,43 @@ export class MariaDeliveryStore extends DeliveryStore {
     });
   }
 
+  override async free(
+    queues: readonly DeliveryQueue[] | 'all',
+    hosted: readonly HostedConsumer[],
+    manager?: EntityManager,
+  ): Promise<void> {
+    if (queues.length === 0) return;
+    const behind = sql`n.state = 'PENDING' AND n.behind = 1`;
+    const given =
+      queues === 'all'
+        ? sql`TRUE`
+        : sql`(n.bill_id, n.consumer) IN (${join(
+            queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
+            ', ',
+          )})`;
+    const next = await this.database.rows<{ id: string }>(
+      sql`SELECT CAST(d.id AS CHAR) AS id FROM (
+         SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND ${given}
+         GROUP BY n.bill_id, n.consumer) first
+       JOIN payment_acceptance.delivery d ON d.bill_id = first.bill_id AND d.consumer = first.consumer AND d.seq = first.seq
+       WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
+         AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+         AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
+      {},
+      manager,
+    );
+    if (next.length === 0) return;
+    const ids = next.map(({ id }) => id);
+    await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(ids, 'bigint')} ORDER BY id`,
+      manager,
+    );
+  }
+
   private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
     const rows = await this.database.rows<Omit<ClaimedDelivery, 'alone'>>(
-      sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
+      sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
+         d.event_name AS "eventName",
          d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent, b.state AS "billState", ${LATER}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
@@ -210,11 +239,11 @@ export class MariaDeliveryStore extends DeliveryStore {
     return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
   }
 
-  override absent(afterMs: number): Promise<AbsentConsumer[]> {
+  override absent(): Promise<AbsentConsumer[]> {
     return this.database.rows<AbsentConsumer>(
       sql`SELECT c.name, c.event_name AS event, (SELECT LEAST(10000, COUNT(*)) FROM payment_acceptance.delivery d
          WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name) AS waiting
-       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-afterMs)} ORDER BY 1, 2`,
+       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
       { waiting: integer },
     );
   }

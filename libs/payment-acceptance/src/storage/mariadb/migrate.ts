@@ -3,9 +3,10 @@ import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
+import { headsOfQueues } from './heads-of-queues.js';
 import { mariaSchema } from './schema.js';
 
-export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema];
+export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues];
 
 const LOCK_SECONDS = 120;
 

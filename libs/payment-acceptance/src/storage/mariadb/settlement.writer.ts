@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { NewEvent, Settlement } from '../../domain/settlement.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../query-errors.js';
-import { integer } from '../reading.js';
+import { flag, integer } from '../reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { join, sql, type Statement } from '../statement.js';
 import { MariaCheckStore } from './check.store.js';
@@ -42,14 +42,19 @@ export class MariaSettlementWriter implements SettlementWriter {
     for (const settlement of settlements) {
       for (const event of settlement.events) {
         if (!(await this.addEvent(manager, settlement, event, now))) continue;
-        const deliveries = await this.database.change(
-          sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}
+        const deliveries = await this.database.rows<{ consumer: string; behind: boolean }>(
+          sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}, EXISTS (
+             SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+               AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name)
            FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}`,
+             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}
+           RETURNING consumer, behind`,
+          { behind: flag },
           manager,
         );
-        added.push({ id: event.id, deliveries });
+        const behind = deliveries.filter((each) => each.behind).map(({ consumer }) => consumer);
+        added.push({ id: event.id, deliveries: deliveries.length, behind });
       }
     }
     return added;

@@ -4,11 +4,15 @@ import {
   DeliveryStore,
   isPending,
   type AbsentConsumer,
+  ABSENT_MS,
+  HOLDING_ATTEMPTS,
   type ClaimedDelivery,
+  type DeliveryClaim,
+  type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
 import { flag, integer, json, type Reading } from '../reading.js';
-import { toSql, sql, type Expression, type Statement } from '../statement.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
@@ -37,34 +41,36 @@ function isDone(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('PENDING', 'DEAD')`;
 }
 
+/** Whether an earlier delivery of a queue holds back those after it; see `DeliveryStore.free`. */
+function holdsBack(earlier: Expression, now: Statement): Statement {
+  const each = toSql(earlier);
+  const longAgo = sql`${now} - ${rawSql(String(ABSENT_MS))} * interval '1 millisecond'`;
+  return sql`${each}.attempts < ${rawSql(String(HOLDING_ATTEMPTS))} AND EXISTS (
+    SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${each}.consumer AND c.event_name = ${each}.event_name
+      AND c.last_seen_at >= ${longAgo})
+  AND (${each}.due_at >= ${longAgo} OR NOT EXISTS (SELECT 1 FROM hosted own
+    WHERE own.consumer = ${each}.consumer AND own.event_name = ${each}.event_name AND NOT ${namesItsShop('own')}))`;
+}
+
 /** See `DeliveryStore.claim`. */
 const CLAIM = prepare(
-  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'token', 'absentMs', 'maxAttempts'],
-  ({ offsetMs, leaseMs, limit, hosted, token, absentMs, maxAttempts }) => {
+  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'token', 'maxAttempts'],
+  ({ offsetMs, leaseMs, limit, hosted, token, maxAttempts }) => {
     const now = postgres.now(offsetMs);
-    const longAgo = sql`${now} - ${absentMs}::double precision * interval '1 millisecond'`;
     const most = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
     SELECT d.id FROM hosted CROSS JOIN LATERAL (
       SELECT d.id, next.due_at, next.seq FROM (
         SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
-        WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND n.state = 'PENDING'
-          AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
+        WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
+          AND NOT n.behind AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
       CROSS JOIN LATERAL (
         SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
           AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
-          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier
-            JOIN payment_acceptance.consumer c ON c.name = earlier.consumer AND c.event_name = earlier.event_name
-            WHERE ${isPending('earlier.state')} AND earlier.bill_id = d.bill_id AND earlier.consumer = d.consumer
-              AND earlier.seq < d.seq AND c.last_seen_at >= ${longAgo}
-              AND (earlier.due_at >= ${longAgo}
-                OR NOT EXISTS (SELECT 1 FROM hosted own WHERE own.consumer = earlier.consumer
-                  AND own.event_name = earlier.event_name AND NOT ${namesItsShop('own')}))
-            ${ROW_BY_ROW})
-          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery running WHERE ${isPending('running.state')}
-            AND running.bill_id = d.bill_id AND running.consumer = d.consumer AND running.id <> d.id
-            AND running.lease_until >= ${now} ${ROW_BY_ROW})
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+            AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
+            AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
         FOR UPDATE SKIP LOCKED) d
       LIMIT ${most}) d
     ORDER BY d.due_at, d.seq LIMIT ${most}
@@ -73,7 +79,7 @@ const CLAIM = prepare(
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
-  RETURNING d.id::text AS id, d.lease_token AS token, d.consumer, d.event_name AS "eventName",
+  RETURNING d.id::text AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
     d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
@@ -82,13 +88,33 @@ const CLAIM = prepare(
   },
 );
 
+/** See `DeliveryStore.free`. In the order of their ids, as all who lock several. */
+const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
+  const now = postgres.now(offsetMs);
+  return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
+    SELECT bill_id, consumer FROM ${givenRows(queues, 'bill_id uuid, consumer text')} given
+    UNION SELECT bill_id, consumer FROM payment_acceptance.delivery
+    WHERE ${queues}::text IS NULL AND behind AND ${isPending('state')}
+  ), next AS (
+    SELECT d.id FROM queue CROSS JOIN LATERAL (
+      SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
+        AND n.behind AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
+    JOIN payment_acceptance.delivery d ON d.id = first.id
+    WHERE d.behind AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+      AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+      AND ${holdsBack('other', now)} ${ROW_BY_ROW})
+    ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
+  )
+  UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
+});
+
 const NEXT_DUE = prepare(['offsetMs', 'hosted'], ({ offsetMs, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`SELECT ${postgres.epochMs('min(soon.at)')} AS next, ${postgres.epochMs(now)} AS now
   FROM ${hostedOf(hosted)} hosted CROSS JOIN LATERAL (
     SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
-    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND d.state = 'PENDING'
-      AND ${namesItsShop('hosted')}
+    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND ${isPending('d.state')}
+      AND NOT d.behind AND ${namesItsShop('hosted')}
     ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}`;
 });
 
@@ -138,18 +164,24 @@ export class PostgresDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim(
-    hosted: readonly HostedConsumer[],
-    limit: number,
-    leaseMs: number,
-    token: string,
-    absentMs: number,
-    maxAttempts: number,
-  ): Promise<ClaimedDelivery[]> {
+  override async claim({ hosted, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
     const { offsetMs } = this.database;
-    const given = { offsetMs, leaseMs, limit, hosted: listed(hosted), token, absentMs, maxAttempts };
     const reading: Reading<ClaimedDelivery> = { attempt: integer, late: flag, alone: flag };
-    return this.database.executeAtReadCommitted(CLAIM, given, reading);
+    return this.database.executeAtReadCommitted(CLAIM, { ...claim, offsetMs, hosted: listed(hosted) }, reading);
+  }
+
+  override async free(
+    queues: readonly DeliveryQueue[] | 'all',
+    hosted: readonly HostedConsumer[],
+    manager?: EntityManager,
+  ): Promise<void> {
+    const rows =
+      queues === 'all'
+        ? null
+        : JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
+    const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
+    if (manager) await this.database.execute(FREE, given, {}, manager);
+    else await this.database.executeAtReadCommitted(FREE, given, {});
   }
 
   override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
@@ -194,12 +226,12 @@ export class PostgresDeliveryStore extends DeliveryStore {
     return { offsetMs: this.database.offsetMs, id, token };
   }
 
-  override absent(afterMs: number): Promise<AbsentConsumer[]> {
+  override absent(): Promise<AbsentConsumer[]> {
     return this.database.rows<AbsentConsumer>(
       sql`SELECT c.name, c.event_name AS event, (SELECT count(*) FROM (
            SELECT 1 FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name
              AND d.event_name = c.event_name LIMIT 10000) waiting) AS waiting
-       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-afterMs)} ORDER BY 1, 2`,
+       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
       { waiting: integer },
     );
   }

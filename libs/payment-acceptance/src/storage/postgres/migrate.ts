@@ -9,6 +9,7 @@ import { dueOfShop } from '../migrations/0005-due-of-shop.js';
 import { claimsInPlace } from '../migrations/0006-claims-in-place.js';
 import { callbacksThatWait } from '../migrations/0007-callbacks-that-wait.js';
 import { deliveriesOfABill } from '../migrations/0008-deliveries-of-a-bill.js';
+import { headsOfQueues } from '../migrations/0009-heads-of-queues.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
@@ -21,6 +22,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   claimsInPlace,
   callbacksThatWait,
   deliveriesOfABill,
+  headsOfQueues,
 ];
 
 /** Any constant of ours: instances that start together take turns on it. */

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../../domain/settlement.js';
 import { ConcurrentChangeError } from '../query-errors.js';
+import { isPending } from '../delivery.store.js';
 import { integer, json } from '../reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { sql } from '../statement.js';
 import { postgres } from './dialect.js';
-import { givenRows, later, recordSet } from './planner.js';
+import { givenRows, later, recordSet, ROW_BY_ROW } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
@@ -55,14 +56,18 @@ const WRITE = prepare(
         ORDER BY e.turn
         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
       ), deliveries AS (
-        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at)
-        SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${now}
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+        SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${now},
+          row_number() OVER (PARTITION BY added.bill_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
+            SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
+              AND earlier.bill_id = added.bill_id AND earlier.consumer = c.name ${ROW_BY_ROW})
         FROM added JOIN payment_acceptance.consumer c
           ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
-        RETURNING event_id
+        RETURNING event_id, consumer, behind
       )
       SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
-        'id', added.id, 'deliveries', (SELECT count(*) FROM deliveries WHERE event_id = added.id))) FROM added), '[]')::text
+        'id', added.id, 'deliveries', (SELECT count(*) FROM deliveries d WHERE d.event_id = added.id),
+        'behind', ARRAY(SELECT d.consumer FROM deliveries d WHERE d.event_id = added.id AND d.behind))) FROM added), '[]')::text
         AS added`;
   },
 );

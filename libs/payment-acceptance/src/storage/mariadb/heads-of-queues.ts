@@ -1,0 +1,13 @@
+import type { Migration } from '../migration.js';
+
+/** As PostgreSQL's migration of the same version. The column is added without a copy of the table. */
+export const headsOfQueues: Migration = {
+  version: 9,
+  name: 'heads-of-queues',
+  statements: [
+    'ALTER TABLE payment_acceptance.delivery ADD COLUMN IF NOT EXISTS behind BOOLEAN NOT NULL DEFAULT FALSE',
+    `ALTER TABLE payment_acceptance.delivery
+      ADD INDEX IF NOT EXISTS delivery_next (state, behind, consumer, event_name, due_at, seq),
+      ADD INDEX IF NOT EXISTS delivery_behind (state, behind, bill_id, consumer, seq)`,
+  ],
+};

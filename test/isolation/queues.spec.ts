@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  PaymentOperations,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { startHarness, type Harness } from '../support/harness.js';
+import { pay } from '../support/pay.js';
+
+const MINUTE = 60_000;
+
+/** What handlers were called for, as `order: event`, with `late` where it says so. */
+const calls: string[] = [];
+/** For which of these they fail. */
+let fails: (call: string) => boolean;
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  @OnPaymentFailed({ consumer: 'orders' })
+  take({ name, orderId, late }: PaymentSucceededEvent | PaymentFailedEvent): void {
+    const call = `${orderId}: ${name.slice('payment.'.length)}${late ? ', late' : ''}`;
+    calls.push(call);
+    if (fails(call)) throw new Error('not now');
+  }
+}
+
+describe('the deliveries of one bill to one consumer', () => {
+  let harness: Harness;
+  beforeEach(async () => {
+    calls.length = 0;
+    fails = () => false;
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { concurrency: 4 } } });
+  });
+  afterEach(() => harness.close());
+
+  const query = <Row>(sql: string): Promise<Row[]> => harness.host.dataSource.query(sql);
+
+  /** Those that a claim may meet, by their order. */
+  async function eligible(): Promise<string[]> {
+    const rows = await query<{ orderId: string }>(
+      `SELECT b.order_id AS "orderId" FROM payment_acceptance.delivery d
+       JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       WHERE d.state = 'PENDING' AND NOT d.behind ORDER BY d.seq`,
+    );
+    return rows.map(({ orderId }) => orderId);
+  }
+
+  async function billOf(orderId: string): Promise<string> {
+    return (await harness.host.payments.createBill({ orderId, amount: '10' })).billId;
+  }
+
+  /** A bill with failed payments, and then one that succeeds. */
+  async function cardTested(orderId: string, failures: number): Promise<void> {
+    const billId = await billOf(orderId);
+    for (let index = 0; index < failures; index += 1) await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await check();
+  }
+
+  /** What was paid is settled, nothing handed over. */
+  async function check(): Promise<void> {
+    await harness.sandbox.settled();
+    while ((await harness.host.confirmer.runOnce()) > 0);
+  }
+
+  const expected = (orderId: string, failures: number): string[] => [
+    ...Array<string>(failures).fill(`${orderId}: failed`),
+    `${orderId}: succeeded`,
+  ];
+
+  test('are met by a claim one after the other, however many wait', async () => {
+    await cardTested('tested', 40);
+    await pay(harness, 'healthy');
+    await check();
+    expect(await eligible()).toEqual(['tested', 'healthy']);
+    await harness.host.deliveries.runOnce();
+    expect(calls.sort()).toEqual(['healthy: succeeded', 'tested: failed']);
+    calls.length = 0;
+    await harness.settle();
+    expect(calls).toEqual(expected('tested', 39));
+    expect(await eligible()).toEqual([]);
+  });
+
+  test('wait for each other where a later one is settled while an earlier one waits, or is handed over', async () => {
+    const billId = await billOf('one');
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await check();
+    const { items } = await harness.host.deliveries.claim(1);
+    harness.clock.advance(2_000);
+    await harness.sandbox.pay(billId);
+    await check();
+    expect(await eligible()).toHaveLength(1);
+    await harness.host.deliveries.process(items[0]!, new AbortController().signal);
+    await harness.settle();
+    expect(calls).toEqual(expected('one', 1));
+  });
+
+  test('go on where a previous release has inserted them, or has ended the first one', async () => {
+    await cardTested('inserted', 5);
+    await query('UPDATE payment_acceptance.delivery SET behind = FALSE');
+    await harness.settle();
+    expect(calls).toEqual(expected('inserted', 5));
+
+    await cardTested('ended', 3);
+    await query(
+      `UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = due_at WHERE state = 'PENDING' AND NOT behind`,
+    );
+    calls.length = 0;
+    await harness.settle();
+    expect(calls).toEqual([]);
+    harness.clock.advance(30_000);
+    await harness.settle();
+    expect(calls).toEqual(expected('ended', 2));
+  });
+
+  test('are held back for 27 minutes by one whose handler fails, and no longer', async () => {
+    fails = (call) => call.endsWith('failed') || call.endsWith('failed, late');
+    const billId = await billOf('held');
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await check();
+    let minutes = 0;
+    for (; minutes < 60 && !calls.includes('held: succeeded'); minutes += 1) {
+      await harness.settle();
+      harness.clock.advance(MINUTE);
+    }
+    expect(minutes).toBeGreaterThan(17);
+    expect(minutes).toBeLessThan(40);
+    // What is settled later does not wait at all.
+    await harness.sandbox.pay(billId);
+    await check();
+    await harness.settle();
+    expect(calls.filter((call) => call === 'held: succeeded')).toHaveLength(2);
+    fails = () => false;
+    harness.clock.advance(60 * MINUTE);
+    await harness.settle();
+    expect(calls.at(-1)).toBe('held: failed, late');
+    expect(
+      (await harness.host.ledger()).events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state)),
+    ).toEqual(['DONE', 'DONE', 'DONE']);
+  });
+
+  test('go in their order when dead letters are sent again, one beside what others wait for', async () => {
+    await harness.close();
+    harness = await startHarness({ providers: [Orders], options: { deliveries: { maxAttempts: 1, concurrency: 4 } } });
+    fails = () => true;
+    await cardTested('again', 6);
+    await harness.settle();
+    expect(calls).toEqual(expected('again', 6));
+    calls.length = 0;
+    fails = () => false;
+    expect(await harness.host.app.get(PaymentOperations).replay({}, 'somebody')).toBe(7);
+    await pay(harness, 'healthy');
+    await check();
+    expect(await eligible()).toEqual(['again', 'healthy']);
+    await harness.settle();
+    expect(calls.filter((call) => call.startsWith('again'))).toEqual(expected('again', 6));
+  });
+});
