@@ -1,58 +1,76 @@
 import { Injectable } from '@nestjs/common';
 import { freeAt } from '../check.store.js';
-import { claimableAt, DueStore, dueOf, IN_SIGHT, type Due } from '../due.store.js';
-import { flag, instant, type Reading } from '../reading.js';
-import { rawSql, sql } from '../statement.js';
+import { claimableAt, DUE_IN_SIGHT, DueStore, NEAR_ROW, nearOf, NEXT_IN_SIGHT, type Near } from '../due.store.js';
+import { rawSql, sql, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
 import { IN_ORDER, later, opaque, ROW_BY_ROW } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
-interface Followed {
-  readonly shop: string;
-  readonly due: boolean;
-  /** When the next bill may be due. */
-  readonly next: Date | null;
-  /** The database's clock. */
-  readonly now: Date;
+/** Whether a callback of a shop `s` waits whose bill can be claimed. */
+function hasDueCallback(now: Statement): Statement {
+  return sql`EXISTS (
+    SELECT FROM (
+      SELECT bill_id FROM payment_acceptance.callback c
+      WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${now}
+      ORDER BY c.due_at ${IN_ORDER}) c
+    CROSS JOIN LATERAL (
+      SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
 }
 
-const FOLLOWED: Reading<Followed> = { due: flag, next: instant, now: instant };
+/** When a shop of `payment_acceptance.shop_state s` is to be probed, where that is to come. */
+function nextProbe(now: Statement, probeMs: Statement): Statement {
+  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${later(now, probeMs)} THEN s.probe_at END`;
+}
 
-/** See `DueStore.look`. */
-const LOOK = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
+/** See `DueStore.near`. The shops with callbacks are read from their index, one step for each. */
+const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
-  const free = freeAt(opaqueNow);
-  const inSight = opaque(rawSql(String(IN_SIGHT)), 'int');
-  return sql`WITH followed AS MATERIALIZED (
-    SELECT shop, probe.at, probe.at IS NULL AND (EXISTS (
+  const next = opaque(rawSql(String(NEXT_IN_SIGHT)), 'int');
+  const nextOfIndex = (condition: Statement): Statement => sql`
+    SELECT * FROM payment_acceptance.bill b WHERE ${condition} ORDER BY b.next_check_at ${IN_ORDER}`;
+  return sql`WITH RECURSIVE due AS MATERIALIZED (
+    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    FROM (${nextOfIndex(sql`b.next_check_at <= ${opaqueNow}`)}) b LIMIT ${opaque(rawSql(String(DUE_IN_SIGHT)), 'int')}
+  ), upcoming AS (
+    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    FROM (${nextOfIndex(sql`b.next_check_at > ${opaqueNow}`)}) b LIMIT ${next}
+  ), called AS (
+    (SELECT c.shop FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NOT NULL ORDER BY c.shop LIMIT 1)
+    UNION ALL
+    SELECT (SELECT c.shop FROM payment_acceptance.callback c
+      WHERE c.pending AND c.bill_id IS NOT NULL AND c.shop > s.shop ORDER BY c.shop LIMIT 1)
+    FROM called s WHERE s.shop IS NOT NULL
+  ), hinted AS (
+    SELECT s.shop, CASE WHEN ${hasDueCallback(opaqueNow)} THEN ${now} ELSE (
+      SELECT min(${claimableAt('c.due_at')}) FROM (
+        SELECT bill_id, due_at FROM payment_acceptance.callback c
+        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${next}) c
+      JOIN payment_acceptance.bill b ON b.id = c.bill_id AND b.service_bill_id IS NOT NULL) END AS at
+    FROM called s WHERE s.shop IS NOT NULL
+  ), near AS (
+    SELECT shop, min(at) AS at FROM (
+      SELECT shop, at FROM due WHERE service_bill_id IS NOT NULL
+      UNION ALL SELECT shop, at FROM upcoming WHERE service_bill_id IS NOT NULL
+      UNION ALL SELECT shop, at FROM hinted) every WHERE at IS NOT NULL GROUP BY shop
+  )
+  SELECT near.shop, ${postgres.epochMs('near.at')} AS at, ${postgres.epochMs(sql`(
+      SELECT ${nextProbe(now, probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+    (SELECT count(*) FROM due) AS seen, ${postgres.epochMs(now)} AS now
+  FROM (SELECT 1) one LEFT JOIN near ON true ORDER BY near.shop`;
+});
+
+/** See `DueStore.dueOf`. */
+const DUE_OF = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
+  const now = postgres.now(offsetMs);
+  const opaqueNow = sql`(SELECT ${now})`;
+  return sql`SELECT s.shop FROM payment_acceptance.shop_state s
+  WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
       SELECT FROM (
         SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
-        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${free} ${ROW_BY_ROW}
-    ) OR EXISTS (
-      SELECT FROM (
-        SELECT bill_id FROM payment_acceptance.callback c
-        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${opaqueNow}
-        ORDER BY c.due_at ${IN_ORDER}) c
-      CROSS JOIN LATERAL (
-        SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${free} ${ROW_BY_ROW}) b ${ROW_BY_ROW})) AS due
-    FROM payment_acceptance.shop_state s LEFT JOIN LATERAL (
-      SELECT s.probe_at AS at WHERE s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${later(now, probeMs)}) probe ON true
-    WHERE shop = ANY(${opaque(shops, 'text[]')})
-  )
-  SELECT s.shop, s.due, ${postgres.epochMs('greatest(soon.at, s.at)')} AS next, ${postgres.epochMs(now)} AS now FROM followed s
-  CROSS JOIN LATERAL (
-    SELECT min(at) AS at FROM (
-      SELECT ${claimableAt('b.next_check_at')} AS at FROM (
-        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at IS NOT NULL
-        ORDER BY b.next_check_at LIMIT ${inSight}) b WHERE NOT s.due
-      UNION ALL
-      SELECT ${claimableAt('c.due_at')} FROM (
-        SELECT bill_id, due_at FROM payment_acceptance.callback c
-        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${inSight}) c
-      JOIN payment_acceptance.bill b ON b.id = c.bill_id WHERE NOT s.due) near
-  ) soon ORDER BY s.shop`;
+        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${freeAt(opaqueNow)} ${ROW_BY_ROW}
+    ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
 });
 
 @Injectable()
@@ -68,12 +86,19 @@ export class PostgresDueStore extends DueStore {
     );
   }
 
+  protected override async near(probeMs: number): Promise<Near> {
+    const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
+    return nearOf(rows);
+  }
+
   /** Each first one is asked for in order, which the indexes of what is pending have, and no scan of a table. */
-  override async look(shops: readonly string[], probeMs: number): Promise<Due> {
-    const rows = await this.database.execute(LOOK, { offsetMs: this.database.offsetMs, shops, probeMs }, FOLLOWED);
-    return dueOf(
-      rows,
-      rows.flatMap(({ next, now }) => (next === null ? [] : next.getTime() - now.getTime())),
+  protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+    const { offsetMs } = this.database;
+    const rows = await this.database.execute<{ shop: string }, 'offsetMs' | 'shops' | 'probeMs'>(
+      DUE_OF,
+      { offsetMs, shops, probeMs },
+      {},
     );
+    return rows.map(({ shop }) => shop);
   }
 }
