@@ -77,13 +77,30 @@ describe('backlog', () => {
     return scans(row['QUERY PLAN'][0].Plan).map((scan) => ({ ...scan, mode, statement: sql.slice(0, 60) }));
   }
 
+  /** What prepared statements read that come with some work, by either kind of plan. */
+  async function scansOf(work: () => Promise<unknown>) {
+    const sent: Sent[] = [];
+    const database = harness.host.app.get<Preparing>(Database, { strict: false });
+    const often = database.sendPrepared;
+    database.sendPrepared = function (this: Preparing, sql, parameters, manager) {
+      sent.push({ sql, parameters });
+      return often.call(this, sql, parameters, manager);
+    };
+    await work();
+    const reads = [];
+    for (const each of sent) {
+      for (const mode of ['force_custom_plan', 'force_generic_plan']) reads.push(...(await read(each, mode)));
+    }
+    return { sent, reads };
+  }
+
   onPostgres(describe)('however much waits, a claim reads about as many rows as it takes', () => {
     test.each([
       ['on tables that the server has never looked at', false],
       ['on tables that it has looked at when they were small, and nothing waited', true],
     ])('%s', async (_when, analyzed) => {
       harness = await startHarness({ providers: [EffectWriter] });
-      const { dataSource, app, confirmer, deliveries } = harness.host;
+      const { dataSource, confirmer, deliveries } = harness.host;
       for (const table of TABLES) {
         await dataSource.query(`ALTER TABLE payment_acceptance.${table} SET (autovacuum_enabled = false)`);
       }
@@ -97,22 +114,35 @@ describe('backlog', () => {
       await dataSource.query(
         `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
       );
-      const sent: Sent[] = [];
-      const database = app.get<Preparing>(Database, { strict: false });
-      const often = database.sendPrepared;
-      database.sendPrepared = function (this: Preparing, sql, parameters, manager) {
-        sent.push({ sql, parameters });
-        return often.call(this, sql, parameters, manager);
-      };
-      await confirmer.runOnce();
-      await deliveries.runOnce();
-      const reads = [];
-      for (const each of sent) {
-        for (const mode of ['force_custom_plan', 'force_generic_plan']) reads.push(...(await read(each, mode)));
-      }
+      const { sent, reads } = await scansOf(async () => {
+        await confirmer.runOnce();
+        await deliveries.runOnce();
+      });
       expect(sent.filter(({ sql }) => sql.includes('INSERT INTO payment_acceptance.payment '))).not.toEqual([]);
       expect(reads.length).toBeGreaterThan(100);
       expect(reads.filter(({ rows }) => rows > 200)).toEqual([]);
     });
+  });
+
+  onPostgres(test)('however many shops there are, a look for what is due reads about what is due', async () => {
+    const names = Array.from({ length: 500 }, (_, index) => `shop-${index}`);
+    const shops = names.map(
+      (name) =>
+        [name, { shopId: name, apiToken: `${name}-0123456789abcdef`, apiBaseUrl: 'http://127.0.0.1:9' }] as const,
+    );
+    harness = await startHarness({ options: { shops: Object.fromEntries(shops), defaultShop: names[0] } });
+    const { dataSource, confirmer } = harness.host;
+    for (const name of names) {
+      await dataSource.query(`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('${name}', '1')`);
+    }
+    await dataSource.query(
+      `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+         custom, custom_given, service_bill_id, created_at, opened_at, next_check_at, check_after)
+       SELECT gen_random_uuid(), shop, order_id, 1, 'OPEN', 10, 'RUB', false, 'normal', '', false, shop, now(), now(),
+         now() + interval '1 day', now() FROM payment_acceptance.shop_order`,
+    );
+    const { reads } = await scansOf(() => confirmer.runOnce());
+    expect(reads.length).toBeGreaterThan(10);
+    expect(reads.filter(({ rows }) => rows > 100)).toEqual([]);
   });
 });
