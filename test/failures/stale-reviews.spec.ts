@@ -153,6 +153,18 @@ describe('stale reviews', () => {
       expect(await of(bill)).toMatchObject({ state: 'OPEN', open: [], events: ['payment.review', 'payment.review'] });
     });
 
+    test('counts by its review where the service shows SUCCESS again', async () => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '50.00');
+      await shows(bill, 'FAIL', '50.00');
+      await shows(bill, 'SUCCESS', '50.00');
+      await shows(bill, 'FAIL', '50.00');
+      await refused(bill, 'underpaid', /as FAIL last/);
+      await shows(bill, 'SUCCESS', '50.00');
+      await accept(bill, 'underpaid');
+      expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
+    });
+
     test('and has counted before stays counted: accepting the change only closes the review', async () => {
       const bill = await billed();
       await shows(bill, 'SUCCESS', '100.00');

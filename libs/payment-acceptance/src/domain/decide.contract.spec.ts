@@ -27,6 +27,7 @@ describe('a judge that breaks its contract settles nothing', () => {
     ['half a character', () => [{ kind: 'succeeded', review: '\ud800' }], success],
     ['a reason too long for a key', () => [{ kind: 'succeeded', review: 'x'.repeat(101) }], success],
     ['a surplus that is no amount', () => [{ kind: 'succeeded', surplus: 5n as never }], success],
+    ['a surplus that is null', () => [{ kind: 'succeeded', surplus: null as never }], success],
     ['a surplus with a third decimal', () => [{ kind: 'succeeded', surplus: '1.005' }], success],
     ['no verdict', () => [undefined as never], success],
     ['no list', () => 'succeeded' as never, success],
@@ -36,6 +37,11 @@ describe('a judge that breaks its contract settles nothing', () => {
     expect(() => run({ judge, listed: [payment] })).toThrow(JudgeContractError);
     expect(() => run({ judge, listed: [payment] })).toThrow(payment.paymentId);
   });
+});
+
+test('what a verdict says that is not for its kind is not looked at', () => {
+  const judge: Judge = () => [{ kind: 'failed', surplus: 5n } as never];
+  expect(names(run({ judge, listed: [fail] }))).toEqual(['payment.failed']);
 });
 
 test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED})`, () => {
@@ -51,7 +57,8 @@ test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED
         const own = listed.filter(({ billId }) => billId !== 'b-other');
         for (const row of decision.payments) {
           const before = ledger.get(row.paymentId);
-          if (before) expect(rank[row.status]).toBeGreaterThan(rank[before.status]);
+          if (before?.status === 'SUCCESS') expect(row).toEqual({ ...before, statusText: row.statusText });
+          else if (before) expect(rank[row.status]).toBeGreaterThan(rank[before.status]);
           expect(own.map(({ paymentId }) => paymentId)).toContain(row.paymentId);
           ledger.set(row.paymentId, row);
         }

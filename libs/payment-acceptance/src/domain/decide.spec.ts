@@ -221,4 +221,39 @@ describe('the end of a bill', () => {
       });
     }
   });
+
+  test('one whose review a person has just closed opens none', () => {
+    expect(decideUnlistable(lockedBill(), 'too-many-payments', undefined)).toMatchObject({ reviews: [], events: [] });
+  });
+
+  test('entries that cannot be read are a review beside what can be', () => {
+    const decision = run({ listed: [success], unreadable: '2' });
+    expect(names(decision)).toEqual(['payment.succeeded', 'payment.review']);
+    expect(decision.reviews).toMatchObject([{ reason: 'unreadable-payment', paymentId: null }]);
+    expect(decision.reviews[0]!.key).toMatch(/:2$/);
+    expect(reasons(run({ listed: [success] }))).toEqual([]);
+  });
+});
+
+describe('a SUCCESS that is listed otherwise, and as SUCCESS again', () => {
+  const [success, fail] = [reported(), reported({ status: 'FAIL', statusText: 'FAIL' })];
+  const waiting = { ...kept(success), verdict: 'review' } as const;
+
+  test('is kept with what was listed last', () => {
+    const decision = run({ known: [waiting], listed: [fail] });
+    expect(decision.payments).toEqual([{ ...waiting, statusText: 'FAIL' }]);
+    expect(reasons(decision)).toEqual(['payment-changed']);
+    expect(run({ known: [waiting], listed: [success] })).toMatchObject({ payments: [], reviews: [] });
+    expect(run({ known: [waiting], listed: [fail, success] }).payments).toEqual([]);
+    expect(run({ known: [waiting], listed: [{ ...fail, billId: 'b-other' as never }] }).payments).toEqual([]);
+    expect(run({ known: [kept(success, 'b-2' as never)], listed: [fail] }).payments).toEqual([]);
+  });
+
+  test('is a review again where it waits for a person, and none where it counts already', () => {
+    const again = run({ known: [{ ...waiting, statusText: 'FAIL' }], listed: [success] });
+    expect(again.payments).toEqual([waiting]);
+    expect(again.reviews).toMatchObject([{ reason: 'payment-changed', detail: { listed: { status: 'SUCCESS' } } }]);
+    const counted = run({ known: [{ ...kept(success), statusText: 'FAIL' }], listed: [success] });
+    expect([counted.payments, counted.reviews]).toEqual([[kept(success)], []]);
+  });
 });

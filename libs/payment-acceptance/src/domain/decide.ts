@@ -45,6 +45,15 @@ export function decide(input: DecisionInput): Decision {
       builder.take(payment, verdict);
     }
   }
+  for (const payment of lastListings(input)) {
+    const row = rows.get(payment.paymentId);
+    if (row?.status !== 'SUCCESS' || row.intentId !== bill.intentId || row.statusText === payment.statusText) continue;
+    keep({ ...row, statusText: payment.statusText });
+    // It was listed otherwise in between, and a person has been told: what waits for them can be decided by this again.
+    if (row.verdict === 'review' && !contradicts(row, payment)) {
+      builder.review('payment-changed', payment, changeOf(payment));
+    }
+  }
   if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
   const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
   return builder.decisionAfterCheck(own, input);
@@ -96,14 +105,25 @@ const NOTHING_LISTED = {
   createdAtText: null,
 } as const;
 
-/** Listed payments with their verdicts: failures first, then by age, so that events come in a stable order. */
-function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
-  const payments = [...listed].sort(
+/** What the list says of each payment of the bill in the end: SUCCESS where an entry says so. */
+function lastListings({ bill, listed }: DecisionInput): Iterable<ReportedPayment> {
+  const own = listed.filter(({ billId }) => billId === null || billId === bill.billId);
+  return new Map(inOrder(own).map((payment) => [payment.paymentId, payment])).values();
+}
+
+/** Failures first, then by age. */
+function inOrder(listed: readonly ReportedPayment[]): ReportedPayment[] {
+  return [...listed].sort(
     (a, b) =>
       RANK[a.status] - RANK[b.status] ||
       (a.createdAt?.getTime() ?? 0) - (b.createdAt?.getTime() ?? 0) ||
       (a.paymentId < b.paymentId ? -1 : 1),
   );
+}
+
+/** Listed payments with their verdicts, so that events come in a stable order. */
+function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
+  const payments = inOrder(listed);
   const verdicts = verdictsOf(judge, bill, payments);
   return payments.map((payment, index) => {
     const verdict = verdicts[index];

@@ -57,7 +57,7 @@ export interface LedgerPayment {
   readonly currency: string | null;
   readonly fromCard: string | null;
   readonly createdAtText: string | null;
-  /** `status` as the service sent it. */
+  /** `status` as the service sent it last, which may be another one than that it has advanced to. */
   readonly statusText: string | null;
   readonly verdict: Verdict['kind'];
 }

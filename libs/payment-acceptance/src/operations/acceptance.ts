@@ -53,7 +53,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   }
   const latest = newest && listedIn(newest);
   for (const listed of [listedIn(review), latest]) {
-    if (listed?.status === 'FAIL') {
+    if (listed?.status === 'FAIL' || (row?.status === 'SUCCESS' && row.statusText === 'FAIL')) {
       throw new OperatorActionError(
         `The service listed payment ${paymentId} as FAIL last, so it does not count. Dismiss the review.`,
       );
