@@ -145,7 +145,7 @@ describe('registration', () => {
       Object.assign(process.env, {
         [`${P}API_BASE_URL`]: SERVICE,
         [`${P}API_TOKEN`]: 'one-token-0123456789',
-        [`${P}SHOP_ID`]: 's',
+        [`${P}SHOP_ID`]: 'shop-main',
       });
       const module = await start(
         ConfigModule.forRoot({ ignoreEnvFile: true, load: [paymentAcceptanceConfig] }),
@@ -163,9 +163,9 @@ describe('registration', () => {
         [`${P}SHOPS`]: 'main,eu',
         [`${P}API_BASE_URL`]: SERVICE,
         [`${P}MAIN_API_TOKEN`]: 'main-token-0123456789',
-        [`${P}MAIN_SHOP_ID`]: 's-1',
+        [`${P}MAIN_SHOP_ID`]: 'shop-main',
         [`${P}EU_API_TOKEN`]: 'eu-token-0123456789',
-        [`${P}EU_SHOP_ID`]: 's-2',
+        [`${P}EU_SHOP_ID`]: 'shop-eu',
         [`${P}EU_CURRENCY`]: 'EUR',
       });
       const module = await start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));

@@ -67,8 +67,8 @@ describe('wake ups', () => {
       }
       const { statements } = count.take();
       expect(statements).toBeLessThan(60);
-      // Three for each look; four for what was given up, twice; three once to say which shops and consumers are there.
-      expect(statements).toBe(12 * 3 + 2 * 4 + 3);
+      // Three for each look; five for what was given up, twice; three once to say which shops and consumers are there.
+      expect(statements).toBe(12 * 3 + 2 * 5 + 3);
     });
   });
 });

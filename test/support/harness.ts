@@ -215,7 +215,13 @@ async function startInstance(
   const { rawBody = false } = options;
   const app = module.createNestApplication(adapter, { logger: false, forceCloseConnections: true, rawBody });
   options.prepare?.(app);
-  await app.listen(0, '127.0.0.1');
+  try {
+    await app.listen(0, '127.0.0.1');
+  } catch (error) {
+    // A start that is refused leaves its connections open.
+    await app.close();
+    throw error;
+  }
   const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

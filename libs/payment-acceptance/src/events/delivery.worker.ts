@@ -6,6 +6,7 @@ import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import {
   DeliveryStore,
   HOLDING_ATTEMPTS,
@@ -17,6 +18,7 @@ import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { BrokerSlots } from './broker-slots.js';
 import type { EventConsumer } from './consumer.js';
+import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
 
@@ -38,6 +40,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly heartbeat: Throttle;
   private readonly brokerSlots: BrokerSlots;
   private readonly attempts: DeliveryAttempts;
+  private readonly foreignShops: ForeignShops;
   private consumers: readonly EventConsumer[] = [];
   /** Queues whose first delivery has ended here, with nobody told yet that the next one may go. */
   private ended: DeliveryQueue[] = [];
@@ -46,6 +49,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     private readonly store: DeliveryStore,
     transactions: DestroyableTransaction,
     private readonly random: PaymentRandom,
+    shops: ShopRegistry,
     clock: PaymentClock,
     probe: PaymentProbe,
     private readonly telemetry: Telemetry,
@@ -55,6 +59,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.worker = new LeasedWorker(this, options.deliveries, this.logger);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
+    this.foreignShops = new ForeignShops(shops, clock);
     this.brokerSlots = new BrokerSlots(options.deliveries.concurrency);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
@@ -127,7 +132,11 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     const { maxAttempts } = this.options.deliveries;
     const token = this.random.uuid();
     const { leaseMs } = this.attempts;
-    const items = await this.store.claim({ hosted: consumers, limit: offered, leaseMs, token, maxAttempts });
+    const foreignShops = this.foreignShops.names();
+    const items = await this.store.claim({
+      ...{ hosted: consumers, foreignShops, limit: offered },
+      ...{ leaseMs, token, maxAttempts },
+    });
     for (const { consumer } of items) this.brokerSlots.take(consumer);
     // There may be more for the slots that this claim had to leave.
     if (items.length === offered && offered < limit) this.worker.wake();
@@ -170,7 +179,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
-    if (stopping.aborted) return this.store.release(delivery);
+    if (stopping.aborted || (await this.foreignShops.meet(delivery.shop))) return this.store.release(delivery);
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );

@@ -31,6 +31,7 @@ import { RetentionWorker } from '../operations/retention.worker.js';
 import { Snapshots } from '../operations/snapshot.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { FollowedShops } from '../settlement/followed-shops.js';
+import { ShopIdentities } from './shop-identities.js';
 import { SettlementService } from '../settlement/settlement.service.js';
 import { Signals } from '../storage/signals.js';
 import { STORES } from '../storage/stores.js';
@@ -92,6 +93,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     PaymentShops,
     CallbackResponder,
     FollowedShops,
+    ShopIdentities,
     SettlementService,
     HandlerExplorer,
     EventEmitterConsumers,

@@ -21,6 +21,7 @@ import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { Signals } from '../storage/signals.js';
+import { ShopIdentities } from './shop-identities.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
@@ -40,6 +41,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly explorer: HandlerExplorer,
     private readonly emitters: EventEmitterConsumers,
     private readonly added: AddedConsumers,
+    private readonly identities: ShopIdentities,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,
@@ -65,6 +67,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
           'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
       );
     }
+    await this.identities.verify();
     if (this.role === 'callbacks') return this.connectSignals();
     await this.confirmer.prepare();
     await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));

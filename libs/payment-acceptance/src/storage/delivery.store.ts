@@ -20,6 +20,8 @@ export interface DeliveryQueue {
 /** What is claimed. */
 export interface DeliveryClaim {
   readonly hosted: readonly HostedConsumer[];
+  /** Shops whose deliveries are left to others, whatever their consumer. */
+  readonly foreignShops: readonly string[];
   readonly limit: number;
   readonly leaseMs: number;
   readonly token: string;
@@ -32,6 +34,7 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly id: DeliveryId;
   readonly token: string;
   readonly eventName: string;
+  readonly shop: string;
   /** This attempt's number: 1 for the first. */
   readonly attempt: number;
   /** The event as JSON. */

@@ -39,6 +39,7 @@ import { ResultStore } from './result.store.js';
 import { RetentionStore } from './retention.store.js';
 import { SettlementStore } from './settlement.store.js';
 import { SettlementWriter } from './settlement.writer.js';
+import { ShopIdentityStore } from './shop-identity.store.js';
 import { UnsupportedDataSourceError } from './storage.errors.js';
 
 type Made<S, D> = new (database: D) => S;
@@ -84,4 +85,5 @@ export const STORES: readonly FactoryProvider[] = [
   shared(ReconciliationStore),
   shared(RefusalStore),
   shared(ResultStore),
+  shared(ShopIdentityStore),
 ];

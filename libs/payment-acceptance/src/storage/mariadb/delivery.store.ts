@@ -84,12 +84,14 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim({ hosted, limit, leaseMs, token, maxAttempts }: DeliveryClaim): Promise<ClaimedDelivery[]> {
+  override async claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]> {
+    const { hosted, foreignShops, limit, leaseMs, token, maxAttempts } = claim;
     if (hosted.length === 0) return [];
     const eligible = (alias: Expression): Statement => {
       const d = toSql(alias);
       const now = this.now();
-      return sql`${d}.due_at <= ${now} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
+      const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
+      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
@@ -154,7 +156,7 @@ export class MariaDeliveryStore extends DeliveryStore {
   private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
     const rows = await this.database.rows<Omit<ClaimedDelivery, 'alone'>>(
       sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
-         d.event_name AS "eventName",
+         d.event_name AS "eventName", e.shop,
          d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent, b.state AS "billState", ${LATER}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,

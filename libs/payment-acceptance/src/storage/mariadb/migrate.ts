@@ -5,8 +5,9 @@ import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 import { headsOfQueues } from './heads-of-queues.js';
 import { mariaSchema } from './schema.js';
+import { shopIdentities } from './shop-identities.js';
 
-export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues];
+export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues, shopIdentities];
 
 const LOCK_SECONDS = 120;
 

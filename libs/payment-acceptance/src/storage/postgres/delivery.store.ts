@@ -30,10 +30,12 @@ function listed(consumers: readonly HostedConsumer[]): string {
   return JSON.stringify(consumers.map(({ name, event, shops }) => ({ consumer: name, event_name: event, shops })));
 }
 
+/** The shop of a delivery `d`, as JSON. */
+const SHOP_OF_D = sql`to_jsonb((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id))`;
+
 /** Whether a consumer names the shop of a delivery `d`. */
 function namesItsShop(consumer: Expression): Statement {
-  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> to_jsonb((
-  SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id)))`;
+  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${SHOP_OF_D})`;
 }
 
 /** Like {@link isPending}, in words that do not fit the index of what is done. */
@@ -54,8 +56,8 @@ function holdsBack(earlier: Expression, now: Statement): Statement {
 
 /** See `DeliveryStore.claim`. */
 const CLAIM = prepare(
-  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'token', 'maxAttempts'],
-  ({ offsetMs, leaseMs, limit, hosted, token, maxAttempts }) => {
+  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
+  ({ offsetMs, leaseMs, limit, hosted, foreignShops, token, maxAttempts }) => {
     const now = postgres.now(offsetMs);
     const most = opaque(limit, 'int');
     return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
@@ -67,6 +69,7 @@ const CLAIM = prepare(
       CROSS JOIN LATERAL (
         SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
+          AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
           AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
@@ -80,7 +83,7 @@ const CLAIM = prepare(
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
   RETURNING d.id::text AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
-    d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
+    e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
@@ -164,10 +167,11 @@ export class PostgresDeliveryStore extends DeliveryStore {
     );
   }
 
-  override async claim({ hosted, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
+  override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
     const { offsetMs } = this.database;
     const reading: Reading<ClaimedDelivery> = { attempt: integer, late: flag, alone: flag };
-    return this.database.executeAtReadCommitted(CLAIM, { ...claim, offsetMs, hosted: listed(hosted) }, reading);
+    const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
+    return this.database.executeAtReadCommitted(CLAIM, given, reading);
   }
 
   override async free(

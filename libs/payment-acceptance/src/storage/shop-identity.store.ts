@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from './database.js';
+import { sql } from './statement.js';
+
+/** Which shop of the service a name stands for; `null` where that was never stored. */
+export interface ShopIdentity {
+  readonly name: string;
+  readonly shopId: string | null;
+  readonly apiBaseUrl: string | null;
+}
+
+/** Which shops the tables are of. */
+@Injectable()
+export class ShopIdentityStore {
+  constructor(private readonly database: Database) {}
+
+  /** What is stored of these shops. */
+  identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
+    const names = shops.map(({ name }) => name);
+    return this.database.rows<ShopIdentity>(
+      sql`SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
+       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`,
+      {},
+    );
+  }
+
+  /** Stores which shop a registered name stands for; `false` where it stands for another one. */
+  async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
+    const mine = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
+       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
+    );
+    return mine === 1;
+  }
+}
