@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance';
+import { until } from '../support/until.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
 const MINUTE = 60_000;
@@ -39,5 +40,16 @@ describe('an answer of the service that cannot be read as a whole', () => {
     await lists({ data: [PAID] });
     const after = await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     expect(after.payments.degraded).not.toContain('service-not-answering');
+  });
+
+  test('of one bill again and again shows in health within ten minutes, and no longer than that', async () => {
+    const health = async () => (await recorded.harness.host.app.get(PaymentHealthIndicator).isHealthy('p')).p;
+    for (let minute = 0; minute < 10; minute += 1) await lists({ payments: [PAID] });
+    const failing = await until(health, ({ degraded }) => degraded.includes('checks-failing'));
+    expect(failing.backlog?.failingShops).toEqual([{ shop: 'main', bills: 1 }]);
+    recorded.harness.clock.advance(10 * MINUTE);
+    await lists({ data: [PAID] });
+    const after = await until(health, ({ degraded }) => !degraded.includes('checks-failing'));
+    expect(after.backlog?.failingShops).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ export { PaymentReviews } from './operations/payment-reviews.service.js';
 export type { AcceptReviewOptions, ReviewsView } from './operations/reviews-view.js';
 export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter } from './storage/dead-letters.js';
-export type { FailingConsumer, PaymentStats, ShopState } from './storage/operator.store.js';
+export type { FailingConsumer, FailingShop, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
 export type { OperationsView } from './operations/operations-view.js';
 export { PaymentChecks, type BillCheck, type ShopChecks } from './operations/payment-checks.service.js';

@@ -5,7 +5,7 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
-import type { FailingConsumer, PaymentStats } from '../storage/operator.store.js';
+import type { FailingConsumer, FailingShop, PaymentStats } from '../storage/operator.store.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** From which values on the module counts as degraded. Ages and pauses in milliseconds. */
@@ -14,6 +14,8 @@ export interface PaymentHealthThresholds {
   readonly timeLimitMs?: number;
   /** Age of the longest overdue check of a bill. Default 5 minutes. */
   readonly overdueCheckMs?: number;
+  /** Bills whose last five checks, or more, have failed. Default 1. */
+  readonly failingBills?: number;
   /** Age of the oldest event that a consumer has not taken. Default 5 minutes. */
   readonly oldestDeliveryMs?: number;
   /** Age of the oldest event whose delivery fails and is tried again. Default 10 minutes. */
@@ -33,6 +35,7 @@ export interface PaymentHealthThresholds {
 /** What is wrong while payments can still be taken. */
 export type PaymentDegradation =
   | 'checks-overdue'
+  | 'checks-failing'
   | 'deliveries-late'
   | 'deliveries-failing'
   | 'dead-letters'
@@ -59,6 +62,8 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
     readonly refusedShops: readonly string[];
     /** Consumers whose deliveries fail and are tried again, that of the oldest event first. */
     readonly failingConsumers: readonly FailingConsumer[];
+    /** Shops with bills whose last five checks, or more, have failed. */
+    readonly failingShops: readonly FailingShop[];
   };
 }
 
@@ -67,6 +72,7 @@ const MINUTE = 60_000;
 const DEFAULTS: Required<PaymentHealthThresholds> = {
   timeLimitMs: 2_000,
   overdueCheckMs: 5 * MINUTE,
+  failingBills: 1,
   oldestDeliveryMs: 5 * MINUTE,
   failingDeliveryMs: 10 * MINUTE,
   deadLetters: 1,
@@ -148,6 +154,7 @@ function reasonOf(error: unknown): string {
 function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {
   const found: [PaymentDegradation, boolean][] = [
     ['checks-overdue', (now.oldestCheckMs ?? 0) >= limits.overdueCheckMs],
+    ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],
     ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
     ['deliveries-failing', now.failingConsumers.some(({ oldestMs }) => oldestMs >= limits.failingDeliveryMs)],
     ['dead-letters', now.deadLetters >= limits.deadLetters],

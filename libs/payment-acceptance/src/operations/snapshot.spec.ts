@@ -17,6 +17,7 @@ describe('snapshot', () => {
     const operator = {
       stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)),
       failingConsumers: () => Promise.resolve([]),
+      failingShops: () => Promise.resolve([]),
     };
     snapshots = new Snapshots(
       operator as unknown as OperatorStore,
@@ -34,8 +35,8 @@ describe('snapshot', () => {
     const both = [snapshots.read(), snapshots.read()];
     owed[0]!(STATS);
     expect(await Promise.all(both)).toEqual([
-      { ...STATS, refusedShops: ['eu'], failingConsumers: [] },
-      { ...STATS, refusedShops: ['eu'], failingConsumers: [] },
+      { ...STATS, refusedShops: ['eu'], failingConsumers: [], failingShops: [] },
+      { ...STATS, refusedShops: ['eu'], failingConsumers: [], failingShops: [] },
     ]);
     jest.advanceTimersByTime(999);
     void snapshots.read();

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import { OperatorStore, type FailingConsumer, type PaymentStats } from '../storage/operator.store.js';
+import { OperatorStore, type FailingConsumer, type FailingShop, type PaymentStats } from '../storage/operator.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
 /** What the tables say about how things stand. */
@@ -9,6 +9,8 @@ export interface Snapshot extends PaymentStats {
   readonly refusedShops: readonly string[];
   /** Consumers whose deliveries fail and are tried again, at most {@link MAX_CONSUMERS}. */
   readonly failingConsumers: readonly FailingConsumer[];
+  /** Shops with bills whose checks fail again and again, at most {@link MAX_SHOPS}. */
+  readonly failingShops: readonly FailingShop[];
 }
 
 const MAX_SHOPS = 100;
@@ -64,7 +66,8 @@ export class Snapshots {
     try {
       const stats = await this.operator.stats(null);
       const refusedShops = await this.refusals.refused(MAX_SHOPS);
-      return { ...stats, refusedShops, failingConsumers: await this.operator.failingConsumers(MAX_CONSUMERS) };
+      const failingConsumers = await this.operator.failingConsumers(MAX_CONSUMERS);
+      return { ...stats, refusedShops, failingConsumers, failingShops: await this.operator.failingShops(MAX_SHOPS) };
     } finally {
       this.unfinished -= 1;
     }

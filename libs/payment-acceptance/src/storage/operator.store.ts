@@ -46,6 +46,13 @@ export interface FailingConsumer {
   readonly oldestMs: number;
 }
 
+/** A shop with bills whose checks fail. */
+export interface FailingShop {
+  readonly shop: string;
+  /** How many of its bills have not been checked successfully in the last five attempts or more. */
+  readonly bills: number;
+}
+
 export interface ShopState {
   readonly shop: string;
   /** Since when the service refuses the shop, ISO 8601; `null` where it does not. */
@@ -221,6 +228,15 @@ export class OperatorStore {
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        WHERE d.state = 'PENDING' AND d.last_error IS NOT NULL GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
       { deliveries: integer, oldestMs: integer },
+    );
+  }
+
+  /** Shops with bills whose checks fail again and again, those with the most first; at most `limit`. */
+  failingShops(limit: number): Promise<FailingShop[]> {
+    return this.database.rows<FailingShop>(
+      sql`SELECT shop, count(*) AS bills FROM payment_acceptance.bill WHERE failed_checks >= 5 AND next_check_at IS NOT NULL
+       GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`,
+      { bills: integer },
     );
   }
 

@@ -3,11 +3,12 @@ import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
+import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
 
-export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues, shopIdentities];
+export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues, shopIdentities, failingBills];
 
 const LOCK_SECONDS = 120;
 

@@ -10,6 +10,7 @@ import { claimsInPlace } from '../migrations/0006-claims-in-place.js';
 import { callbacksThatWait } from '../migrations/0007-callbacks-that-wait.js';
 import { deliveriesOfABill } from '../migrations/0008-deliveries-of-a-bill.js';
 import { headsOfQueues } from '../migrations/0009-heads-of-queues.js';
+import { failingBills } from '../migrations/0011-failing-bills.js';
 import { shopIdentities } from '../migrations/0010-shop-identities.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
@@ -25,6 +26,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   deliveriesOfABill,
   headsOfQueues,
   shopIdentities,
+  failingBills,
 ];
 
 /** Any constant of ours: instances that start together take turns on it. */
