@@ -9,7 +9,7 @@ describe("the service's answer to a creation, while the database takes nothing",
   beforeEach(async () => {
     logged.length = 0;
     jest.spyOn(Logger.prototype, 'error').mockImplementation((line: unknown) => void logged.push(String(line)));
-    harness = await startHarness({});
+    harness = await startHarness({ options: { creation: { storeTimeoutMs: 300 } } });
   });
   afterEach(async () => {
     jest.restoreAllMocks();

@@ -62,7 +62,7 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.outcomes = new CreationOutcomes(random, this.logger);
+    this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, this.logger);
   }
 
   /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */

@@ -17,9 +17,6 @@ export interface CreationOutcome {
   readonly made: CreatedBill | 'REJECTED' | 'UNKNOWN';
 }
 
-/** How long a caller waits for the outcome to be stored, in milliseconds; it is then stored behind its back. */
-const CALLER_MS = 4_500;
-
 const FIRST_PAUSE_MS = 70;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -65,7 +62,9 @@ export class CreationOutcomes {
   private readonly unstored = new Set<Storing>();
   private stopping = false;
 
+  /** @param callerMs how long a caller waits for the outcome to be stored, in milliseconds */
   constructor(
+    private readonly callerMs: number,
     private readonly random: PaymentRandom,
     private readonly logger: PaymentLogger,
   ) {}
@@ -120,7 +119,7 @@ export class CreationOutcomes {
     // What goes on when nobody waits any more rejects into nothing: whatever fails for good has said so in the log.
     end.catch(() => undefined);
     try {
-      return await withTimeout(CALLER_MS, end);
+      return await withTimeout(this.callerMs, end);
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       const cause = storing.lastError === undefined ? error : storing.lastError;

@@ -59,7 +59,7 @@ export const DEFAULTS: Pick<
     maxQueued: 5_000,
     resultTicketMs: HOUR,
   },
-  creation: { waitMs: 5 * SECOND, leaseMs: 2 * MINUTE },
+  creation: { waitMs: 5 * SECOND, leaseMs: 2 * MINUTE, storeTimeoutMs: 4_500 },
   retention: {
     redactCallbacksAfterMs: 30 * DAY,
     deleteCallbacksAfterMs: 90 * DAY,

@@ -114,6 +114,11 @@ export interface CreationOptions {
   waitMs?: number;
   /** After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 120000, or twice what its requests may take. */
   leaseMs?: number;
+  /**
+   * How long `createBill` waits until the service's answer is stored, in milliseconds; it is then stored in the background,
+   * and the call fails with `BillNotStoredError`. Default 4500.
+   */
+  storeTimeoutMs?: number;
 }
 
 /** What is removed with age, by instances that run workers. Ages in milliseconds; `null` keeps for ever. */
