@@ -147,6 +147,24 @@ describe('cli', () => {
       expect(actions).toEqual([{ operator: 'ann' }]);
     });
 
+    test('deliver gives a consumer the events that it has not had', async () => {
+      expect(await command('deliver')).toMatchObject({ code: 2, err: expect.stringContaining('--consumer NAME') });
+      expect(await command('deliver --consumer orders --from yesterday')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('--from: must be a time with its zone'),
+      });
+      expect(await command('deliver --consumer nobody')).toMatchObject({ code: 1 });
+      expect(await json('deliver --consumer orders --from 2026-01-01T00:00:00Z --dry-run')).toEqual({
+        code: 0,
+        document: { dryRun: true, made: 0, leftOut: 0 },
+      });
+      expect(await command('deliver --consumer orders')).toEqual({
+        code: 0,
+        out: '0 events go out to "orders".\n',
+        err: '',
+      });
+    });
+
     test('reconcile writes CSV, sums to the other stream, and ends with 1 on a difference', async () => {
       const day = new Date().toISOString().slice(0, 10);
       const quoted = await harness.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });

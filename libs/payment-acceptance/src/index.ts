@@ -60,7 +60,8 @@ export { OperatorActionError } from './operations/operator.errors.js';
 export type { DeadLetter, DeadLetterFilter } from './storage/dead-letters.js';
 export type { FailingConsumer, FailingShop, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
-export type { OperationsView } from './operations/operations-view.js';
+export type { OperationsView, PastEventsReport } from './operations/operations-view.js';
+export type { PastEventCounts, PastEventFilter } from './storage/past-events.store.js';
 export { PaymentChecks, type BillCheck, type ShopChecks } from './operations/payment-checks.service.js';
 export {
   PaymentReconciliation,

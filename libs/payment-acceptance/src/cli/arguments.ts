@@ -10,6 +10,11 @@ export const HELP = `Usage: payment-acceptance <command> [options]
   replay                   sends dead letters again: those that fit, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
+  deliver                  gives a consumer events that were settled while it was not there
+      --consumer NAME  --event NAME  --order ID  --shop NAME
+      --from TIME  --to TIME   settled at or after, and before, such as 2026-11-21T00:00:00Z
+      --operator NAME      who does it, for the record; default: the user's name
+      --dry-run            only says how many
   reconcile --day DAY      a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
                            on the service's wall clock; exit code 1 on a difference
       -s, --shop NAME      those of this shop; default: of every shop
@@ -47,6 +52,8 @@ const OPTIONS = {
   consumer: { type: 'string' },
   event: { type: 'string' },
   order: { type: 'string' },
+  from: { type: 'string' },
+  to: { type: 'string' },
   all: { type: 'boolean' },
   day: { type: 'string' },
   followed: { type: 'boolean' },
@@ -61,6 +68,10 @@ const COMMANDS = {
   status: { options: [], operand: undefined },
   check: { options: ['shop'], operand: 'BILL' },
   replay: { options: ['shop', 'operator', 'delivery', 'consumer', 'event', 'order', 'all'], operand: undefined },
+  deliver: {
+    options: ['shop', 'operator', 'consumer', 'event', 'order', 'from', 'to', 'dry-run'],
+    operand: undefined,
+  },
   reconcile: { options: ['shop', 'day', 'followed'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
   import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },

@@ -62,6 +62,45 @@ export const replay: Command = async (context, { values }, output) => {
   return 0;
 };
 
+export const deliver: Command = async (context, { values }, output) => {
+  const { consumer, event, shop, order } = values;
+  if (consumer === undefined) throw new UsageError('Say which consumer is to get the events: --consumer NAME.');
+  const [from, to] = [instantOf('--from', values.from), instantOf('--to', values.to)];
+  const filter = {
+    consumer,
+    ...(event !== undefined && { event }),
+    ...(shop !== undefined && { shop }),
+    ...(order !== undefined && { orderId: order }),
+    ...(from && { from }),
+    ...(to && { to }),
+  };
+  const operations = context.get(PaymentOperations);
+  const dryRun = values['dry-run'] === true;
+  const { missing, uncertain } = await operations.pastEvents(filter);
+  const { made, leftOut } = dryRun
+    ? { made: missing, leftOut: uncertain }
+    : await operations.deliverPastEvents(filter, operatorOf(values.operator));
+  if (values.json) printJson(output, { dryRun, made, leftOut });
+  else {
+    output.out(`${made} events ${dryRun ? 'would go' : 'go'} out to "${shownText(consumer)}".\n`);
+    if (leftOut > 0)
+      output.out(`${leftOut} are left out: it may have had them, and retention has removed the delivery.\n`);
+  }
+  return 0;
+};
+
+function instantOf(option: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const instant = new Date(text);
+  // Without a zone it would mean another moment on each machine.
+  if (!/T.*(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
+    throw new UsageError(
+      `${option}: must be a time with its zone, such as 2026-11-21T00:00:00Z, not "${shownText(text)}".`,
+    );
+  }
+  return instant;
+}
+
 /** Every finding; 1 where one is different. */
 export const doctor: Command = async (context, { values }, output) => {
   const findings = await context.get(PaymentDoctor).examine(values.shop);

@@ -4,7 +4,7 @@ import { PaymentConfigurationError, UnknownShopError } from '../config/configura
 import { migratePaymentAcceptance } from '../storage/migrate.js';
 import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
 import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
-import { check, doctor, importFile, replay, status, type Command } from './commands.js';
+import { check, deliver, doctor, importFile, replay, status, type Command } from './commands.js';
 import { schemaOf, withDataSource, withModule } from './host.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   status,
   check,
   replay,
+  deliver,
   reconcile,
   doctor,
   import: importFile,

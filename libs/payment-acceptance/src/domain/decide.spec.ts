@@ -243,6 +243,8 @@ describe('a SUCCESS that is listed otherwise, and as SUCCESS again', () => {
     const decision = run({ known: [waiting], listed: [fail] });
     expect(decision.payments).toEqual([{ ...waiting, statusText: 'FAIL' }]);
     expect(reasons(decision)).toEqual(['payment-changed']);
+    expect(run({ known: [waiting], listed: [{ ...fail, billId: null }] }).payments).toHaveLength(1);
+    expect(run({ known: [waiting], listed: [] }).payments).toEqual([]);
     expect(run({ known: [waiting], listed: [success] })).toMatchObject({ payments: [], reviews: [] });
     expect(run({ known: [waiting], listed: [fail, success] }).payments).toEqual([]);
     expect(run({ known: [waiting], listed: [{ ...fail, billId: 'b-other' as never }] }).payments).toEqual([]);

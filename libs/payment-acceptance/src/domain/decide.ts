@@ -45,9 +45,11 @@ export function decide(input: DecisionInput): Decision {
       builder.take(payment, verdict);
     }
   }
-  for (const payment of lastListings(input)) {
-    const row = rows.get(payment.paymentId);
-    if (row?.status !== 'SUCCESS' || row.intentId !== bill.intentId || row.statusText === payment.statusText) continue;
+  const last = lastListings(input);
+  for (const row of rows.values()) {
+    const payment = last.get(row.paymentId);
+    if (row.status !== 'SUCCESS' || row.intentId !== bill.intentId) continue;
+    if (!payment || payment.statusText === row.statusText) continue;
     keep({ ...row, statusText: payment.statusText });
     // It was listed otherwise in between, and a person has been told: what waits for them can be decided by this again.
     if (row.verdict === 'review' && !contradicts(row, payment)) {
@@ -106,9 +108,9 @@ const NOTHING_LISTED = {
 } as const;
 
 /** What the list says of each payment of the bill in the end: SUCCESS where an entry says so. */
-function lastListings({ bill, listed }: DecisionInput): Iterable<ReportedPayment> {
+function lastListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment> {
   const own = listed.filter(({ billId }) => billId === null || billId === bill.billId);
-  return new Map(inOrder(own).map((payment) => [payment.paymentId, payment])).values();
+  return new Map(inOrder(own).map((payment) => [payment.paymentId, payment]));
 }
 
 /** Failures first, then by age. */

@@ -10,6 +10,7 @@ import type { BillRecord } from '../domain/bill.js';
 import { isUuid } from '../domain/uuid.js';
 import type { BillStore } from '../storage/bill.store.js';
 import type { DeliveryStore } from '../storage/delivery.store.js';
+import type { PastEventCounts, PastEventFilter, PastEventsStore } from '../storage/past-events.store.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
@@ -23,12 +24,21 @@ export interface KnownShop {
   readonly known: boolean | null;
 }
 
+/** What {@link OperationsView.deliverPastEvents} has done. */
+export interface PastEventsReport {
+  /** How many deliveries were made. */
+  readonly made: number;
+  /** How many events were left out, since the consumer may have had them. */
+  readonly leftOut: number;
+}
+
 /** What a view works with. */
 export interface OperationsTools {
   readonly ledger: LedgerStore;
   readonly store: OperatorStore;
   readonly bills: BillStore;
   readonly deliveries: DeliveryStore;
+  readonly pastEvents: PastEventsStore;
   readonly client: PaymentServiceClient;
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
@@ -147,6 +157,36 @@ export class OperationsView {
       const replayed = await store.replay(manager, filter, this.scope);
       await deliveries.free('all', [], manager);
       return replayed;
+    });
+  }
+
+  /** How many deliveries {@link deliverPastEvents} would make now, and how many events it would leave out. */
+  pastEvents(filter: PastEventFilter): Promise<PastEventCounts> {
+    return this.tools.pastEvents.count(filter, this.scope);
+  }
+
+  /**
+   * Gives a consumer events that were settled while it was not there: a handler that a release has added gets those of
+   * before, a shop that a consumer has begun to take gets its past. Each event goes out once, in settlement order within its
+   * bill, with all its attempts; one that later events of its bill have overtaken says `late: true`. Left out is what the
+   * consumer may have had already: events since it was registered whose deliveries retention may have removed
+   * (`retention.deleteDeliveriesAfterMs`), or that are older than migration 12.
+   * @returns how many deliveries were made, and how many events were left out
+   * @throws OperatorActionError where no instance has ever hosted the consumer: start one first
+   */
+  async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<PastEventsReport> {
+    const { pastEvents, deliveries } = this.tools;
+    if (!(await pastEvents.isRegistered(filter.consumer))) {
+      throw new OperatorActionError(
+        `No instance has hosted a consumer "${filter.consumer}" yet. Start one with its handler, then call again.`,
+      );
+    }
+    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
+    return this.act(operator, 'deliver-past-events', filter.consumer, detail, async (manager) => {
+      const { uncertain } = await pastEvents.count(filter, this.scope, manager);
+      const made = await pastEvents.deliver(manager, filter, this.scope);
+      await deliveries.free('all', [], manager);
+      return { made, leftOut: uncertain };
     });
   }
 

@@ -6,6 +6,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
 import { DeliveryStore } from '../storage/delivery.store.js';
+import { PastEventsStore } from '../storage/past-events.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { OperationsView } from './operations-view.js';
@@ -18,13 +19,14 @@ export class PaymentOperations extends OperationsView {
     store: OperatorStore,
     bills: BillStore,
     deliveries: DeliveryStore,
+    pastEvents: PastEventsStore,
     client: PaymentServiceClient,
     shops: ShopRegistry,
     random: PaymentRandom,
     overload: DroppedCallbacks,
     @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
-    super({ ledger, store, bills, deliveries, client, shops, random, overload, production }, null);
+    super({ ledger, store, bills, deliveries, pastEvents, client, shops, random, overload, production }, null);
   }
 
   /**

@@ -27,7 +27,10 @@ export class RetentionWorker {
     let rows = 0;
     if (deleteCallbacksAfterMs !== null) rows += await this.store.deleteCallbacks(deleteCallbacksAfterMs, batchSize);
     if (redactCallbacksAfterMs !== null) rows += await this.store.redactCallbacks(redactCallbacksAfterMs, batchSize);
-    if (deleteDeliveriesAfterMs !== null) rows += await this.store.deleteDeliveries(deleteDeliveriesAfterMs, batchSize);
+    if (deleteDeliveriesAfterMs !== null) {
+      await this.store.noteRemoval(deleteDeliveriesAfterMs);
+      rows += await this.store.deleteDeliveries(deleteDeliveriesAfterMs, batchSize);
+    }
     return rows;
   }
 

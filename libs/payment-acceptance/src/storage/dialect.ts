@@ -25,6 +25,8 @@ export interface Dialect {
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   /** Follows a column: whether its value is in the list; of an empty list none is. */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
+  /** Whether a stored list of texts has a value. */
+  readonly listHas: (list: Expression, value: Expression) => Statement;
   /** The end of an INSERT that leaves a row as it is which is there already. @param column any of the table */
   readonly unlessThere: (column: Lowercase<string>) => Statement;
 }

@@ -22,6 +22,7 @@ import { MariaRetentionStore } from './mariadb/retention.store.js';
 import { MariaSettlementStore } from './mariadb/settlement.store.js';
 import { MariaSettlementWriter } from './mariadb/settlement.writer.js';
 import { OperatorStore } from './operator.store.js';
+import { PastEventsStore } from './past-events.store.js';
 import { PostgresBillStore } from './postgres/bill.store.js';
 import { PostgresCallbackBatchStore } from './postgres/callback-batch.store.js';
 import { PostgresCallbackStore } from './postgres/callback.store.js';
@@ -82,6 +83,7 @@ export const STORES: readonly FactoryProvider[] = [
   shared(ImportStore),
   shared(LedgerStore),
   shared(OperatorStore),
+  shared(PastEventsStore),
   shared(ReconciliationStore),
   shared(RefusalStore),
   shared(ResultStore),

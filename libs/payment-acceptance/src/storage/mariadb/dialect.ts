@@ -20,5 +20,6 @@ export const mariadb: Dialect = {
     return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;
   },
   oneOf: (values) => sql`IN (${values})`,
+  listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
   unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

@@ -5,10 +5,17 @@ import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
+import { keptDeliveries } from './kept-deliveries.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
 
-export const MARIA_MIGRATIONS: readonly Migration[] = [mariaSchema, headsOfQueues, shopIdentities, failingBills];
+export const MARIA_MIGRATIONS: readonly Migration[] = [
+  mariaSchema,
+  headsOfQueues,
+  shopIdentities,
+  failingBills,
+  keptDeliveries,
+];
 
 const LOCK_SECONDS = 120;
 

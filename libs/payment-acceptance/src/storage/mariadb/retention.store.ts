@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { flag } from '../reading.js';
-import type { RetentionStore } from '../retention.store.js';
+import { RetentionStore } from '../retention.store.js';
 import { rawSql, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
@@ -20,22 +20,24 @@ interface Old {
 
 /** Rows are found first and locked by their keys, so none is locked on the way; one batch at a time, under a named lock. */
 @Injectable()
-export class MariaRetentionStore implements RetentionStore {
-  constructor(private readonly database: MariaDatabase) {}
+export class MariaRetentionStore extends RetentionStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super();
+  }
 
-  redactCallbacks(afterMs: number, limit: number): Promise<number> {
+  override redactCallbacks(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${DECIDED}`;
     return this.batch({ table: 'callback', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>
       this.database.change(sql`UPDATE payment_acceptance.callback SET fields = '{}' WHERE id IN (${ids})`, manager),
     );
   }
 
-  deleteCallbacks(afterMs: number, limit: number): Promise<number> {
+  override deleteCallbacks(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.pending = 0 AND t.received_at < ${this.ago(afterMs)} AND ${DECIDED}`;
     return this.delete({ table: 'callback', condition, order: sql`t.received_at` }, limit);
   }
 
-  deleteDeliveries(afterMs: number, limit: number): Promise<number> {
+  override deleteDeliveries(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.state = 'DONE' AND t.ended_at < ${this.ago(afterMs)}
       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = t.bill_id
         AND earlier.consumer = t.consumer AND earlier.seq < t.seq AND earlier.state <> 'DONE')`;

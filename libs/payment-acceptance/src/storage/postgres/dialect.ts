@@ -16,5 +16,6 @@ export const postgres: Dialect = {
     return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')::text`;
   },
   oneOf: (values, type) => sql`= ANY(${values}::${rawSql(type)}[])`,
+  listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

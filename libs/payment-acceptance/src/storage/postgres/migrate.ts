@@ -12,6 +12,7 @@ import { deliveriesOfABill } from '../migrations/0008-deliveries-of-a-bill.js';
 import { headsOfQueues } from '../migrations/0009-heads-of-queues.js';
 import { failingBills } from '../migrations/0011-failing-bills.js';
 import { shopIdentities } from '../migrations/0010-shop-identities.js';
+import { keptDeliveries } from '../migrations/0012-kept-deliveries.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
@@ -27,6 +28,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   headsOfQueues,
   shopIdentities,
   failingBills,
+  keptDeliveries,
 ];
 
 /** Any constant of ours: instances that start together take turns on it. */

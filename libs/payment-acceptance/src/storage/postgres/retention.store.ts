@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { RetentionStore } from '../retention.store.js';
+import { RetentionStore } from '../retention.store.js';
 import { sql, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
 import { later } from './planner.js';
@@ -46,18 +46,20 @@ const DELETE_DELIVERIES = batch(
 
 /** Each batch is one short statement that skips what others have locked, and does nothing while another instance is at it. */
 @Injectable()
-export class PostgresRetentionStore implements RetentionStore {
-  constructor(private readonly database: PostgresDatabase) {}
+export class PostgresRetentionStore extends RetentionStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super();
+  }
 
-  redactCallbacks(afterMs: number, limit: number): Promise<number> {
+  override redactCallbacks(afterMs: number, limit: number): Promise<number> {
     return this.run(REDACT_CALLBACKS, afterMs, limit);
   }
 
-  deleteCallbacks(afterMs: number, limit: number): Promise<number> {
+  override deleteCallbacks(afterMs: number, limit: number): Promise<number> {
     return this.run(DELETE_CALLBACKS, afterMs, limit);
   }
 
-  deleteDeliveries(afterMs: number, limit: number): Promise<number> {
+  override deleteDeliveries(afterMs: number, limit: number): Promise<number> {
     return this.run(DELETE_DELIVERIES, afterMs, limit);
   }
 

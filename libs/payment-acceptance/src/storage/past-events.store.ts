@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { databaseText } from '../common/text.js';
+import type { OrderId } from '../domain/ids.js';
+import { Database } from './database.js';
+import { flag, integer } from './reading.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { countWhere, join, sql, type Statement } from './statement.js';
+
+/** Which past events a consumer is to get; what is left out is any. */
+export interface PastEventFilter {
+  readonly consumer: string;
+  /** Name of the events, such as `payment.succeeded`. */
+  readonly event?: string;
+  readonly shop?: string;
+  readonly orderId?: OrderId;
+  /** Settled at this moment or later. */
+  readonly from?: Date;
+  /** Settled before this moment. */
+  readonly to?: Date;
+}
+
+export interface PastEventCounts {
+  /** Events that the consumer has no delivery of, and never had. */
+  readonly missing: number;
+  /** Events of which it may have had one that is done, and that retention has removed. */
+  readonly uncertain: number;
+}
+
+/**
+ * Whether a consumer `c` without a delivery of an event `e` never had one: none was made before it was registered, and none
+ * of a later event was removed while all have been kept.
+ */
+const NEVER_HAD = sql`(e.occurred_at < c.registered_at OR e.occurred_at >= coalesce(c.kept_since, c.registered_at))`;
+
+/** Events without a delivery to a consumer that takes them. */
+@Injectable()
+export class PastEventsStore {
+  constructor(private readonly database: Database) {}
+
+  /** Whether some instance has ever hosted the consumer. */
+  async isRegistered(consumer: string): Promise<boolean> {
+    const [row] = await this.database.rows<{ known: boolean }>(
+      sql`SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`,
+      { known: flag },
+    );
+    return row?.known === true;
+  }
+
+  async count(filter: PastEventFilter, scope: ShopScope, manager?: EntityManager): Promise<PastEventCounts> {
+    const [counts] = await this.database.rows<PastEventCounts>(
+      sql`SELECT ${countWhere(NEVER_HAD)} AS missing, ${countWhere(sql`NOT ${NEVER_HAD}`)} AS uncertain
+       ${this.undelivered(filter, scope)}`,
+      { missing: integer, uncertain: integer },
+      manager,
+    );
+    return counts ?? { missing: 0, uncertain: 0 };
+  }
+
+  /** Makes the missing deliveries, each behind others of its queue until `DeliveryStore.free` has looked; gives their number. */
+  async deliver(manager: EntityManager, filter: PastEventFilter, scope: ShopScope): Promise<number> {
+    const { dialect, offsetMs } = this.database;
+    const made = await this.database.rows(
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+       SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
+       ${this.undelivered(filter, scope)} AND ${NEVER_HAD} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`,
+      {},
+      manager,
+    );
+    return made.length;
+  }
+
+  /** FROM and WHERE for events `e` and consumers `c`. */
+  private undelivered({ consumer, event, shop, orderId, from, to }: PastEventFilter, scope: ShopScope): Statement {
+    const { dialect } = this.database;
+    const at = (instant: Date): Statement => dialect.instant(instant.getTime());
+    const conditions = [
+      sql`c.name = ${databaseText(consumer)}`,
+      sql`(c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')})`,
+      ...(event === undefined ? [] : [sql`e.name = ${databaseText(event)}`]),
+      ...(shop === undefined ? [] : [sql`e.shop = ${databaseText(shop)}`]),
+      ...(orderId === undefined ? [] : [sql`b.order_id = ${databaseText(orderId)}`]),
+      ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
+      ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
+      ofScope('e.shop', scope),
+      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name)`,
+    ];
+    return sql`FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+     JOIN payment_acceptance.bill b ON b.id = e.bill_id WHERE ${join(conditions, ' AND ')}`;
+  }
+}

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  OperatorActionError,
+  PaymentOperations,
+  RetentionWorker,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { startHarness, type Harness, type Instance } from '../support/harness.js';
+import { EffectWriter } from '../support/orders.js';
+import { pay } from '../support/pay.js';
+
+const HOUR = 3_600_000;
+
+/** What the handler that came later was called for. */
+const taken: string[] = [];
+
+@Injectable()
+class Mails {
+  @OnPaymentSucceeded({ consumer: 'mails' })
+  @OnPaymentFailed({ consumer: 'mails' })
+  take({ name, orderId, late }: PaymentSucceededEvent | PaymentFailedEvent): void {
+    taken.push(`${orderId}: ${name.slice('payment.'.length)}${late ? ', late' : ''}`);
+  }
+}
+
+describe('events that were settled while a consumer was not there', () => {
+  let harness: Harness;
+  beforeEach(async () => {
+    taken.length = 0;
+    harness = await startHarness({
+      providers: [EffectWriter],
+      options: { retention: { deleteDeliveriesAfterMs: 24 * HOUR } },
+    });
+  });
+  afterEach(() => harness.close());
+
+  async function paid(orderId: string): Promise<void> {
+    await pay(harness, orderId);
+    await harness.settle();
+    harness.clock.advance(HOUR);
+  }
+
+  const withMails = (): Promise<Instance> => harness.start({ providers: [EffectWriter, Mails] });
+  const operations = (): PaymentOperations => harness.host.app.get(PaymentOperations);
+  const deliver = (more: object = {}) => operations().deliverPastEvents({ consumer: 'mails', ...more }, 'ann');
+
+  test('go out when an operator says so, once, in the order of each bill', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    await paid('order-2');
+    await expect(deliver()).rejects.toThrow(OperatorActionError);
+    await expect(deliver()).rejects.toThrow(/"mails" yet.*Start one/);
+
+    await withMails();
+    await harness.settle();
+    expect(taken).toEqual([]);
+    expect(await operations().pastEvents({ consumer: 'mails' })).toEqual({ missing: 3, uncertain: 0 });
+    expect(await deliver({ event: 'payment.refunded' })).toEqual({ made: 0, leftOut: 0 });
+    expect(await deliver({ orderId: 'order-1' })).toEqual({ made: 2, leftOut: 0 });
+    await harness.settle();
+    expect(taken).toEqual(['order-1: failed', 'order-1: succeeded']);
+    expect(await deliver()).toEqual({ made: 1, leftOut: 0 });
+    expect(await deliver()).toEqual({ made: 0, leftOut: 0 });
+    await harness.settle();
+    expect(taken).toEqual(['order-1: failed', 'order-1: succeeded', 'order-2: succeeded']);
+    const rows: { target: string }[] = await harness.host.dataSource.query(
+      `SELECT target FROM payment_acceptance.operator_action WHERE action = 'deliver-past-events'`,
+    );
+    expect(rows.map(({ target }) => target)).toEqual(Array(4).fill('mails'));
+  });
+
+  test('are chosen by time and shop', async () => {
+    for (const orderId of ['first', 'second', 'third']) await paid(orderId);
+    await withMails();
+    const [first, second] = (await harness.host.ledger()).events
+      .map(({ occurredAt }) => new Date(occurredAt))
+      .sort((a, b) => a.getTime() - b.getTime());
+    expect(await operations().pastEvents({ consumer: 'mails', to: second! })).toEqual({ missing: 1, uncertain: 0 });
+    expect(await operations().pastEvents({ consumer: 'mails', from: second! })).toEqual({ missing: 2, uncertain: 0 });
+    expect(await operations().forShop('eu').pastEvents({ consumer: 'mails' })).toEqual({ missing: 0, uncertain: 0 });
+    expect(await deliver({ shop: 'main', from: first!, to: second! })).toEqual({ made: 1, leftOut: 0 });
+    await harness.settle();
+    expect(taken).toEqual(['first: succeeded']);
+  });
+
+  test('are never those that it has had, although retention has removed the delivery', async () => {
+    const before = 'before';
+    await paid(before);
+    const host = await withMails();
+    await paid('had');
+    expect(taken).toEqual(['had: succeeded']);
+    harness.clock.advance(48 * HOUR);
+    expect(await host.app.get(RetentionWorker).runOnce()).toBeGreaterThan(0);
+    await paid('recent');
+    expect(await operations().pastEvents({ consumer: 'mails' })).toEqual({ missing: 1, uncertain: 1 });
+    expect(await deliver()).toEqual({ made: 1, leftOut: 1 });
+    await harness.settle();
+    expect(taken).toEqual(['had: succeeded', 'recent: succeeded', 'before: succeeded']);
+  });
+
+  test('may be of a shop that the consumer has begun to take only now', async () => {
+    @Injectable()
+    class OfEu {
+      @OnPaymentSucceeded({ consumer: 'counts', shops: ['eu'] })
+      take({ orderId }: PaymentSucceededEvent): void {
+        taken.push(orderId);
+      }
+    }
+    @Injectable()
+    class OfAll {
+      @OnPaymentSucceeded({ consumer: 'counts' })
+      take({ orderId }: PaymentSucceededEvent): void {
+        taken.push(orderId);
+      }
+    }
+    await harness.start({ providers: [OfEu] });
+    await paid('of-main');
+    await harness.start({ providers: [OfAll] });
+    expect(await operations().deliverPastEvents({ consumer: 'counts' }, 'ann')).toEqual({ made: 1, leftOut: 0 });
+    await harness.settle();
+    expect(taken).toEqual(['of-main']);
+  });
+});
