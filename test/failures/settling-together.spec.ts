@@ -16,7 +16,7 @@ describe('settling together', () => {
   const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
     harness = await startHarness({
       providers: [EffectWriter],
-      options: { confirmer: { concurrency: 8 }, deliveries: { concurrency: 8 }, ...options },
+      options: { confirmer: { concurrency: 16 }, deliveries: { concurrency: 8 }, ...options },
     });
     // What is done once, and what is done now and then.
     await pay('before');
@@ -199,7 +199,7 @@ describe('settling together', () => {
     test('one that does not end is left to its lease, and the others are settled', async () => {
       await start({
         http: { totalTimeoutMs: 1_000, connectTimeoutMs: 500 },
-        confirmer: { concurrency: 8, leaseMs: 4_000 },
+        confirmer: { concurrency: 16, leaseMs: 4_000 },
       });
       const { dataSource, confirmer } = harness.host;
       const holder = dataSource.createQueryRunner();

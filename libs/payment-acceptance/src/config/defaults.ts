@@ -33,7 +33,7 @@ export const DEFAULTS: Pick<
     retryBaseMs: 5 * SECOND,
     retryCapMs: 10 * MINUTE,
   },
-  confirmer: { concurrency: 8, pollMs: 5 * SECOND, leaseMs: MINUTE },
+  confirmer: { concurrency: 16, pollMs: 5 * SECOND, leaseMs: MINUTE },
   deliveries: {
     concurrency: 4,
     pollMs: 5 * SECOND,

@@ -10,7 +10,7 @@ import type {
 
 /** The worker that asks the service about bills. */
 export interface ConfirmerOptions {
-  /** Requests to the service at once. Default 8. */
+  /** Requests to the service at once; of one shop half of them at most where there are several shops. Default 16. */
   concurrency?: number;
   /**
    * How often to look for due bills where nothing tells of any, in milliseconds. What is known to be due earlier is looked
@@ -23,7 +23,10 @@ export interface ConfirmerOptions {
 
 /** The worker that hands events to consumers. */
 export interface DeliveryOptions {
-  /** Handlers that run at once; must be fewer than the pool's connections. Default 4. */
+  /**
+   * Handlers that run at once; must be fewer than the pool's connections. Of one consumer, or of all brokers together, half
+   * of them at most where there are others. Default 4.
+   */
   concurrency?: number;
   /**
    * How often to look for due deliveries where nothing tells of any, in milliseconds. What is known to be due earlier is

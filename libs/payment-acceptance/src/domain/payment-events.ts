@@ -28,7 +28,7 @@ export abstract class PaymentEvent {
   readonly attempt!: number;
   /** The service's `bill_id`. */
   readonly billId!: string;
-  /** State of the bill after the settlement; for a late replay, at the time of the replay. */
+  /** State of the bill after the settlement; where the event is late, when it comes. */
   readonly bill!: BillState;
   /** What our bill asks for, an exact decimal. */
   readonly billedAmount!: DecimalAmount;
@@ -38,7 +38,7 @@ export abstract class PaymentEvent {
   readonly custom!: string | null;
   /** When it was settled: ISO 8601, UTC. */
   readonly occurredAt!: string;
-  /** True on a dead letter that was replayed after later events of the same bill. */
+  /** True where later events of the same bill have come before it: it has failed for long, or was a dead letter. */
   readonly late?: boolean;
 }
 

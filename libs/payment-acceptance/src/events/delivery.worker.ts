@@ -16,8 +16,8 @@ import {
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { BrokerSlots } from './broker-slots.js';
 import type { EventConsumer } from './consumer.js';
+import { DeliverySlots } from './delivery-slots.js';
 import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
@@ -38,7 +38,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private readonly housekeeping: Throttle;
   private readonly heartbeat: Throttle;
-  private readonly brokerSlots: BrokerSlots;
+  private readonly slots: DeliverySlots;
   private readonly attempts: DeliveryAttempts;
   private readonly foreignShops: ForeignShops;
   private consumers: readonly EventConsumer[] = [];
@@ -60,7 +60,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    this.brokerSlots = new BrokerSlots(options.deliveries.concurrency);
+    this.slots = new DeliverySlots(options.deliveries.concurrency);
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }
@@ -68,7 +68,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
-    this.brokerSlots.host(consumers);
+    this.slots.host(consumers);
     this.heartbeat.restart();
     await this.store.register(consumers);
     await this.reportMissingShops();
@@ -127,7 +127,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedDelivery>> {
-    const { consumers, limit: offered } = this.brokerSlots.offer(limit);
+    const { consumers, limit: offered } = this.slots.offer(limit);
     if (consumers.length === 0) return { items: [], nextMs: null };
     const { maxAttempts } = this.options.deliveries;
     const token = this.random.uuid();
@@ -137,7 +137,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       ...{ hosted: consumers, foreignShops, limit: offered },
       ...{ leaseMs, token, maxAttempts },
     });
-    for (const { consumer } of items) this.brokerSlots.take(consumer);
+    for (const { consumer } of items) this.slots.take(consumer);
     // There may be more for the slots that this claim had to leave.
     if (items.length === offered && offered < limit) this.worker.wake();
     return { items, nextMs: items.length === 0 ? await this.store.nextDueMs(consumers) : null };
@@ -174,7 +174,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     try {
       await this.handOver(delivery, stopping);
     } finally {
-      this.brokerSlots.leave(delivery.consumer);
+      this.slots.leave(delivery.consumer);
     }
   }
 

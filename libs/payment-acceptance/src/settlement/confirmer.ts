@@ -14,6 +14,7 @@ import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
+import { FairShare } from '../common/fair-share.js';
 import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
@@ -55,6 +56,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly refusedBills = new RefusedBills();
+  /** Of the requests at once: a shop whose service hangs leaves half of them to the others. */
+  private readonly share: FairShare;
 
   constructor(
     private readonly checks: CheckStore,
@@ -77,6 +80,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger,
     );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
+    this.share = new FairShare(options.confirmer.concurrency);
   }
 
   /** @internal Makes the shops known to all instances, at start. */
@@ -116,17 +120,22 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
-    const { shops, nextMs } = await this.followed.findDue(PROBE_MS);
+    const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
+    const left = (shop: string): number => this.share.left(shop, this.followed.count);
+    // A place of one that has none left is looked at again when it becomes free.
+    const shops = due.filter((shop) => left(shop) > 0);
     const claimed: ClaimedBill[] = [];
     try {
       for await (const { name, requestsPerSecond } of this.followed.settingsOf(shops)) {
         const limits = {
-          limit: limit - claimed.length,
+          limit: Math.min(limit - claimed.length, left(name)),
           leaseMs: this.options.confirmer.leaseMs,
           requestsPerSecond,
           probeMs: PROBE_MS,
         };
-        claimed.push(...(await this.checks.claim(name, this.random.uuid(), limits)));
+        const bills = await this.checks.claim(name, this.random.uuid(), limits);
+        for (const { shop } of bills) this.share.take(shop);
+        claimed.push(...bills);
         if (claimed.length >= limit) break;
       }
     } catch (error) {
@@ -139,18 +148,22 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /** @internal */
-  process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
+  async process(claim: ClaimedBill, stopping: AbortSignal): Promise<void> {
     const attributes = {
       'payment.shop': claim.shop,
       'payment.order_id': claim.orderId,
       'payment.bill_id': claim.billId,
       'payment.check.hints': claim.hints.length,
     };
-    return this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
-      const outcome = await this.check(claim, stopping, span);
-      span.set({ 'payment.outcome': outcome });
-      this.metrics.check(claim.shop, outcome);
-    });
+    try {
+      await this.telemetry.span('payment.check', { attributes, parent: claim.traceparent }, async (span) => {
+        const outcome = await this.check(claim, stopping, span);
+        span.set({ 'payment.outcome': outcome });
+        this.metrics.check(claim.shop, outcome);
+      });
+    } finally {
+      this.share.leave(claim.shop);
+    }
   }
 
   /** @internal */

@@ -44,6 +44,11 @@ export class FollowedShops {
     if (listed) await this.reportRemoved();
   }
 
+  /** How many shops there are. */
+  get count(): number {
+    return this.names.length;
+  }
+
   /** Which of the shops have bills to be checked now, and when the next one may be due. */
   async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;

@@ -1,0 +1,22 @@
+import { describe, expect, test } from '@jest/globals';
+import { FairShare } from './fair-share.js';
+
+describe('a fair share', () => {
+  test('is half of the places, and all of them for one that is alone', () => {
+    const share = new FairShare(5);
+    expect([share.left('a', 1), share.left('a', 2), share.left('a', 9)]).toEqual([5, 2, 2]);
+    expect(new FairShare(1).left('a', 2)).toBe(1);
+  });
+
+  test('is less by what is held, and never below nothing', () => {
+    const share = new FairShare(4);
+    for (let count = 0; count < 3; count += 1) share.take('a');
+    expect([share.left('a', 1), share.left('a', 2), share.left('b', 2)]).toEqual([1, 0, 2]);
+    share.leave('a');
+    share.leave('a');
+    expect(share.left('a', 2)).toBe(1);
+    share.leave('a');
+    share.leave('a');
+    expect(share.left('a', 2)).toBe(2);
+  });
+});
