@@ -56,7 +56,7 @@ describe('two applications with different shops on the same tables', () => {
     await paidForTea('1001');
     await harness.host.deliveries.runOnce();
     expect(taken).toEqual({ first: [], tea: [] });
-    const [{ attempts }] = await harness.host.dataSource.query<[{ attempts: number }]>(
+    const [{ attempts }] = await harness.host.dataSource.query<[{ attempts: number | string }]>(
       'SELECT attempts FROM payment_acceptance.delivery',
     );
     expect(Number(attempts)).toBe(0);

@@ -186,8 +186,9 @@ export interface PaymentAcceptanceOptions {
   migrations?: 'run' | 'verify';
   /**
    * Where the module's tables are: a schema of this name on PostgreSQL, on MariaDB the prefix of their names, with `_`. Small
-   * letters, digits and `_`, beginning with a letter, 1 to 40 characters. Two applications that share a database need two.
-   * Default `payment_acceptance`.
+   * letters, digits and `_`, beginning with a letter, 1 to 40 characters. Two applications that share a database need two:
+   * on the same tables an instance leaves events of shops that it does not know to others, and a shop whose name stands for
+   * another `shopId` there refuses the start. Default `payment_acceptance`.
    */
   schema?: string;
   /**
