@@ -1,12 +1,28 @@
 import fs from 'node:fs';
 
 /**
- * Tells what was skipped and, where TEST_TIMES names a file, what took long; insists that something ran, and leaves the
+ * Tells what was skipped, what ran when it was cut off, and, where TEST_TIMES names a file, what took long; insists that something ran, and leaves the
  * counts in the file TEST_COUNTS for a caller.
  */
 export default class CountingReporter {
   constructor(config) {
     this.filtered = Boolean(config.testNamePattern);
+    this.running = new Set();
+    process.once('SIGTERM', () => this.endEarly());
+  }
+
+  onTestFileStart({ path: file }) {
+    this.running.add(file);
+  }
+
+  onTestFileResult({ path: file }) {
+    this.running.delete(file);
+  }
+
+  /** A run that is cut off says at what; the tests' environments name the test. */
+  endEarly() {
+    console.error(`\nCut off while these files ran:\n${[...this.running].map((file) => `  ${file}`).join('\n')}`);
+    setTimeout(() => process.exit(143), 1_000);
   }
 
   onRunComplete(_contexts, results) {
