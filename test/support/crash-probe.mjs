@@ -23,8 +23,16 @@ import { DataSource } from 'typeorm';
 const { DATABASE_URL, SANDBOX_URL, ORDER_ID, CLOCK_AHEAD_MS, KILL_AT, JOURNEY, PAYMENT_OPTIONS } = process.env;
 
 const points = [];
+
+/** The result page reads again and again for as long as it may wait: how often depends on the machine's speed. */
+function isReadAgain(point) {
+  const read = point.replace(/^(before|after) SELECT /, '');
+  return read !== point && points.slice(-2).join() === `before SELECT ${read},after SELECT ${read}`;
+}
+
 const probe = {
   reached(point) {
+    if (isReadAgain(point)) return;
     if (points.push(point) - 1 !== Number(KILL_AT ?? NaN)) return;
     writeSync(1, point);
     process.kill(process.pid, 'SIGKILL');
