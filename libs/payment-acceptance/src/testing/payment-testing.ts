@@ -10,6 +10,7 @@ import { PaymentClock } from '../common/clock.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { OPTIONS_RESOLVER, type OptionsResolver } from '../module/payment-acceptance.module-definition.js';
+import { ShopIdentities } from '../module/shop-identities.js';
 import type { DeadLetter } from '../storage/dead-letters.js';
 import { AttachedHost, type AttachOptions } from './attached-host.js';
 import { Payer, type PayOptions, type PayOutcome } from './payer.js';
@@ -75,6 +76,8 @@ export class PaymentTesting {
       resolveOptions(await this.shops.rewrite(options ?? (await give())), 'test');
     builder.overrideProvider(OPTIONS_RESOLVER).useValue(resolve);
     builder.overrideProvider(PaymentClock).useValue(this.shared);
+    // Shops have the sandbox's ids here, on a database that others may use with their own.
+    builder.overrideProvider(ShopIdentities).useValue({ verify: () => Promise.resolve() });
     return builder;
   }
 
