@@ -90,6 +90,25 @@ describe('group commit', () => {
     expect(log).toEqual(['a', 'b']);
   });
 
+  test('of two that do not end no third one is begun: all that comes is refused at once, until one has ended', async () => {
+    const { log, batches, hold } = setUp({ timeoutMs: 20 });
+    const opened: (() => void)[] = [];
+    hold(new Promise((resolve) => opened.push(resolve)));
+    const first = batches.add('a');
+    const second = expect(first)
+      .rejects.toThrow(GroupCommitTimeoutError)
+      .then(() => batches.add('b'));
+    await expect(second).rejects.toThrow('did not answer within 20 ms');
+    const began = performance.now();
+    await expect(batches.add('c')).rejects.toThrow(/owes answers to earlier statements/);
+    expect(performance.now() - began).toBeLessThan(20);
+    expect(log).toEqual(['a', 'b']);
+    hold(Promise.resolve());
+    opened.forEach((open) => open());
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await batches.add('d')).toBe('d');
+  });
+
   describe('that is held up', () => {
     /** One batch is in flight, and stays so until `open()`. */
     async function heldUp(more: Partial<GroupCommitOptions<string, string>>) {

@@ -9,6 +9,12 @@ export class GroupCommitTimeoutError extends TimeoutError {
   override readonly name = 'GroupCommitTimeoutError';
 }
 
+/**
+ * So many batches and single items may be in flight that were given up. Each holds what it works with, such as a connection,
+ * and one more would hold another: beyond that nothing is begun, and everybody is told so at once.
+ */
+const MAX_OVERDUE = 1;
+
 /** So many items wait that a further one is refused. */
 export class GroupCommitFullError extends Error {
   override readonly name = 'GroupCommitFullError';
@@ -62,6 +68,7 @@ export class GroupCommit<T, R> {
   private single: Waiting<T, R>[] = [];
   private batchRuns = false;
   private aloneRunning = 0;
+  private overdue = 0;
   private timer: NodeJS.Timeout | undefined;
   /** Who waits until all is answered that was there. */
   private readonly drains: { readonly left: Set<Waiting<T, R>>; readonly done: () => void }[] = [];
@@ -82,6 +89,7 @@ export class GroupCommit<T, R> {
    * @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws
    */
   add(item: T): Promise<R> {
+    if (this.isStuck()) return Promise.reject(stuck());
     if (this.open >= this.maxWaiting) {
       return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} wait already.`));
     }
@@ -118,7 +126,10 @@ export class GroupCommit<T, R> {
     while (this.batched.length > 0) {
       const next = this.batched.slice(0, maxBatch).filter(isOpen);
       this.batched = this.batched.slice(maxBatch);
-      for (const batch of this.byKind(next)) await this.runBatch(batch);
+      for (const batch of this.byKind(next)) {
+        if (this.isStuck()) for (const one of batch) this.end(one, () => one.reject(stuck()));
+        else await this.runBatch(batch);
+      }
     }
     this.batchRuns = false;
   }
@@ -136,9 +147,7 @@ export class GroupCommit<T, R> {
 
   private async runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      // One that never ends holds up no further batch.
-      const running = this.options.run(batch.map(({ item }) => item));
-      const ends = await withTimeout(this.options.timeoutMs, running);
+      const ends = await this.inTime(this.options.run(batch.map(({ item }) => item)));
       // Answered when the next batch is on its way: the database works while the answers are written.
       setImmediate(() => batch.forEach((one, index) => this.answer(one, ends[index])));
     } catch (error) {
@@ -178,19 +187,40 @@ export class GroupCommit<T, R> {
   private async runSingles(): Promise<void> {
     this.aloneRunning += 1;
     for (let one = this.single.shift(); one; one = this.single.shift()) {
-      if (one.open) await this.runSingle(one);
+      if (!one.open) continue;
+      const next = one;
+      if (this.isStuck()) this.end(next, () => next.reject(stuck()));
+      else await this.runSingle(next);
     }
     this.aloneRunning -= 1;
   }
 
   private async runSingle(one: Waiting<T, R>): Promise<void> {
     try {
-      const value = await withTimeout(this.options.timeoutMs, this.options.alone(one.item));
+      const value = await this.inTime(this.options.alone(one.item));
       this.end(one, () => one.resolve(value));
     } catch (error) {
       const reason = error instanceof TimeoutError ? overdue(this.options.timeoutMs) : error;
       this.end(one, () => one.reject(reason));
     }
+  }
+
+  /** Gives work up that does not end: it holds up no further batch, unless there are others like it. */
+  private async inTime<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await withTimeout(this.options.timeoutMs, work);
+    } catch (error) {
+      if (error instanceof TimeoutError) {
+        this.overdue += 1;
+        const ended = (): void => void (this.overdue -= 1);
+        void work.then(ended, ended);
+      }
+      throw error;
+    }
+  }
+
+  private isStuck(): boolean {
+    return this.overdue > MAX_OVERDUE;
   }
 
   private end(one: Waiting<T, R>, answer: () => void): void {
@@ -225,6 +255,10 @@ export class GroupCommit<T, R> {
 
 function overdue(limitMs: number): GroupCommitTimeoutError {
   return new GroupCommitTimeoutError(`The database did not answer within ${limitMs} ms.`);
+}
+
+function stuck(): GroupCommitTimeoutError {
+  return new GroupCommitTimeoutError('The database owes answers to earlier statements, so no further one is sent.');
 }
 
 function isOpen({ open }: { readonly open: boolean }): boolean {

@@ -6,6 +6,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Defaults of every group of options; their meaning stands beside the option. */
+/** See `PaymentAcceptanceOptions.statementTimeoutMs`. */
+export const STATEMENT_TIMEOUT_MS = 30 * SECOND;
+
 export const DEFAULTS: Pick<
   ResolvedOptions,
   'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation'

@@ -192,6 +192,12 @@ export interface PaymentAcceptanceOptions {
    */
   schema?: string;
   /**
+   * How long a statement of the module's own may take, in milliseconds. One that takes longer, behind a lock or on a connection
+   * whose other side is gone, fails and loses its connection, so that the pool has room for another. Migrations, and what
+   * handlers send, have no such limit. Default 30000.
+   */
+  statementTimeoutMs?: number;
+  /**
    * How instances on one database learn at once of work that another one has made: `listen` keeps one connection beside
    * the pool for PostgreSQL's LISTEN and NOTIFY; with `poll` they find it at their next look (`confirmer.pollMs`,
    * `deliveries.pollMs`). A PgBouncer that pools transactions cannot listen: that is noticed, and polling remains.

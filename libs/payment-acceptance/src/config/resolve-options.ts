@@ -1,6 +1,6 @@
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import { PaymentConfigurationError } from './configuration.error.js';
-import { DEFAULTS } from './defaults.js';
+import { DEFAULTS, STATEMENT_TIMEOUT_MS } from './defaults.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import { publicUrlFlaw } from './public-url.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
@@ -85,6 +85,10 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const migrations = given.migrations ?? (production ? 'verify' : 'run');
   const schema = given.schema ?? DEFAULT_SCHEMA;
   if (!isSchemaName(schema)) problems.push(`schema: ${SCHEMA_NAME_RULE}`);
+  const statementTimeoutMs = given.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  if (!Number.isInteger(statementTimeoutMs) || statementTimeoutMs <= 0) {
+    problems.push('statementTimeoutMs: must be a whole number above 0.');
+  }
   const wakeUps = given.wakeUps ?? 'listen';
   if (!['listen', 'poll'].includes(wakeUps)) problems.push('wakeUps: must be "listen" or "poll".');
   const autoStart = given.autoStart ?? true;
@@ -113,6 +117,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
     resultPage,
     migrations,
     schema,
+    statementTimeoutMs,
     wakeUps,
     autoStart,
     production,

@@ -34,6 +34,7 @@ export interface ResolvedOptions {
   /** Those of the options, by name. */
   readonly shops: ReadonlyMap<string, Shop>;
   readonly shopResolver: PaymentShopResolver | undefined;
+  readonly statementTimeoutMs: number;
   readonly shopLookup: Readonly<Required<ShopLookupOptions>>;
   /** Most tokens that one request is tried with; the leases last that long. */
   readonly tokensPerRequest: number;

@@ -1,12 +1,14 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { memoize } from '../common/memoize.js';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
 import { isConflict } from './query-errors.js';
 import { readRows, type Reading } from './reading.js';
 import type { Statement } from './statement.js';
+import { StatementTimeoutError } from './storage.errors.js';
 import { transact, type TransactionOptions } from './transaction.js';
 
 /** How often a transaction is tried that conflicts with others. */
@@ -59,6 +61,12 @@ export abstract class Database {
   /** @throws UnsupportedDataSourceError where the server or its settings would do something else than our statements say. */
   abstract verify(): Promise<void>;
 
+  /**
+   * How long a statement may take, in milliseconds. One that takes longer, behind a lock or on a connection whose other side
+   * is gone, loses its connection: the pool then has room for another. Any time unless the module's options have set it.
+   */
+  statementMs = Infinity;
+
   /** How far our clock is ahead of the database's: what `Dialect.now` is given. */
   get offsetMs(): number {
     return this.clock.offsetMs;
@@ -84,13 +92,40 @@ export abstract class Database {
    * its manager: libraries make those follow the host's calls into the host's transaction, and roll ours back with it.
    */
   protected async send(text: string, values: readonly unknown[], manager?: EntityManager): Promise<unknown> {
+    return this.onRunner(manager, (runner) => runner.query(text, [...values]));
+  }
+
+  /**
+   * Gives a statement the manager's connection, or one of its own, for as long as it may take.
+   * @throws StatementTimeoutError after which the connection is gone, with its transaction
+   */
+  protected async onRunner<T>(
+    manager: EntityManager | undefined,
+    statement: (runner: QueryRunner) => Promise<T>,
+  ): Promise<T> {
     const given = manager?.queryRunner;
-    if (given) return given.query(text, [...values]);
+    if (given) return this.inTime(given, statement);
     const runner = this.dataSource.createQueryRunner();
     try {
-      return await runner.query(text, [...values]);
+      // A wait for the pool is none of the statement's time.
+      await runner.connect();
+      return await this.inTime(runner, statement);
     } finally {
       await runner.release();
+    }
+  }
+
+  private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    const { statementMs } = this;
+    const answer = statement(runner);
+    if (statementMs === Infinity) return answer;
+    try {
+      return await withTimeout(statementMs, answer);
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
+      answer.catch(() => undefined);
+      await this.destroy(runner, await runner.connect());
+      throw new StatementTimeoutError(statementMs);
     }
   }
 

@@ -42,6 +42,18 @@ export class SchemaBehindError extends PaymentAcceptanceError {
   }
 }
 
+/** A statement of the module took longer than it may, and its connection was closed. */
+export class StatementTimeoutError extends PaymentAcceptanceError {
+  readonly code = 'statement-timeout';
+
+  constructor(limitMs: number) {
+    super(
+      `The database did not answer a statement within ${limitMs} ms, so its connection was closed. Look for locks on the ` +
+        'tables of PaymentAcceptanceModule, and whether the server is there. Where it only needs longer, raise statementTimeoutMs.',
+    );
+  }
+}
+
 /** No connection came for a handler, which therefore has not begun. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';

@@ -1,4 +1,5 @@
 import type { EntityManager, QueryRunner } from 'typeorm';
+import { withTimeout } from '../../common/timeout.js';
 import { Database, type Answer } from '../database.js';
 import { isConflict } from '../query-errors.js';
 import { closeNow } from '../socket.js';
@@ -7,6 +8,9 @@ import { UnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
+
+/** How long the server is asked, at most, to end what a closed connection has left, in milliseconds. */
+const ENDING_MS = 2_000;
 
 /** How often a statement on its own is tried that conflicts with others. */
 const STATEMENT_ATTEMPTS = 4;
@@ -51,10 +55,27 @@ export class MariaDatabase extends Database {
     const lost = mysql.stream.destroyed;
     // The pool's own listener hears the first error only; nobody else would hear a second.
     mysql.on('error', () => undefined);
-    const closed = closeNow(mysql.stream);
+    await closeNow(mysql.stream);
     // The server goes on with a running query, and keeps its locks, until it is told to end.
-    const killed = lost ? undefined : this.change(sql`KILL CONNECTION ${mysql.threadId}`).catch(() => undefined);
-    await Promise.all([closed, killed]);
+    if (!lost) await withTimeout(ENDING_MS, this.kill(mysql.threadId)).catch(() => undefined);
+  }
+
+  /** Its connection is closed only where it takes too long: killing that one's thread would take one more, and so on. */
+  private async kill(threadId: number): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const connection: unknown = await runner.connect();
+      const killed: Promise<unknown> = runner.query('KILL CONNECTION ?', [threadId]);
+      await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
+        killed.catch(() => undefined);
+        const own = mysqlConnectionOf(connection);
+        own.on('error', () => undefined);
+        await closeNow(own.stream);
+        throw error;
+      });
+    } finally {
+      await runner.release();
+    }
   }
 
   /** Asked for each time: a session's default says nothing of those of the pool's other connections. */

@@ -2,6 +2,7 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
 import type { PaymentProbe } from '../../common/probe.js';
 import { Database, type Answer } from '../database.js';
+import { withTimeout } from '../../common/timeout.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
@@ -19,6 +20,9 @@ interface PgPool {
 interface PgEvents {
   on(event: 'error', listener: () => void): void;
 }
+
+/** How long the server is asked, at most, to end what a closed connection has left, in milliseconds. */
+const ENDING_MS = 2_000;
 
 /** PostgreSQL takes no more. */
 const MAX_UNATTENDED_MS = 2 ** 31 - 1;
@@ -94,15 +98,10 @@ export class PostgresDatabase extends Database {
 
   private async sendPrepared(text: string, values: unknown[], manager?: EntityManager): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
-      const given = manager?.queryRunner;
-      if (given) return this.preparedStatements.run(given, text, values);
-      const runner = this.dataSource.createQueryRunner();
       try {
-        return await this.preparedStatements.run(runner, text, values);
+        return await this.onRunner(manager, (runner) => this.preparedStatements.run(runner, text, values));
       } catch (error) {
-        if (!(error instanceof PreparedStatementsUnavailableError)) throw error;
-      } finally {
-        await runner.release();
+        if (manager || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
     return (await this.answer(text, values, manager)).rows;
@@ -132,17 +131,32 @@ export class PostgresDatabase extends Database {
   }
 
   override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
-    if (isPgClient(connection)) {
-      const { stream } = connection.connection;
-      // A socket that has been lost says nothing of who has its process's number by now.
-      const lost = stream.destroyed;
-      const closed = closeNow(stream);
-      // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
-      // permitted, what follows waits for those locks, and nothing is wrong but the delay.
-      const end = (): Promise<unknown> => this.rows(sql`SELECT pg_terminate_backend(${connection.processID}::int)`, {});
-      await Promise.all([closed, lost ? undefined : end().catch(() => undefined)]);
-    }
+    if (!isPgClient(connection)) return removeFromPool(runner);
+    const { stream } = connection.connection;
+    // A socket that has been lost says nothing of who has its process's number by now.
+    const lost = stream.destroyed;
+    await closeNow(stream);
     await removeFromPool(runner);
+    // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
+    // permitted, or not possible, what follows waits for those locks, and nothing is wrong but the delay.
+    if (!lost) await withTimeout(ENDING_MS, this.endBackend(connection.processID)).catch(() => undefined);
+  }
+
+  /** Its connection is closed only where it takes too long: ending that one's backend would take one more, and so on. */
+  private async endBackend(processID: number): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const connection: unknown = await runner.connect();
+      const ended = runner.query('SELECT pg_terminate_backend($1::int)', [processID]);
+      await withTimeout(ENDING_MS, ended).catch(async (error: unknown) => {
+        ended.catch(() => undefined);
+        if (isPgClient(connection)) await closeNow(connection.connection.stream);
+        await removeFromPool(runner);
+        throw error;
+      });
+    } finally {
+      await runner.release();
+    }
   }
 
   override async isolationLevel(): Promise<'READ COMMITTED' | undefined> {
