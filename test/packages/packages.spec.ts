@@ -137,13 +137,13 @@ describe('packages', () => {
       ['mysql', 'Its server is "8.0.36"'],
       ['sqljs', 'share one connection'],
     ] as const) {
-      const runner = { query: () => [server], release: () => undefined };
+      const runner = { connect: () => undefined, query: () => [server], release: () => undefined };
       const dataSource = { options: { type }, driver: {}, createQueryRunner: () => runner };
       const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
       const failure: unknown = await tried.catch((error: unknown) => error);
       const output = await evaluate(`
       import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
-      const runner = { query: () => [${JSON.stringify(server)}], release: () => undefined };
+      const runner = { connect: () => undefined, query: () => [${JSON.stringify(server)}], release: () => undefined };
       await migratePaymentAcceptance({ options: { type: '${type}' }, driver: {}, createQueryRunner: () => runner }).catch(({ message }) => console.log(message));`);
       expect(output.trim()).toBe((failure as Error).message);
       expect(output).toContain(refused);
