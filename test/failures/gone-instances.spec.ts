@@ -32,11 +32,9 @@ describe('gone instances', () => {
       (work) => {
         const database = harness.host.app.get(Database, { strict: false });
         const options = { level: 'READ COMMITTED' as const, ...database.endedAfter(LIMITS.unattendedMs) };
-        return transact(
-          database.dataSource,
-          (transaction) => transaction.run(work, options),
-          (...ended) => database.destroy(...ended),
-        );
+        return transact(database.dataSource, (transaction) => transaction.run(work, options), {
+          destroy: (...ended) => database.destroy(...ended),
+        });
       },
     ],
     ['a handler', (work) => harness.host.app.get(DestroyableTransaction, { strict: false }).run(LIMITS, work)],

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /** Stands between one instance and the service: requests go through at once, answers wait while it is shut. */
 export interface Gate {
@@ -12,6 +13,8 @@ export interface Gate {
   /** From now on lists are those it passed on last, or empty: a replica that lags behind the postbacks. */
   lag(): void;
   catchUp(): void;
+  /** From now on what is asked about this bill gets this answer, `undefined` for the service's own again. */
+  answer(billId: string, given: { status: number; body: string } | undefined): void;
   close(): Promise<void>;
 }
 
@@ -21,6 +24,7 @@ export async function startGate(target: string): Promise<Gate> {
   let arrived = (): void => undefined;
   let arrival = new Promise<void>((resolve) => (arrived = resolve));
   const lists = new Map<string, string>();
+  const given = new Map<string, { status: number; body: string }>();
   let lagging = false;
   const server: Server = createServer((request, response) => {
     void (async () => {
@@ -29,8 +33,18 @@ export async function startGate(target: string): Promise<Gate> {
         response.end(lists.get(asked) ?? '{"data":[],"success":true}');
         return;
       }
+      const scripted = given.get(new URL(asked, target).searchParams.get('id') ?? '');
+      if (scripted) {
+        response.writeHead(scripted.status, { 'content-type': 'application/json' }).end(scripted.body);
+        return;
+      }
+      const { authorization = '', 'content-type': type = '' } = request.headers;
+      const { method } = request;
+      const sent = method === 'POST' ? await text(request) : undefined;
       const answer = await fetch(target + asked, {
-        headers: { authorization: request.headers.authorization ?? '' },
+        method,
+        headers: { authorization, 'content-type': type },
+        body: sent,
       });
       const body = await answer.text();
       lists.set(asked, body);
@@ -56,6 +70,10 @@ export async function startGate(target: string): Promise<Gate> {
     },
     catchUp() {
       lagging = false;
+    },
+    answer(billId, scripted) {
+      if (scripted) given.set(billId, scripted);
+      else given.delete(billId);
     },
     close: () =>
       new Promise<void>((resolve) => {

@@ -100,7 +100,12 @@ export type {
   PaymentLedger,
 } from './storage/ledger.store.js';
 export { migratePaymentAcceptance, type MigrationOptions } from './storage/migrate.js';
-export { SchemaBehindError, StatementTimeoutError, UnsupportedDataSourceError } from './storage/storage.errors.js';
+export {
+  PoolExhaustedError,
+  SchemaBehindError,
+  StatementTimeoutError,
+  UnsupportedDataSourceError,
+} from './storage/storage.errors.js';
 
 export { ManualPaymentClock, PaymentClock } from './common/clock.js';
 export type { WorkerState } from './common/leased-worker.js';

@@ -17,7 +17,7 @@ export interface ConfirmerOptions {
    * for then. Default 5000.
    */
   pollMs?: number;
-  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 60000, or twice that. */
+  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 30000, or twice that. */
   leaseMs?: number;
 }
 
@@ -193,8 +193,8 @@ export interface PaymentAcceptanceOptions {
   schema?: string;
   /**
    * How long a statement of the module's own may take, in milliseconds. One that takes longer, behind a lock or on a connection
-   * whose other side is gone, fails and loses its connection, so that the pool has room for another. Migrations, and what
-   * handlers send, have no such limit. Default 30000.
+   * whose other side is gone, fails and loses its connection, so that the pool has room for another. The pool has as long to
+   * give it a connection. Migrations, and what handlers send, have no such limit. Default 30000.
    */
   statementTimeoutMs?: number;
   /**

@@ -237,5 +237,5 @@ test('leases that were not asked for are as long as the tokens and times that we
   const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
   expect(resolveOptions({ shopResolver }, 'test').creation.leaseMs).toBe(288_000);
   const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');
-  expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 60_000]);
+  expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 30_000]);
 });

@@ -48,7 +48,7 @@ export async function processOnce(
       ? runUnlessFailedOnPostgres(transaction, connection, once, options)
       : transaction.run(once, options); // pg-native
   };
-  return transact(dataSourceOf(manager), run, dialect === 'postgres' ? removeFromPool : destroy);
+  return transact(dataSourceOf(manager), run, { destroy: dialect === 'postgres' ? removeFromPool : destroy });
 }
 
 /** A connection of `mysql2`. */

@@ -20,14 +20,12 @@ import { RetentionWorker } from '../operations/retention.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { poolSizeOf } from '../storage/held-connections.js';
 import { Signals } from '../storage/signals.js';
 import { ShopIdentities } from './shop-identities.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
-
-/** What `pg` and `mysql2` open when the host's data source says nothing. */
-const DEFAULT_POOL_SIZE = 10;
 
 /** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
 @Injectable()
@@ -97,11 +95,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   /** Handlers hold a connection each while they run, and what ends one of them needs another. */
   private checkPool(): void {
-    const { poolSize, extra } = this.database.dataSource.options as {
-      poolSize?: number;
-      extra?: { max?: number; connectionLimit?: number };
-    };
-    const size = extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
+    const size = poolSizeOf(this.database.dataSource);
     const { concurrency } = this.options.deliveries;
     if (concurrency >= size) {
       throw new PaymentConfigurationError([

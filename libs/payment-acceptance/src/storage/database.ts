@@ -5,11 +5,12 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
+import { HeldConnections, poolSizeOf } from './held-connections.js';
 import { isConflict } from './query-errors.js';
 import { readRows, type Reading } from './reading.js';
 import type { Statement } from './statement.js';
-import { StatementTimeoutError } from './storage.errors.js';
-import { transact, type TransactionOptions } from './transaction.js';
+import { PoolExhaustedError, StatementTimeoutError } from './storage.errors.js';
+import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
 
 /** How often a transaction is tried that conflicts with others. */
 const TRANSACTION_ATTEMPTS = 4;
@@ -45,6 +46,8 @@ export abstract class Database {
     MAX_TEXTS,
   );
 
+  private readonly held: HeldConnections;
+
   /**
    * @param schema name of the schema, or on MariaDB the prefix, of our tables
    * @throws RangeError for a name that statements cannot hold as it is
@@ -55,6 +58,7 @@ export abstract class Database {
     readonly schema = DEFAULT_SCHEMA,
     readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
+    this.held = new HeldConnections(poolSizeOf(dataSource));
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
@@ -62,8 +66,9 @@ export abstract class Database {
   abstract verify(): Promise<void>;
 
   /**
-   * How long a statement may take, in milliseconds. One that takes longer, behind a lock or on a connection whose other side
-   * is gone, loses its connection: the pool then has room for another. Any time unless the module's options have set it.
+   * How long a statement may take, in milliseconds, and before it the pool to give it a connection. One that takes longer,
+   * behind a lock or on a connection whose other side is gone, loses its connection: the pool then has room for another.
+   * Any time unless the module's options have set it.
    */
   statementMs = Infinity;
 
@@ -98,6 +103,7 @@ export abstract class Database {
   /**
    * Gives a statement the manager's connection, or one of its own, for as long as it may take.
    * @throws StatementTimeoutError after which the connection is gone, with its transaction
+   * @throws PoolExhaustedError
    */
   protected async onRunner<T>(
     manager: EntityManager | undefined,
@@ -106,26 +112,50 @@ export abstract class Database {
     const given = manager?.queryRunner;
     if (given) return this.inTime(given, statement);
     const runner = this.dataSource.createQueryRunner();
+    await this.connect(runner);
     try {
-      // A wait for the pool is none of the statement's time.
-      await runner.connect();
       return await this.inTime(runner, statement);
     } finally {
-      await runner.release();
+      await this.release(runner);
     }
   }
 
-  private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const { statementMs } = this;
-    const answer = statement(runner);
-    if (statementMs === Infinity) return answer;
+  /**
+   * Waits for a connection of the pool, and no longer than a statement may take: whoever keeps all of them may keep them for
+   * good. A runner that got none needs no release.
+   * @throws PoolExhaustedError
+   */
+  private async connect(runner: QueryRunner): Promise<unknown> {
+    const { statementMs, held } = this;
+    held.check();
+    const connecting: Promise<unknown> = runner.connect();
     try {
-      return await withTimeout(statementMs, answer);
+      const connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
+      held.take(runner, statementMs);
+      return connection;
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error;
+      releaseLater(runner, connecting);
+      throw PoolExhaustedError.within(statementMs);
+    }
+  }
+
+  private release(runner: QueryRunner): Promise<void> {
+    this.held.giveBack(runner);
+    return runner.release();
+  }
+
+  private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    const limitMs = this.held.limitOf(runner) ?? this.statementMs;
+    const answer = statement(runner);
+    if (limitMs === Infinity) return answer;
+    try {
+      return await withTimeout(limitMs, answer);
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       answer.catch(() => undefined);
       await this.destroy(runner, await runner.connect());
-      throw new StatementTimeoutError(statementMs);
+      throw new StatementTimeoutError(limitMs);
     }
   }
 
@@ -147,10 +177,15 @@ export abstract class Database {
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const options = { level: await this.isolationLevel(), ...this.endedAfter(UNATTENDED_MS) };
-    const destroy = this.destroy.bind(this);
+    const connection: TransactionConnection = {
+      connect: (runner) => this.connect(runner),
+      release: (runner) => this.release(runner),
+      destroy: (runner, open) => this.destroy(runner, open),
+    };
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await transact(this.dataSource, (transaction) => transaction.run(work, options), destroy);
+        const run = (transaction: Transaction): Promise<T> => transaction.run(work, options);
+        const result = await transact(this.dataSource, run, connection);
         this.probe.reached('after COMMIT');
         return result;
       } catch (error) {
@@ -182,4 +217,12 @@ export abstract class Database {
 
   /** READ COMMITTED where it has to be asked for, with a statement more; `undefined` where transactions are so anyway. */
   abstract isolationLevel(): Promise<'READ COMMITTED' | undefined>;
+}
+
+/** Nobody waits any more for a connection of the pool: should it come after all, it goes back. */
+export function releaseLater(runner: QueryRunner, connecting: Promise<unknown>): void {
+  connecting.then(
+    () => runner.release(),
+    () => undefined,
+  );
 }

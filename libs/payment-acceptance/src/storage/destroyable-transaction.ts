@@ -1,6 +1,6 @@
-import type { EntityManager, QueryRunner } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { TimeoutError } from '../common/timeout.js';
-import type { Database } from './database.js';
+import { releaseLater, type Database } from './database.js';
 import { NoConnectionError } from './storage.errors.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
 
@@ -92,12 +92,11 @@ export abstract class DestroyableTransaction {
     } finally {
       // Once released, the connection belongs to somebody else.
       signal.removeEventListener('abort', onAbort);
-      if (connection === undefined) leave(runner, connecting);
-      else {
+      if (connection !== undefined) {
         if (!transaction.isOver) destroyed ??= this.database.destroy(runner, connection);
         await destroyed;
         await runner.release();
-      }
+      } else if (connecting) releaseLater(runner, connecting);
     }
   }
 
@@ -108,12 +107,4 @@ export abstract class DestroyableTransaction {
     work: (manager: EntityManager) => Promise<void>,
     options: TransactionOptions,
   ): Promise<void>;
-}
-
-/** Nobody waits any more for a connection of the pool: should it come after all, it goes back. */
-function leave(runner: QueryRunner, connecting: Promise<unknown> | undefined): void {
-  connecting?.then(
-    () => runner.release(),
-    () => undefined,
-  );
 }

@@ -54,6 +54,28 @@ export class StatementTimeoutError extends PaymentAcceptanceError {
   }
 }
 
+/** The host's pool had no connection for a statement of the module, which therefore was not sent. */
+export class PoolExhaustedError extends PaymentAcceptanceError {
+  readonly code = 'pool-exhausted';
+
+  /** @internal */
+  static within(limitMs: number): PoolExhaustedError {
+    return new PoolExhaustedError(
+      `The data source's pool gave no connection within ${limitMs} ms, so nothing was sent. Where the database is well, the ` +
+        'pool is too small for all who use it, or somebody does not give connections back: raise its size (poolSize), or ' +
+        'look for transactions that stay open.',
+    );
+  }
+
+  /** @internal */
+  static byOverdueStatements(count: number): PoolExhaustedError {
+    return new PoolExhaustedError(
+      `The database does not answer ${count} statements of PaymentAcceptanceModule, which hold half of the pool or more, so ` +
+        'no further one was sent. Look for locks on its tables, and whether the server is there.',
+    );
+  }
+}
+
 /** No connection came for a handler, which therefore has not begun. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';

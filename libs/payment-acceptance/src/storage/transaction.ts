@@ -44,6 +44,16 @@ const HOOKS = [
   'afterTransactionRollback',
 ] as const satisfies (keyof EntitySubscriberInterface)[];
 
+/** How a transaction gets its connection, and what becomes of that. */
+export interface TransactionConnection {
+  /** Unless given, the pool is waited for. A runner that got none is not released. */
+  connect?(runner: QueryRunner): Promise<unknown>;
+  /** Unless given, it goes back to the pool. */
+  release?(runner: QueryRunner): Promise<void>;
+  /** Called before it is released where the transaction may still be open on it. */
+  destroy(runner: QueryRunner, connection: unknown): Promise<void>;
+}
+
 /**
  * Runs a transaction on a connection of its own. TypeORM's way would release a connection that could not be rolled back, for
  * the next callers to write into it; this one is destroyed.
@@ -51,16 +61,16 @@ const HOOKS = [
 export async function transact<T>(
   dataSource: DataSource,
   run: (transaction: Transaction, connection: unknown) => Promise<T>,
-  destroy: (runner: QueryRunner, connection: unknown) => Promise<void>,
+  { connect, release, destroy }: TransactionConnection,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
-  const connection: unknown = await runner.connect();
+  const connection: unknown = await (connect ? connect(runner) : runner.connect());
   const transaction = new Transaction(dataSource, runner);
   try {
     return await run(transaction, connection);
   } finally {
     if (!transaction.isOver) await destroy(runner, connection);
-    await runner.release();
+    await (release ? release(runner) : runner.release());
   }
 }
 

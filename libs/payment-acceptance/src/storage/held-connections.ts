@@ -1,0 +1,63 @@
+import type { DataSource, QueryRunner } from 'typeorm';
+import { PoolExhaustedError } from './storage.errors.js';
+
+/** What `pg` and `mysql2` open when the host's data source says nothing. */
+const DEFAULT_POOL_SIZE = 10;
+
+/** Statements of ours take milliseconds. One that has taken so long waits for a lock, or for a server that is gone. */
+const OVERDUE_MS = 2_000;
+
+/** How many connections the data source opens at most. */
+export function poolSizeOf(dataSource: DataSource): number {
+  const { poolSize, extra } = dataSource.options as {
+    poolSize?: number;
+    extra?: { max?: number; connectionLimit?: number };
+  };
+  return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
+}
+
+/**
+ * The connections of the host's pool that our statements hold: as many as there are while the database answers. Once it
+ * does not, half of them are the host's again within two seconds, and nothing further of ours takes one.
+ */
+export class HeldConnections {
+  /** In the order in which they were taken. */
+  private readonly held = new Map<QueryRunner, { readonly since: number; readonly limitMs: number }>();
+  private readonly half: number;
+
+  constructor(
+    poolSize: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.half = Math.max(2, Math.floor(poolSize / 2));
+  }
+
+  /**
+   * Whether one more may be taken.
+   * @throws PoolExhaustedError where half of the pool is held by statements that are overdue
+   */
+  check(): void {
+    if (this.held.size < this.half) return;
+    const overdueSince = this.now() - OVERDUE_MS;
+    let overdue = 0;
+    for (const { since } of this.held.values()) {
+      if (since > overdueSince) break;
+      overdue += 1;
+    }
+    if (overdue >= this.half) throw PoolExhaustedError.byOverdueStatements(overdue);
+  }
+
+  /** @param limitMs how long a statement may take on it; one beyond half of the pool not longer than until it is overdue */
+  take(runner: QueryRunner, limitMs: number): void {
+    const isBeyondHalf = this.held.size >= this.half;
+    this.held.set(runner, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
+  }
+
+  giveBack(runner: QueryRunner): void {
+    this.held.delete(runner);
+  }
+
+  limitOf(runner: QueryRunner): number | undefined {
+    return this.held.get(runner)?.limitMs;
+  }
+}

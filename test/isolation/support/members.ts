@@ -1,0 +1,203 @@
+import { PaymentMicroservicesModule } from 'nestjs-payment-acceptance/microservices';
+import type { PaymentDegradation } from 'nestjs-payment-acceptance';
+import { Observable } from 'rxjs';
+import { postbackFields, postJson } from '../../support/http.js';
+import { until } from '../../support/until.js';
+import type { Neighbours, World } from './world.js';
+
+/** Lets what is sick recover. */
+type Recovery = () => Promise<void> | void;
+
+/** Somebody who may be sick, among those who are not. */
+export interface Member {
+  readonly dimension: string;
+  readonly name: string;
+  /** Its healthy neighbours, and how they are measured: at other rates only where each order is more than one event. */
+  neighbours?(): Neighbours;
+  readonly everyMs?: number;
+  readonly eventsPerOrder?: number;
+  /** @param size of what is sick by its number: few in a short run */
+  sicken(world: World, size: number): Promise<Recovery>;
+  /** Whether the short form leaves it out: it is much like another one of its dimension. */
+  readonly onlyWhole?: boolean;
+  /** What health says within ten minutes. Nothing where what happens is nobody's trouble. */
+  readonly degraded: readonly PaymentDegradation[];
+}
+
+const HEALTHY = 100;
+
+/** Orders of the sick one, paid. */
+async function paid(world: World, count: number, shop?: string): Promise<void> {
+  for (let left = count; left > 0; left -= 1) await world.harness.sandbox.pay(await world.bill(shop));
+}
+
+/** Does it over and over, one after the other, until it is told to end. */
+function repeatedly(step: () => Promise<unknown>): Recovery {
+  let over = false;
+  const ended = (async () => {
+    while (!over) await step();
+  })();
+  return () => {
+    over = true;
+    return ended;
+  };
+}
+
+const refusals: [string, number, string, boolean][] = [
+  ['401', 401, '{"message":"Unauthenticated."}', false],
+  ['"merchant_banned"', 403, '{"message":"api:error.merchant_banned"}', true],
+];
+
+export const members: readonly Member[] = [
+  ...refusals.map(([name, status, body, onlyWhole]): Member => ({
+    onlyWhole,
+    dimension: 'bill',
+    name: `for which the service answers ${name}`,
+    async sicken(world) {
+      const billId = await world.bill();
+      world.service.answer(billId, { status, body });
+      await world.harness.sandbox.pay(billId);
+      return () => world.service.answer(billId, undefined);
+    },
+    degraded: ['checks-failing'],
+  })),
+  {
+    dimension: 'bill',
+    name: 'that many cards are tried on',
+    onlyWhole: true,
+    async sicken({ harness, bill }, size) {
+      const billId = await bill();
+      for (let tried = 0; tried < 20 * size; tried += 1) await harness.sandbox.pay(billId, { outcome: 'fail' });
+      await harness.sandbox.settled();
+      return repeatedly(async () => {
+        await harness.sandbox.pay(billId, { outcome: 'fail' });
+        await harness.sandbox.settled();
+      });
+    },
+    degraded: [],
+  },
+  {
+    dimension: 'bill',
+    name: 'whose row somebody keeps locked',
+    async sicken(world) {
+      const billId = await world.bill();
+      const holder = world.outside.createQueryRunner();
+      await holder.startTransaction();
+      await holder.query('SELECT 1 FROM payment_acceptance.bill WHERE service_bill_id = $1 FOR UPDATE', [billId]);
+      await world.harness.sandbox.pay(billId);
+      return async () => {
+        await holder.rollbackTransaction();
+        await holder.release();
+      };
+    },
+    degraded: ['checks-overdue'],
+  },
+  {
+    dimension: 'payer',
+    name: 'who sends the same postback over and over',
+    async sicken(world) {
+      const billId = await world.bill();
+      const fields = postbackFields({ InvId: 'sick-1', OutSum: '10.00', TrsId: billId });
+      const stop = [1, 2].map(() => repeatedly(() => postJson(`${world.host.url}/postback/payment`, fields)));
+      return async () => {
+        await Promise.all(stop.map((end) => end()));
+      };
+    },
+    degraded: [],
+  },
+  {
+    dimension: 'shop',
+    name: 'whose service hangs',
+    neighbours: () => ({ shops: HEALTHY - 1, options: { http: { totalTimeoutMs: 2_000 } } }),
+    async sicken(world, size) {
+      const bills = await Promise.all(Array.from({ length: size }, () => world.bill('sick')));
+      world.sickService.shut();
+      for (const billId of bills) await world.harness.sandbox.pay(billId);
+      await world.sickService.reached();
+      return () => world.sickService.open();
+    },
+    degraded: ['service-not-answering'],
+  },
+  {
+    dimension: 'consumer',
+    name: 'that never comes back',
+    neighbours: () => ({ consumers: HEALTHY - 1 }),
+    everyMs: 1_000,
+    eventsPerOrder: HEALTHY,
+    async sicken(world, size) {
+      let recover = (): void => undefined;
+      const recovered = new Promise<void>((resolve) => (recover = resolve));
+      world.behave = () => recovered;
+      await paid(world, Math.ceil(size / 10));
+      return () => {
+        world.behave = undefined;
+        recover();
+      };
+    },
+    degraded: ['deliveries-late'],
+  },
+  {
+    dimension: 'handler',
+    name: 'that throws',
+    async sicken(world, size) {
+      world.behave = () => Promise.reject(new Error('the mail server is down'));
+      await paid(world, size);
+      return () => void (world.behave = undefined);
+    },
+    degraded: ['deliveries-failing'],
+  },
+  {
+    dimension: 'slow statement',
+    name: 'of a handler',
+    async sicken(world, size) {
+      world.behave = (_event, { manager }) =>
+        manager.query(`SELECT ${world.outside.options.type === 'postgres' ? 'pg_sleep' : 'SLEEP'}(3)`);
+      await paid(world, size);
+      return () => void (world.behave = undefined);
+    },
+    degraded: ['deliveries-late'],
+  },
+  {
+    dimension: 'slow statement',
+    name: 'of the host, on half of its pool',
+    onlyWhole: true,
+    async sicken(world) {
+      const { dataSource } = world.host;
+      const stop = Array.from({ length: 5 }, () => repeatedly(() => dataSource.query('SELECT pg_sleep(1)')));
+      return async () => {
+        await Promise.all(stop.map((end) => end()));
+      };
+    },
+    degraded: [],
+  },
+  silentBroker(),
+];
+
+function silentBroker(): Member {
+  let isSilent = false;
+  let taken = 0;
+  const client = {
+    connect: () => Promise.resolve(),
+    emit: () =>
+      new Observable<void>((subscriber) => {
+        taken += 1;
+        if (!isSilent) subscriber.complete();
+      }),
+  };
+  return {
+    dimension: 'broker',
+    name: 'that takes events and never says so',
+    neighbours: () => ({ imports: [PaymentMicroservicesModule.register({ client, acknowledgeTimeoutMs: 1_000 })] }),
+    async sicken(world, size) {
+      isSilent = true;
+      const before = taken;
+      await paid(world, size);
+      await until(
+        () => Promise.resolve(taken),
+        (now) => now > before,
+      );
+      return () => void (isSilent = false);
+    },
+    degraded: ['deliveries-late'],
+  };
+}
