@@ -1,13 +1,13 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import { memoize } from '../common/memoize.js';
-import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
 import { isConflict } from './query-errors.js';
 import { readRows, type Reading } from './reading.js';
 import type { Statement } from './statement.js';
+import { answerWithin } from './statement-limit.js';
 import { StatementTimeoutError } from './storage.errors.js';
 import { transact, type TransactionOptions } from './transaction.js';
 
@@ -116,16 +116,11 @@ export abstract class Database {
   }
 
   private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const { statementMs } = this;
-    const answer = statement(runner);
-    if (statementMs === Infinity) return answer;
     try {
-      return await withTimeout(statementMs, answer);
+      return await answerWithin(this.statementMs, statement(runner));
     } catch (error) {
-      if (!(error instanceof TimeoutError)) throw error;
-      answer.catch(() => undefined);
-      await this.destroy(runner, await runner.connect());
-      throw new StatementTimeoutError(statementMs);
+      if (error instanceof StatementTimeoutError) await this.destroy(runner, await runner.connect());
+      throw error;
     }
   }
 
@@ -146,7 +141,8 @@ export abstract class Database {
    * gave up for another's sake (deadlock, serialization failure) was rolled back whole, and is done again.
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const options = { level: await this.isolationLevel(), ...this.endedAfter(UNATTENDED_MS) };
+    const { statementMs: limitMs } = this;
+    const options = { level: await this.isolationLevel(), limitMs, ...this.endedAfter(UNATTENDED_MS) };
     const destroy = this.destroy.bind(this);
     for (let attempt = 1; ; attempt += 1) {
       try {
