@@ -43,6 +43,11 @@ export function runsOnOneAdapter(file) {
   return /\bONE_ADAPTER\b/.test(fs.readFileSync(path.join(root, file), 'utf8'));
 }
 
+/** Whether `npm test` runs it in a short form only: the whole one is asked for by this variable. */
+export function hasWholeForm(file) {
+  return /\benv\.HISTORY_RUNS\b/.test(fs.readFileSync(path.join(root, file), 'utf8'));
+}
+
 /** Whether a process of its own modules is what it needs, or what it starts takes so long that loading is nothing. */
 export function isLoadedAlone(file) {
   return LOADED_ALONE.includes(file) || isOfTheRest(file);

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { runJest } from './jest.mjs';
 import { beforeExit } from './lifecycle.mjs';
-import { isLoadedAlone, isOfTheRest, runsOnOneAdapter, testFiles } from './test-files.mjs';
+import { hasWholeForm, isLoadedAlone, isOfTheRest, runsOnOneAdapter, testFiles } from './test-files.mjs';
 import { groupsFolder, writeGroups } from './test-groups.mjs';
 
 /** Options of Jest's whose value is an argument of its own. */
@@ -46,10 +46,10 @@ export async function runTests(args) {
 /** Runs every test that needs no service, on each adapter. With `rest` only what `npm test` has left out. */
 export async function runAllTests({ rest }) {
   const all = testFiles();
-  const files = rest ? all.filter((file) => isOfTheRest(file) || runsOnOneAdapter(file)) : all;
+  const files = rest ? all.filter((file) => isOfTheRest(file) || runsOnOneAdapter(file) || hasWholeForm(file)) : all;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test-times-'));
   beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_TIMES: path.join(folder, 'times') };
+  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_TIMES: path.join(folder, 'times'), HISTORY_RUNS: 'all' };
   return runFiles(files, [], env);
 }
 
