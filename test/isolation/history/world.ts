@@ -277,10 +277,9 @@ export class World {
   }
 
   async decide(accept: boolean, index: number, seat: number): Promise<void> {
-    const rows = (await this.direct.query('SELECT id, shop FROM payment_acceptance.review ORDER BY opened_at')) as {
-      id: string;
-      shop: Shop;
-    }[];
+    const rows = await this.direct.query<{ id: string; shop: Shop }[]>(
+      'SELECT id, shop FROM payment_acceptance.review ORDER BY opened_at',
+    );
     const review = rows[index % rows.length];
     if (!review) return;
     const reviews = this.seatOf(review.shop, seat).instance.app.get(PaymentReviews);
@@ -289,10 +288,10 @@ export class World {
 
   /** Replays one dead letter, where there is any; says whether there was. */
   async replay(index: number, seat: number): Promise<boolean> {
-    const rows = (await this.direct.query(
+    const rows = await this.direct.query<{ id: string; shop: Shop }[]>(
       `SELECT d.id::text AS id, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
        WHERE d.state = 'DEAD' ORDER BY d.id`,
-    )) as { id: string; shop: Shop }[];
+    );
     const dead = rows[index % rows.length];
     if (!dead) return false;
     const operations = this.seatOf(dead.shop, seat).instance.app.get(PaymentOperations);
@@ -300,10 +299,7 @@ export class World {
     return true;
   }
 
-  private async act(
-    target: string,
-    work: (by: { operator: string; note: string }) => Promise<number | void>,
-  ): Promise<void> {
+  private async act(target: string, work: (by: { operator: string; note: string }) => Promise<unknown>): Promise<void> {
     const note = `action-${(this.count += 1)}`;
     let outcome: Outcome = 'done';
     const changed = await bounded(work({ operator: 'somebody', note })).catch((error: unknown) => {
