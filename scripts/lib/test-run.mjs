@@ -49,7 +49,7 @@ export async function runAllTests({ rest }) {
   const files = rest ? all.filter((file) => isOfTheRest(file) || runsInPart(file)) : all;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test-times-'));
   beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_TIMES: path.join(folder, 'times') };
+  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_FORM: 'whole', TEST_TIMES: path.join(folder, 'times') };
   return runFiles(files, [], env);
 }
 

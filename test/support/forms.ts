@@ -1,5 +1,5 @@
 /**
- * For files whose tests are the better the longer they run: short in `npm test`, whole in `npm run test:full`, also with
- * `--rest`, which looks for this name in a file.
+ * For tests that are the better the longer they run: short in `npm test`, whole in `npm run test:full`, with `--rest` too,
+ * which looks for this name in a file, and with `TEST_FORM=whole`.
  */
-export const WHOLE_FORM = process.env.TEST_ADAPTERS !== undefined;
+export const WHOLE_FORM = process.env.TEST_FORM === 'whole';

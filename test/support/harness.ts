@@ -59,14 +59,16 @@ export interface HarnessOptions {
   providers?: Provider[];
   imports?: DynamicModule[];
   options?: Partial<PaymentAcceptanceOptions>;
+  /** The one shop that the module knows, in place of both. */
+  only?: 'main' | 'eu';
   extras?: PaymentAcceptanceExtras;
   sandbox?: StartOptions;
   /** In place of the module's own randomness. */
   random?: PaymentRandom;
   /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
   driver?: unknown;
-  /** Where the instances connect to instead, and so come to the same database: a pooler's address. */
-  through?: (databaseUrl: string) => string;
+  /** Where an instance connects to instead, and so comes to the same database: a pooler's address. Asked for each. */
+  through?: (databaseUrl: string) => string | Promise<string>;
   /** Before the application listens: global prefix, pipes, guards. */
   prepare?: (app: INestApplication) => void;
 }
@@ -83,7 +85,7 @@ export interface Harness {
   /** Runs every worker of every instance by hand until none has anything to do at the present time. */
   settle(): Promise<void>;
   /** One more instance of the host on the same database. */
-  start(options?: Pick<HarnessOptions, 'providers' | 'options' | 'extras'>): Promise<Instance>;
+  start(options?: Pick<HarnessOptions, 'providers' | 'options' | 'only' | 'extras'>): Promise<Instance>;
   effects(): Promise<Effect[]>;
   close(): Promise<void>;
 }
@@ -189,18 +191,22 @@ async function startInstance(
   sandboxUrl: string,
   clock: ManualPaymentClock,
 ): Promise<Instance> {
+  const given = moduleOptions(sandboxUrl, options.options);
+  const { only } = options;
+  const shops = only ? { [only]: given.shops[only]! } : given.shops;
+  const url = (await options.through?.(databaseUrl)) ?? databaseUrl;
   const builder = Test.createTestingModule({
     imports: [
       {
         module: HostModule,
         imports: [
           TypeOrmModule.forRoot({
-            ...connectionOf(options.through?.(databaseUrl) ?? databaseUrl),
+            ...connectionOf(url),
             ...(!ON_MARIADB && { driver: options.driver }),
             entities: [Effect],
           }),
           EventEmitterModule.forRoot(),
-          PaymentAcceptanceModule.forRoot({ ...moduleOptions(sandboxUrl, options.options), ...options.extras }),
+          PaymentAcceptanceModule.forRoot({ ...given, shops, ...options.extras }),
           ...(options.imports ?? []),
         ],
         providers: options.providers ?? [],

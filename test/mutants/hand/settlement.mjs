@@ -153,4 +153,13 @@ export const mutants = [
     tests: ['test/invariants/15-time-is-injected.spec.ts'],
     pattern: 'unless a payment is running',
   },
+  {
+    name: 'commit-without-limit',
+    breaks: 'A transaction whose COMMIT is never answered ends, and its connection with it.',
+    file: `${src}/storage/transaction.ts`,
+    find: 'await answerWithin(limitMs, this.sendLast(statement, end));',
+    replace: 'await this.sendLast(statement, end);',
+    tests: ['test/isolation/silent-connections.spec.ts'],
+    pattern: 'at its COMMIT',
+  },
 ];

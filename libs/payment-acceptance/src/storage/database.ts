@@ -9,6 +9,7 @@ import { HeldConnections, poolSizeOf } from './held-connections.js';
 import { isConflict } from './query-errors.js';
 import { readRows, type Reading } from './reading.js';
 import type { Statement } from './statement.js';
+import { answerWithin } from './statement-limit.js';
 import { PoolExhaustedError, StatementTimeoutError } from './storage.errors.js';
 import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
 
@@ -146,16 +147,11 @@ export abstract class Database {
   }
 
   private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const limitMs = this.held.limitOf(runner) ?? this.statementMs;
-    const answer = statement(runner);
-    if (limitMs === Infinity) return answer;
     try {
-      return await withTimeout(limitMs, answer);
+      return await answerWithin(this.held.limitOf(runner) ?? this.statementMs, statement(runner));
     } catch (error) {
-      if (!(error instanceof TimeoutError)) throw error;
-      answer.catch(() => undefined);
-      await this.destroy(runner, await runner.connect());
-      throw new StatementTimeoutError(limitMs);
+      if (error instanceof StatementTimeoutError) await this.destroy(runner, await runner.connect());
+      throw error;
     }
   }
 
@@ -176,7 +172,8 @@ export abstract class Database {
    * gave up for another's sake (deadlock, serialization failure) was rolled back whole, and is done again.
    */
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const options = { level: await this.isolationLevel(), ...this.endedAfter(UNATTENDED_MS) };
+    const { statementMs: limitMs } = this;
+    const options = { level: await this.isolationLevel(), limitMs, ...this.endedAfter(UNATTENDED_MS) };
     const connection: TransactionConnection = {
       connect: (runner) => this.connect(runner),
       release: (runner) => this.release(runner),

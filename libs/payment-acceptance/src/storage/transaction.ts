@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+import { answerWithin } from './statement-limit.js';
 
 type Call<T> = (...given: unknown[]) => Promise<T>;
 
@@ -18,6 +19,8 @@ export interface TransactionOptions {
   /** Statements for what the connection is to do otherwise while the transaction lasts. */
   before?: string;
   after?: string;
+  /** How long each of these, START TRANSACTION, COMMIT and ROLLBACK may take, in milliseconds. Any time unless given. */
+  limitMs?: number;
 }
 
 /**
@@ -109,23 +112,23 @@ export class Transaction {
 
   /** Commits what the work has done, or undoes it and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, before, start, after } = options;
+    const { level, check, before, start, limitMs = Infinity } = options;
     try {
-      if (before !== undefined) await this.runner.query(before);
+      if (before !== undefined) await answerWithin(limitMs, this.runner.query(before));
       this.first = start;
-      await this.runner.startTransaction(level);
+      await answerWithin(limitMs, this.runner.startTransaction(level));
       this.first = undefined;
       const result = await work(this.runner.manager);
       await this.settle();
       check?.();
-      await this.end('COMMIT', after);
+      await this.end('COMMIT', options);
       return result;
     } catch (error) {
       this.close();
       // ROLLBACK would wait for what is still running, and undo a nested transaction alone. Where it fails, the connection
       // may still be inside the transaction. Either way it is not over.
       if (this.running.size === 0 && !this.isNested()) {
-        await this.end('ROLLBACK', after).catch(() => undefined);
+        await this.end('ROLLBACK', options).catch(() => undefined);
       }
       throw error;
     }
@@ -149,13 +152,19 @@ export class Transaction {
     }
   }
 
-  private async end(statement: 'COMMIT' | 'ROLLBACK', after: string | undefined): Promise<void> {
+  private async end(
+    statement: 'COMMIT' | 'ROLLBACK',
+    { after, limitMs = Infinity }: TransactionOptions,
+  ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
-    await this.sendLast(statement, end);
+    await answerWithin(limitMs, this.sendLast(statement, end));
     // Failing to prepare the connection for others does not change what has become of the transaction.
     const restored =
       after === undefined ||
-      (await this.sendLast(after, () => this.runner.query(after)).then(
+      (await answerWithin(
+        limitMs,
+        this.sendLast(after, () => this.runner.query(after)),
+      ).then(
         () => true,
         () => false,
       ));

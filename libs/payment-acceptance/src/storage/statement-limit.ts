@@ -1,0 +1,17 @@
+import { TimeoutError, withTimeout } from '../common/timeout.js';
+import { StatementTimeoutError } from './storage.errors.js';
+
+/**
+ * Waits for what a statement answers, so long and no longer.
+ * @throws StatementTimeoutError after which the connection has to go: the server may still do it
+ */
+export async function answerWithin<T>(limitMs: number, answer: Promise<T>): Promise<T> {
+  if (limitMs === Infinity) return answer;
+  try {
+    return await withTimeout(limitMs, answer);
+  } catch (error) {
+    if (!(error instanceof TimeoutError)) throw error;
+    answer.catch(() => undefined);
+    throw new StatementTimeoutError(limitMs);
+  }
+}

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentOperations, StatementTimeoutError } from 'nestjs-payment-acceptance';
+import { startHarness, type Harness } from '../support/harness.js';
+import { DatabaseProxy } from './history/database-proxy.js';
+
+const STATEMENT_MS = 200;
+
+describe('a connection that falls silent in the middle of a transaction', () => {
+  let harness: Harness;
+  let proxy: DatabaseProxy;
+
+  beforeEach(async () => {
+    harness = await startHarness({
+      options: { statementTimeoutMs: STATEMENT_MS },
+      through: async (databaseUrl) => (proxy = await DatabaseProxy.open(databaseUrl)).url,
+    });
+  });
+  afterEach(async () => {
+    await harness.close();
+    await proxy.close();
+  });
+
+  /** A transaction of an operator, which leaves a record. */
+  const act = (): Promise<number> => harness.host.app.get(PaymentOperations).replay({}, 'somebody');
+
+  async function records(): Promise<number> {
+    return (await harness.host.dataSource.query<unknown[]>('SELECT id FROM payment_acceptance.operator_action')).length;
+  }
+
+  test.each([
+    ['START TRANSACTION', 'swallow request', 0],
+    ['START TRANSACTION', 'swallow answer', 0],
+    ['COMMIT', 'swallow request', 0],
+    ['COMMIT', 'swallow answer', 1],
+  ] as const)('at its %s (%s) is given up within the limit of a statement', async (begins, fault, stored) => {
+    await act();
+    const before = await records();
+    proxy.arm(fault, ({ text }) => text.startsWith(begins));
+    await expect(act()).rejects.toThrow(StatementTimeoutError);
+    expect((await records()) - before).toBe(stored);
+    // Its place in the pool is free again.
+    const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());
+    await Promise.all(runners.map((runner) => runner.connect()));
+    await Promise.all(runners.map((runner) => runner.release()));
+    await act();
+  });
+});
