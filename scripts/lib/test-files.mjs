@@ -38,12 +38,18 @@ export function isOfTheRest(file) {
   return REST.some((place) => file.startsWith(place));
 }
 
-/**
- * Whether `npm test` runs only a part of it: on one HTTP adapter (test/support/adapters.ts), or in a short form
- * (test/support/forms.ts).
- */
-export function runsInPart(file) {
-  return /\b(ONE_ADAPTER|WHOLE_FORM)\b/.test(fs.readFileSync(path.join(root, file), 'utf8'));
+/** Whether it says of itself that the HTTP adapter does not matter to it: see test/support/adapters.ts. */
+export function runsOnOneAdapter(file) {
+  return mentions(file, /\bONE_ADAPTER\b/);
+}
+
+/** Whether `npm test` runs it in a short form: see test/support/forms.ts. */
+export function hasWholeForm(file) {
+  return mentions(file, /\bWHOLE_FORM\b/);
+}
+
+function mentions(file, name) {
+  return name.test(fs.readFileSync(path.join(root, file), 'utf8'));
 }
 
 /** Whether a process of its own modules is what it needs, or what it starts takes so long that loading is nothing. */

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { runJest } from './jest.mjs';
 import { beforeExit } from './lifecycle.mjs';
-import { isLoadedAlone, isOfTheRest, runsInPart, testFiles } from './test-files.mjs';
+import { hasWholeForm, isLoadedAlone, isOfTheRest, runsOnOneAdapter, testFiles } from './test-files.mjs';
 import { groupsFolder, writeGroups } from './test-groups.mjs';
 
 /** Options of Jest's whose value is an argument of its own. */
@@ -43,13 +43,18 @@ export async function runTests(args) {
   return runFiles(chosen, options);
 }
 
-/** Runs every test that needs no service, on each adapter. With `rest` only what `npm test` has left out. */
+/**
+ * Runs every test that needs no service, on each adapter and in its whole form unless `TEST_FORM` is `short`. With `rest`
+ * only what `npm test` has left out.
+ */
 export async function runAllTests({ rest }) {
+  const form = process.env.TEST_FORM ?? 'whole';
+  const isLeftOut = (file) => isOfTheRest(file) || runsOnOneAdapter(file) || (form === 'whole' && hasWholeForm(file));
   const all = testFiles();
-  const files = rest ? all.filter((file) => isOfTheRest(file) || runsInPart(file)) : all;
+  const files = rest ? all.filter(isLeftOut) : all;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'test-times-'));
   beforeExit(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_FORM: 'whole', TEST_TIMES: path.join(folder, 'times') };
+  const env = { TEST_ADAPTERS: rest ? 'rest' : 'all', TEST_FORM: form, TEST_TIMES: path.join(folder, 'times') };
   return runFiles(files, [], env);
 }
 

@@ -7,10 +7,10 @@ import { startWorld, type World } from './support/world.js';
 
 const MINUTE = 60_000;
 
-/** The short form sees what waits for a limit or for the next look, the whole one also what only takes longer. */
+/** More orders of the sick one than there are slots. The short form sees what waits for a limit or for the next look, the whole one also what only takes longer. */
 const FORM = WHOLE_FORM
   ? { events: 500, everyMs: 25, sick: 100, leastMs: 250 }
-  : { events: 30, everyMs: 10, sick: 10, leastMs: 2_000 };
+  : { events: 20, everyMs: 20, sick: 20, leastMs: 2_000 };
 
 /** Whatever else the machine does slows everybody for once; what the sick one does, it does each time. */
 const ATTEMPTS = 3;

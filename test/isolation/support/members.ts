@@ -1,6 +1,7 @@
 import { PaymentMicroservicesModule } from 'nestjs-payment-acceptance/microservices';
 import type { PaymentDegradation } from 'nestjs-payment-acceptance';
 import { Observable } from 'rxjs';
+import { WHOLE_FORM } from '../../support/forms.js';
 import { postbackFields, postJson } from '../../support/http.js';
 import { until } from '../../support/until.js';
 import type { Neighbours, World } from './world.js';
@@ -24,12 +25,15 @@ export interface Member {
   readonly degraded: readonly PaymentDegradation[];
 }
 
-const HEALTHY = 100;
+const HEALTHY = WHOLE_FORM ? 100 : 20;
 
 /** Orders of the sick one, paid. */
 async function paid(world: World, count: number, shop?: string): Promise<void> {
   for (let left = count; left > 0; left -= 1) await world.harness.sandbox.pay(await world.bill(shop));
 }
+
+/** How long a slow statement takes, in seconds. */
+const SLOW_S = WHOLE_FORM ? 5 : 1;
 
 /** Does it over and over, one after the other, until it is told to end. */
 function repeatedly(step: () => Promise<unknown>): Recovery {
@@ -76,14 +80,24 @@ export const members: readonly Member[] = [
     },
     degraded: [],
   },
-  {
+  // The first is passed over when bills are claimed, the second is met when they are settled.
+  ...[
+    { row: 'row', table: 'bill', where: 'service_bill_id = $1', onlyWhole: true },
+    {
+      row: "order's row",
+      table: 'shop_order',
+      where: 'order_id = (SELECT order_id FROM payment_acceptance.bill WHERE service_bill_id = $1)',
+      onlyWhole: false,
+    },
+  ].map(({ row, table, where, onlyWhole }): Member => ({
     dimension: 'bill',
-    name: 'whose row somebody keeps locked',
+    name: `whose ${row} somebody keeps locked`,
+    onlyWhole,
     async sicken(world) {
       const billId = await world.bill();
       const holder = world.outside.createQueryRunner();
       await holder.startTransaction();
-      await holder.query('SELECT 1 FROM payment_acceptance.bill WHERE service_bill_id = $1 FOR UPDATE', [billId]);
+      await holder.query(`SELECT 1 FROM payment_acceptance.${table} WHERE ${where} FOR UPDATE`, [billId]);
       await world.harness.sandbox.pay(billId);
       return async () => {
         await holder.rollbackTransaction();
@@ -91,7 +105,7 @@ export const members: readonly Member[] = [
       };
     },
     degraded: ['checks-overdue'],
-  },
+  })),
   {
     dimension: 'payer',
     name: 'who sends the same postback over and over',
@@ -128,7 +142,12 @@ export const members: readonly Member[] = [
       let recover = (): void => undefined;
       const recovered = new Promise<void>((resolve) => (recover = resolve));
       world.behave = () => recovered;
-      await paid(world, Math.ceil(size / 10));
+      await paid(world, Math.ceil(size / 4));
+      // Each of these is a hundred events for the healthy ones, too.
+      await until(
+        () => world.unfinished(),
+        (unfinished) => unfinished.every((what) => what.startsWith('sick ')),
+      );
       return () => {
         world.behave = undefined;
         recover();
@@ -151,7 +170,7 @@ export const members: readonly Member[] = [
     name: 'of a handler',
     async sicken(world, size) {
       world.behave = (_event, { manager }) =>
-        manager.query(`SELECT ${world.outside.options.type === 'postgres' ? 'pg_sleep' : 'SLEEP'}(3)`);
+        manager.query(`SELECT ${world.outside.options.type === 'postgres' ? 'pg_sleep' : 'SLEEP'}(${SLOW_S})`);
       await paid(world, size);
       return () => void (world.behave = undefined);
     },

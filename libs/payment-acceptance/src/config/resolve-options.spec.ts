@@ -233,7 +233,7 @@ test('resolved options and their error show no token', () => {
 test('leases that were not asked for are as long as the tokens and times that were', () => {
   const shop = shopOptions({ previousApiTokens: ['second-token-0123456789', 'third-token-0123456789'] });
   const { creation, confirmer } = resolveOptions({ shops: { main: shop } }, 'test');
-  expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 60_000]);
+  expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 90_000]);
   const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
   expect(resolveOptions({ shopResolver }, 'test').creation.leaseMs).toBe(288_000);
   const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');

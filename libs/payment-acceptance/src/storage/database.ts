@@ -130,15 +130,23 @@ export abstract class Database {
     const { statementMs, held } = this;
     held.check();
     const connecting: Promise<unknown> = runner.connect();
+    let connection: unknown;
     try {
-      const connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
-      held.take(runner, statementMs);
-      return connection;
+      connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       releaseLater(runner, connecting);
       throw PoolExhaustedError.within(statementMs);
     }
+    try {
+      // Again: it may have been waited for while others came to hang.
+      held.check();
+    } catch (error) {
+      await runner.release();
+      throw error;
+    }
+    held.take(runner, statementMs);
+    return connection;
   }
 
   private release(runner: QueryRunner): Promise<void> {

@@ -42,7 +42,7 @@ describe('signals', () => {
     warned = jest.spyOn(PaymentLogger.prototype, 'warn').mockImplementation(() => undefined);
     const { port } = server.address() as AddressInfo;
     const master = new pg.Pool({ host: '127.0.0.1', port, user: 'u', password: 'p', database: 'd' });
-    const dataSource = { driver: { master } } as unknown as DataSource;
+    const dataSource = { driver: { master }, options: {} } as unknown as DataSource;
     signals = new Signals(new PostgresDatabase(dataSource, new PaymentClock()), new PaymentRandom());
   });
   afterEach(async () => {
