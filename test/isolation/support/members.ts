@@ -32,6 +32,9 @@ async function paid(world: World, count: number, shop?: string): Promise<void> {
   for (let left = count; left > 0; left -= 1) await world.harness.sandbox.pay(await world.bill(shop));
 }
 
+/** Orders of a consumer that takes all the places it can get. */
+const MORE_THAN_SLOTS = 5;
+
 /** How long a slow statement takes, in seconds. */
 const SLOW_S = WHOLE_FORM ? 5 : 1;
 
@@ -138,11 +141,11 @@ export const members: readonly Member[] = [
     neighbours: () => ({ consumers: HEALTHY - 1 }),
     everyMs: 1_000,
     eventsPerOrder: HEALTHY,
-    async sicken(world, size) {
+    async sicken(world) {
       let recover = (): void => undefined;
       const recovered = new Promise<void>((resolve) => (recover = resolve));
       world.behave = () => recovered;
-      await paid(world, Math.ceil(size / 4));
+      await paid(world, MORE_THAN_SLOTS);
       // Each of these is a hundred events for the healthy ones, too.
       await until(
         () => world.unfinished(),
