@@ -185,7 +185,7 @@ describe('while the database does not answer statements of the module', () => {
         .createBill({ orderId, amount: '10' })
         .then(
           () => 'made',
-          (error: PaymentAcceptanceError) => error.code,
+          (error: unknown) => (error as PaymentAcceptanceError).code,
         )
         .finally(() => (ended += 1));
     const hanging = Array.from({ length: CALLERS }, (_, index) => create(`hangs-${index}`));

@@ -39,13 +39,13 @@ const MORE_THAN_SLOTS = 5;
 const SLOW_S = WHOLE_FORM ? 5 : 1;
 
 /** Does it over and over, one after the other, until it is told to end. */
-function repeatedly(step: () => Promise<unknown>): Recovery {
-  let over = false;
+function repeatedly(step: () => Promise<unknown>): () => Promise<void> {
+  const over = new AbortController();
   const ended = (async () => {
-    while (!over) await step();
+    while (!over.signal.aborted) await step();
   })();
   return () => {
-    over = true;
+    over.abort();
     return ended;
   };
 }
@@ -183,12 +183,11 @@ export const members: readonly Member[] = [
     dimension: 'slow statement',
     name: 'of the host, on half of its pool',
     onlyWhole: true,
-    async sicken(world) {
-      const { dataSource } = world.host;
+    sicken({ host: { dataSource } }) {
       const stop = Array.from({ length: 5 }, () => repeatedly(() => dataSource.query('SELECT pg_sleep(1)')));
-      return async () => {
+      return Promise.resolve(async () => {
         await Promise.all(stop.map((end) => end()));
-      };
+      });
     },
     degraded: [],
   },

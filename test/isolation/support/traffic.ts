@@ -46,10 +46,10 @@ export class Traffic {
         () => fail(new Error(`Of ${orders * this.consumers.length} events only ${lags.length} came in ${MAX_MS} ms.`)),
         MAX_MS,
       );
-      const fail = (error: unknown): void => {
+      const fail = (error: Error): void => {
         clearInterval(pace);
         clearTimeout(tooLate);
-        reject(error as Error);
+        reject(error);
       };
       const pace = setInterval(() => {
         begun += 1;

@@ -50,11 +50,11 @@ const HOOKS = [
 /** How a transaction gets its connection, and what becomes of that. */
 export interface TransactionConnection {
   /** Unless given, the pool is waited for. A runner that got none is not released. */
-  connect?(runner: QueryRunner): Promise<unknown>;
+  readonly connect?: (runner: QueryRunner) => Promise<unknown>;
   /** Unless given, it goes back to the pool. */
-  release?(runner: QueryRunner): Promise<void>;
+  readonly release?: (runner: QueryRunner) => Promise<void>;
   /** Called before it is released where the transaction may still be open on it. */
-  destroy(runner: QueryRunner, connection: unknown): Promise<void>;
+  readonly destroy: (runner: QueryRunner, connection: unknown) => Promise<void>;
 }
 
 /**
