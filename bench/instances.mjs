@@ -40,7 +40,7 @@ export async function run({ quick, database, load, log }) {
   return {
     about:
       `Payments per second of instances on one database, all on one machine. Where the service takes ${SLOW_MS} ms, it bounds ` +
-      'them how many requests an instance makes at once (`confirmer.concurrency`, 8 by default); where it answers at once, the ' +
+      'them how many requests an instance makes at once (`confirmer.concurrency` at most); where it answers at once, the ' +
       'processors, which the instances share with the database, the service and the load. All postbacks go to the first one.',
     targets: [
       target('Whole payments per second of two instances against one', ratio(slow.samples, TWO, ONE, 'rate'), {

@@ -36,7 +36,7 @@ export const DEFAULTS: Pick<
     retryBaseMs: 5 * SECOND,
     retryCapMs: 10 * MINUTE,
   },
-  confirmer: { concurrency: 16, pollMs: 5 * SECOND, leaseMs: 30 * SECOND },
+  confirmer: { concurrency: 128, pollMs: 5 * SECOND, leaseMs: 30 * SECOND },
   deliveries: {
     concurrency: 4,
     pollMs: 5 * SECOND,

@@ -10,7 +10,11 @@ import type {
 
 /** The worker that asks the service about bills. */
 export interface ConfirmerOptions {
-  /** Requests to the service at once; of one shop half of them at most where there are several shops. Default 16. */
+  /**
+   * Most requests to the service at once; of one shop half of them at most where there are several shops. How many there are
+   * follows from how the service answers: 8 of a shop at first, twice as many with each round trip, fewer where it fails,
+   * refuses or becomes slow. Default 128.
+   */
   concurrency?: number;
   /**
    * How often to look for due bills where nothing tells of any, in milliseconds. What is known to be due earlier is looked

@@ -56,7 +56,7 @@ export function resolveShop(name: string, given: unknown, production: boolean): 
   if (typeof payerPaysCommission !== 'boolean') report('payerPaysCommission', 'must be true or false.');
   const timeZone = options.timeZone ?? 'UTC';
   if (!isTimeZone(timeZone)) report('timeZone', 'must be an IANA name (Europe/Berlin) or an offset (+03:00).');
-  const requestsPerSecond = options.requestsPerSecond ?? 50;
+  const requestsPerSecond = options.requestsPerSecond ?? 1000;
   if (!Number.isInteger(requestsPerSecond) || requestsPerSecond < 1 || requestsPerSecond > 1000) {
     report('requestsPerSecond', 'must be a whole number from 1 to 1000.');
   }

@@ -23,8 +23,9 @@ export interface PaymentShopOptions {
    */
   timeZone?: string;
   /**
-   * Checks of bills a second, over all instances together, 1 to 1000; up to one second's worth is saved while idle. Default 50 (assumed: the specification shows no
-   * rate limits).
+   * Most checks of bills a second, over all instances together, 1 to 1000; up to one second's worth is saved while idle. How
+   * many there are follows from how the service answers: where it says 429, each instance soon asks for less, and after a
+   * while for a little more. Default 1000 (assumed: the specification shows no rate limits).
    */
   requestsPerSecond?: number;
 }

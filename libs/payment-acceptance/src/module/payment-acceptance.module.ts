@@ -29,6 +29,7 @@ import { PaymentReconciliation } from '../operations/payment-reconciliation.serv
 import { PaymentReviews } from '../operations/payment-reviews.service.js';
 import { RetentionWorker } from '../operations/retention.worker.js';
 import { Snapshots } from '../operations/snapshot.js';
+import { CheckRequests } from '../settlement/check-requests.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { FollowedShops } from '../settlement/followed-shops.js';
 import { ShopIdentities } from './shop-identities.js';
@@ -93,6 +94,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     PaymentShops,
     CallbackResponder,
     FollowedShops,
+    CheckRequests,
     ShopIdentities,
     SettlementService,
     HandlerExplorer,

@@ -1,12 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
-import { PaymentServiceClient } from '../client/payment-service.client.js';
 import {
   BillNotFoundError,
   MerchantBannedError,
   MerchantNotFoundError,
   RequestRefusedError,
-  ServiceUnavailableError,
   TooManyPaymentsError,
   UnauthenticatedError,
 } from '../client/service.errors.js';
@@ -14,7 +12,6 @@ import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { FairShare } from '../common/fair-share.js';
 import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
@@ -29,6 +26,7 @@ import { CheckStore } from '../storage/check.store.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
+import { CheckRequests, retryAfter } from './check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 import { recordLags } from './lags.js';
 import { RefusedBills } from './refused-bills.js';
@@ -56,15 +54,13 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly refusedBills = new RefusedBills();
-  /** Of the requests at once: a shop whose service hangs leaves half of them to the others. */
-  private readonly share: FairShare;
 
   constructor(
     private readonly checks: CheckStore,
     private readonly settlement: SettlementService,
     private readonly bills: BillService,
     private readonly callbacks: CallbackStore,
-    private readonly client: PaymentServiceClient,
+    private readonly requests: CheckRequests,
     private readonly shops: ShopRegistry,
     private readonly followed: FollowedShops,
     private readonly random: PaymentRandom,
@@ -80,7 +76,6 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger,
     );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
-    this.share = new FairShare(options.confirmer.concurrency);
   }
 
   /** @internal Makes the shops known to all instances, at start. */
@@ -121,20 +116,21 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   /** @internal */
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
-    const left = (shop: string): number => this.share.left(shop, this.followed.count);
+    const left = (shop: string): number => this.requests.free(shop, this.followed.count);
     // A place of one that has none left is looked at again when it becomes free.
     const shops = due.filter((shop) => left(shop) > 0);
     const claimed: ClaimedBill[] = [];
     try {
-      for await (const { name, requestsPerSecond } of this.followed.settingsOf(shops)) {
+      for await (const shop of this.followed.settingsOf(shops)) {
+        const { name } = shop;
         const limits = {
           limit: Math.min(limit - claimed.length, left(name)),
           leaseMs: this.options.confirmer.leaseMs,
-          requestsPerSecond,
+          requestsPerSecond: this.requests.perSecond(shop),
           probeMs: PROBE_MS,
         };
         const bills = await this.checks.claim(name, this.random.uuid(), limits);
-        for (const { shop } of bills) this.share.take(shop);
+        for (const bill of bills) this.requests.take(bill.shop);
         claimed.push(...bills);
         if (claimed.length >= limit) break;
       }
@@ -144,7 +140,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger.error(`Could not look for bills of every shop. ${describeError(error)}`, { error: errorType(error) });
       return { items: claimed, nextMs: null };
     }
-    return { items: claimed, nextMs: shops.length > 0 ? AGAIN_MS : nextMs };
+    const isPaused = due.some((shop) => this.requests.isPaused(shop));
+    return { items: claimed, nextMs: shops.length > 0 || isPaused ? AGAIN_MS : nextMs };
   }
 
   /** @internal */
@@ -162,7 +159,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         this.metrics.check(claim.shop, outcome);
       });
     } finally {
-      this.share.leave(claim.shop);
+      this.requests.leave(claim.shop);
     }
   }
 
@@ -177,8 +174,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     let settled: Settled;
     try {
       const shop = await this.shops.get(claim.shop);
-      // One try: the schedule is the retry, and no lease may run out while a pause passes.
-      listed = await this.client.readPaymentList(shop, claim.billId, { signal: stopping, attempts: 1 });
+      listed = await this.requests.read(shop, claim, stopping);
       await this.acceptShop(claim);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
@@ -286,9 +282,4 @@ function provesShopIsAccepted(error: unknown): boolean {
   return (
     error instanceof BillNotFoundError || error instanceof TooManyPaymentsError || error instanceof RequestRefusedError
   );
-}
-
-/** What the service asked for, up to an hour; 0 where it asked for nothing. */
-function retryAfter(error: unknown): number {
-  return error instanceof ServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, 3_600_000) : 0;
 }

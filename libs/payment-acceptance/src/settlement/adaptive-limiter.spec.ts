@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals';
+import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
+
+const CEILINGS = [128, 1_000] as const;
+
+/** What the service does with a request that comes now, while it has so many. */
+type Service = (now: number, atOnce: number) => { readonly end: RequestEnd; readonly latencyMs: number };
+
+interface Second {
+  requests: number;
+  refused: number;
+  /** What is due at the end of it. */
+  waiting: number;
+  mostAtOnce: number;
+}
+
+/** Instances with a limiter each, which take what is due from one queue at the rate that they have learned. */
+function simulate(service: Service, perSecond: (second: number) => number, seconds: number, instances = 1): Second[] {
+  let now = 0;
+  const limiters = Array.from({ length: instances }, () => new AdaptiveLimiter(...CEILINGS, () => now));
+  const running: { at: number; finish(): void }[] = [];
+  const log: Second[] = [];
+  let waiting = 0;
+  let arrived = 0;
+  let start = -1_000;
+  for (; now < seconds * 1_000; now += 1) {
+    const second = Math.floor(now / 1_000);
+    log[second] ??= { requests: 0, refused: 0, waiting: 0, mostAtOnce: 0 };
+    const entry = log[second];
+    for (let index = running.length - 1; index >= 0; index -= 1) {
+      if (running[index]!.at <= now) running.splice(index, 1)[0]!.finish();
+    }
+    arrived += perSecond(second) / 1_000;
+    for (; arrived >= 1; arrived -= 1) waiting += 1;
+    for (const limiter of limiters) {
+      start = Math.max(start, now - 1_000);
+      const tokens = Math.floor(((now - start) / 1_000) * limiter.perSecond);
+      const taken = Math.min(limiter.free, waiting, tokens);
+      start += (taken * 1_000) / limiter.perSecond;
+      for (let count = 0; count < taken; count += 1) {
+        waiting -= 1;
+        limiter.take();
+        const ended = limiter.begin();
+        const { end, latencyMs } = service(now, running.length);
+        entry.requests += 1;
+        if (end !== 'answered') entry.refused += 1;
+        running.push({
+          at: now + latencyMs,
+          finish() {
+            limiter.leave();
+            ended(end);
+            if (end !== 'answered') waiting += 1;
+          },
+        });
+      }
+    }
+    entry.mostAtOnce = Math.max(entry.mostAtOnce, running.length);
+    entry.waiting = waiting;
+  }
+  return log;
+}
+
+/** Refuses what comes beyond so many in any second. */
+function counting(perSecond: number): Service {
+  const accepted: number[] = [];
+  return (now) => {
+    while (accepted.length > 0 && accepted[0]! <= now - 1_000) accepted.shift();
+    if (accepted.length >= perSecond) return { end: 'too-many', latencyMs: 20 };
+    accepted.push(now);
+    return { end: 'answered', latencyMs: 50 };
+  };
+}
+
+const sum = (log: readonly Second[], of: 'requests' | 'refused'): number =>
+  log.reduce((total, second) => total + second[of], 0);
+
+describe('a limiter', () => {
+  test.each([300, 500])('keeps up with 100 a second at a service of %i ms', (latencyMs) => {
+    const log = simulate(
+      () => ({ end: 'answered', latencyMs }),
+      () => 100,
+      30,
+    );
+    expect(Math.max(...log.slice(5).map(({ waiting }) => waiting))).toBeLessThan(20);
+  });
+
+  test('begins gently where a thousand wait', () => {
+    const log = simulate(
+      () => ({ end: 'answered', latencyMs: 1_000 }),
+      (second) => (second === 0 ? 1_000_000 : 0),
+      4,
+    );
+    expect(log.map(({ mostAtOnce }) => mostAtOnce)).toEqual([8, 16, 32, 64]);
+  });
+
+  test('keeps a service that allows 20 a second busy, with less than one in twenty refused', () => {
+    const log = simulate(counting(20), () => 40, 120).slice(30);
+    expect(sum(log, 'refused')).toBeLessThan(0.05 * sum(log, 'requests'));
+    expect(sum(log, 'requests') - sum(log, 'refused')).toBeGreaterThan(0.75 * 20 * 90);
+  });
+
+  test('does so beside another instance that knows nothing of it', () => {
+    const log = simulate(counting(20), () => 40, 120, 2).slice(30);
+    expect(sum(log, 'refused')).toBeLessThan(0.05 * sum(log, 'requests'));
+  });
+
+  test('asks a service that is dead about once a second, comes back without a storm, and has caught up a minute after', () => {
+    const service: Service = (now, atOnce) =>
+      now >= 20_000 && now < 80_000
+        ? { end: 'failed', latencyMs: 10 }
+        : { end: 'answered', latencyMs: Math.max(300, 3 * atOnce) };
+    const log = simulate(service, () => 60, 140);
+    expect(Math.max(...log.slice(25, 80).map(({ requests }) => requests))).toBeLessThanOrEqual(2);
+    expect(Math.max(...log.slice(80).map(({ requests }) => requests))).toBeLessThanOrEqual(2 * 333);
+    expect(log.at(-1)!.waiting).toBeLessThan(60);
+  });
+
+  test('asks for less at once where requests wait for each other', () => {
+    const slow: Service = (_now, atOnce) => ({
+      end: 'answered',
+      latencyMs: atOnce < 20 ? 100 : 100 + (atOnce - 20) * 30,
+    });
+    const log = simulate(slow, () => 1_000, 60).slice(20);
+    expect(Math.max(...log.map(({ mostAtOnce }) => mostAtOnce))).toBeLessThan(60);
+  });
+
+  test('takes a service for slow that is slow however little it is asked', () => {
+    const log = simulate(
+      (now) => ({ end: 'answered', latencyMs: now < 10_000 ? 50 : 600 }),
+      () => 60,
+      60,
+    );
+    expect(Math.max(...log.slice(-10).map(({ waiting }) => waiting))).toBeLessThan(60);
+  });
+
+  test('takes a request in ten that fails for single bills and their trouble', () => {
+    let asked = 0;
+    const log = simulate(
+      () => ({ end: (asked += 1) % 10 === 0 ? 'failed' : 'answered', latencyMs: 300 }),
+      () => 60,
+      30,
+    );
+    expect(Math.max(...log.slice(5).map(({ waiting }) => waiting))).toBeLessThan(30);
+  });
+
+  test('waits as long as the service asks, and a minute at most', () => {
+    let now = 0;
+    const limiter = new AdaptiveLimiter(...CEILINGS, () => now);
+    limiter.begin()('too-many', 5_000);
+    expect(limiter.free).toBe(0);
+    now = 5_000;
+    expect(limiter.free).toBeGreaterThan(0);
+    limiter.begin()('too-many', 3_600_000);
+    now += 60_000;
+    expect(limiter.free).toBeGreaterThan(0);
+  });
+
+  test('never goes beyond its ceilings', () => {
+    let now = 0;
+    const limiter = new AdaptiveLimiter(3, 7, () => now);
+    for (let round = 0; round < 100; round += 1) {
+      const taken = limiter.free;
+      expect(taken).toBeLessThanOrEqual(3);
+      expect(limiter.perSecond).toBeLessThanOrEqual(7);
+      const ends = Array.from({ length: taken }, () => (limiter.take(), limiter.begin()));
+      now += 100;
+      for (const end of ends) {
+        end('answered');
+        limiter.leave();
+      }
+    }
+  });
+});

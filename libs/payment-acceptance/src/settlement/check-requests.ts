@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { ServiceNetworkError, ServiceUnavailableError } from '../client/service.errors.js';
+import { PaymentClock } from '../common/clock.js';
+import { FairShare } from '../common/fair-share.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import type { PaymentList } from '../domain/payment.js';
+import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
+
+/** The longest pause that the service is granted, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/**
+ * The requests of this instance for payments of bills: how many run, shop by shop. Of those at once a shop has half at most
+ * where there are others, so that one whose service hangs leaves the rest to them; and as many as its service takes.
+ */
+@Injectable()
+export class CheckRequests {
+  private readonly share: FairShare;
+  private readonly limiters = new Map<string, AdaptiveLimiter>();
+
+  constructor(
+    private readonly client: PaymentServiceClient,
+    private readonly clock: PaymentClock,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.share = new FairShare(options.confirmer.concurrency);
+  }
+
+  /** How many more bills of a shop may be claimed, of so many shops. */
+  free(shop: string, shops: number): number {
+    return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
+  }
+
+  /** Whether the service has asked for a pause. */
+  isPaused(shop: string): boolean {
+    return this.limiters.get(shop)?.isPaused ?? false;
+  }
+
+  /** How many requests a second the shop's service takes: no more than the shop's settings say. */
+  perSecond({ name, requestsPerSecond }: Shop): number {
+    const known = this.limiters.get(name);
+    const { concurrency } = this.options.confirmer;
+    const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.now().getTime());
+    if (known) known.mostPerSecond = requestsPerSecond;
+    else this.limiters.set(name, limiter);
+    return limiter.perSecond;
+  }
+
+  /** Takes a place for a bill that is claimed. */
+  take(shop: string): void {
+    this.share.take(shop);
+    this.limiters.get(shop)?.take();
+  }
+
+  leave(shop: string): void {
+    this.share.leave(shop);
+    this.limiters.get(shop)?.leave();
+  }
+
+  /** Asks for a bill's payments, once: the schedule is the retry, and no lease may run out while a pause passes. */
+  async read(shop: Shop, { billId }: ClaimedBill, signal: AbortSignal): Promise<PaymentList> {
+    const end = this.limiters.get(shop.name)?.begin();
+    try {
+      const listed = await this.client.readPaymentList(shop, billId, { signal, attempts: 1 });
+      end?.('answered');
+      return listed;
+    } catch (error) {
+      end?.(endOf(error), retryAfter(error));
+      throw error;
+    }
+  }
+}
+
+function endOf(error: unknown): RequestEnd {
+  if (error instanceof ServiceUnavailableError) return error.status === 429 ? 'too-many' : 'failed';
+  return error instanceof ServiceNetworkError ? 'failed' : 'answered';
+}
+
+/** What the service asked for, in milliseconds, up to an hour; 0 where it asked for nothing. */
+export function retryAfter(error: unknown): number {
+  return error instanceof ServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
+}
