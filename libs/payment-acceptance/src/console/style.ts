@@ -66,7 +66,7 @@ button, .button { display: inline-block; padding: .5rem 1rem; font: inherit; fon
 .timeline > .good::before { background: var(--good); } .timeline > .warn::before { background: var(--warn); } .timeline > .bad::before { background: var(--bad); }
 .timeline > li > time { display: block; color: var(--soft); font-size: .82rem; font-variant-numeric: tabular-nums; }
 details > summary { cursor: pointer; color: var(--accent); font-weight: 600; font-size: .92rem; width: fit-content; }
-.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .attention { border-left: .35rem solid var(--bad); }
 .narrow { width: min(40rem, 100%); } .field > * + * { margin-top: .25rem; } .field .soft { display: block; } label > .soft { font-weight: 400; }
 .reasons, .deliveries { margin-top: .25rem; padding-left: 1.1rem; } .deliveries { padding: 0; list-style: none; } .deliveries li + li { margin-top: .6rem; } .deliveries .button { margin-left: .4rem; }

@@ -15,7 +15,7 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
     title: 'Overview',
     place: '',
     content: html`<section class="stack" aria-labelledby="now">
-        <h2 id="now" class="unseen">What needs a person now</h2>
+        <h2 id="now" class="visually-hidden">What needs a person now</h2>
         ${verdict(stats, refused)}
         <ul class="tiles">
           ${tiles(context, stats, refused)}

@@ -111,7 +111,7 @@ export function actionLink(
   query: Readonly<Record<string, string | undefined>> = {},
 ): Html {
   const to = link(`actions/${action}/${target}`, query);
-  return html`<a class="button quiet" href="${to}">${label}<span class="unseen"> ${about}</span></a>`;
+  return html`<a class="button quiet" href="${to}">${label}<span class="visually-hidden"> ${about}</span></a>`;
 }
 
 export function empty(text: string): Html {
