@@ -1,6 +1,6 @@
-/** Asks again until the answer fits, for what others do on their own; fails after ten seconds. */
-export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 10_000;
+/** Asks again until the answer fits, for what others do on their own. */
+export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, limitMs = 10_000): Promise<T> {
+  const deadline = Date.now() + limitMs;
   for (;;) {
     const answer = await ask();
     if (fits(answer)) return answer;
