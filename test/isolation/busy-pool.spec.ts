@@ -19,9 +19,9 @@ describe('a pool that the host keeps busy', () => {
     await harness.close();
   });
 
-  /** The host asks for all connections; it gets them before whoever asks later. */
-  function takeAll(): Promise<unknown> {
-    busy = Array.from({ length: POOL }, () => harness.host.dataSource.createQueryRunner());
+  /** The host asks for all connections, or for so many; it gets them before whoever asks later. */
+  function takeAll(count = POOL): Promise<unknown> {
+    busy = Array.from({ length: count }, () => harness.host.dataSource.createQueryRunner());
     return Promise.all(busy.map((runner) => runner.connect()));
   }
 
@@ -103,5 +103,36 @@ describe('a pool that the host keeps busy', () => {
     end();
     await attempt;
     expect(await deliveries()).toMatchObject([{ state: 'DONE', attempts: 1 }]);
+  });
+
+  test.each([
+    { inUse: 0, atOnce: 5, why: 'half of it' },
+    { inUse: 7, atOnce: 2, why: 'what it has left but for one' },
+    { inUse: 9, atOnce: 1, why: 'one, that all may go on' },
+  ])('of which the host uses $inUse connections gives handlers $atOnce: $why', async ({ inUse, atOnce }) => {
+    const running: string[] = [];
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    let reached = (): void => undefined;
+    const full = new Promise<void>((resolve) => (reached = resolve));
+    @Injectable()
+    class Orders {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take({ orderId }: { orderId: string }): Promise<void> {
+        if (running.push(orderId) === atOnce) reached();
+        return ended;
+      }
+    }
+    harness = await startHarness({ providers: [Orders] });
+    for (let order = 1; order <= 8; order += 1) await pay(harness, `order-${order}`);
+    while ((await harness.host.confirmer.runOnce()) > 0);
+    await takeAll(inUse);
+    const once = harness.host.deliveries.runOnce();
+    await full;
+    end();
+    expect(await once).toBe(atOnce);
+    expect(running).toHaveLength(atOnce);
+    while ((await harness.host.deliveries.runOnce()) > 0);
+    expect(running).toHaveLength(8);
   });
 });

@@ -8,10 +8,18 @@ describe('a fair share', () => {
     expect(new FairShare(1).left('a', 2)).toBe(1);
   });
 
+  test('is no more than what is left of all', () => {
+    const share = new FairShare(4);
+    for (const member of ['a', 'b', 'c']) share.take(member);
+    expect([share.taken, share.left('a', 3), share.left('d', 4)]).toEqual([3, 1, 1]);
+    share.leave('c');
+    expect([share.taken, share.left('a', 3), share.left('d', 4)]).toEqual([2, 1, 2]);
+  });
+
   test('is less by what is held, and never below nothing', () => {
     const share = new FairShare(4);
     for (let count = 0; count < 3; count += 1) share.take('a');
-    expect([share.left('a', 1), share.left('a', 2), share.left('b', 2)]).toEqual([1, 0, 2]);
+    expect([share.left('a', 1), share.left('a', 2), share.left('b', 2)]).toEqual([1, 0, 1]);
     share.leave('a');
     share.leave('a');
     expect(share.left('a', 2)).toBe(1);

@@ -4,20 +4,28 @@
  */
 export class FairShare {
   private readonly held = new Map<string, number>();
+  private total = 0;
 
-  constructor(private readonly places: number) {}
+  constructor(readonly places: number) {}
+
+  /** How many of the places are taken. */
+  get taken(): number {
+    return this.total;
+  }
 
   /** How many more of the places a member may take. */
   left(member: string, members: number): number {
     const share = members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
-    return Math.max(0, share - (this.held.get(member) ?? 0));
+    return Math.max(0, Math.min(share - (this.held.get(member) ?? 0), this.places - this.total));
   }
 
   take(member: string): void {
+    this.total += 1;
     this.held.set(member, (this.held.get(member) ?? 0) + 1);
   }
 
   leave(member: string): void {
+    this.total -= 1;
     const held = (this.held.get(member) ?? 0) - 1;
     if (held > 0) this.held.set(member, held);
     else this.held.delete(member);

@@ -216,7 +216,7 @@ describe('by itself', () => {
     await worker.stop();
   });
 
-  test('while most places are taken it fills those that become free together, and one alone a moment later', async () => {
+  test('fills places that become free together by one look, and one that becomes free alone a moment later', async () => {
     const { work, worker } = setUp(4);
     work.queue.push('a', 'b', 'c', 'd', 'e', 'f', 'g');
     worker.start();
@@ -231,6 +231,34 @@ describe('by itself', () => {
     const stopped = worker.stop();
     for (const item of ['d', 'e', 'f', 'g']) work.end(item);
     await stopped;
+  });
+
+  test('while something is under way, looks are a moment apart, so that one takes what several signals told of', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { work, worker } = setUp(10, 60_000);
+      work.queue.push('a');
+      worker.start();
+      await jest.advanceTimersByTimeAsync(0);
+      for (const next of ['b', 'c']) {
+        work.queue.push(next);
+        worker.wake();
+      }
+      await jest.advanceTimersByTimeAsync(4);
+      expect(work.started).toEqual(['a']);
+      await jest.advanceTimersByTimeAsync(1);
+      expect([work.started, work.limits]).toEqual([
+        ['a', 'b', 'c'],
+        [10, 9],
+      ]);
+      for (const item of ['a', 'b', 'c']) work.end(item);
+      await jest.advanceTimersByTimeAsync(0);
+      // Nothing is under way: nobody would tell of others.
+      expect(work.limits).toEqual([10, 9, 10]);
+      await worker.stop();
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('says whether it runs, hangs in a claim, or has been stopped', async () => {

@@ -23,6 +23,8 @@ export interface Claimed<T> {
    * `pollMs`, since others make work, too.
    */
   readonly nextMs: number | null;
+  /** Whether there may be more now, though the claim was smaller than it might have been. */
+  readonly mayBeMore?: boolean;
 }
 
 /** Whether a worker runs by itself; one that is driven by hand was never started. */
@@ -40,7 +42,7 @@ export interface LeasedWorkerOptions {
 /** Whatever the claim says: between two looks without a signal the database has a moment. */
 const MIN_PAUSE_MS = 10;
 
-/** While most slots are taken, one that becomes free waits so long for others, so that one claim fills them all. */
+/** Looks follow one another no faster than this, so that under load one claim takes what several signals told of. */
 const GATHER_MS = 5;
 
 /** A look that has taken so long may never end, as on a connection whose other side is gone: the next one goes out beside it. */
@@ -54,6 +56,8 @@ export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
+  /** When a look has begun last. */
+  private lookedAt = -Infinity;
   /** When a look has ended last. */
   private lastLookAt = 0;
   private isOneOverdue = false;
@@ -87,13 +91,11 @@ export class LeasedWorker<T> {
     return performance.now() - this.lastLookAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
   }
 
-  /**
-   * Looks for work now instead of at the next poll; while most slots are taken, when some more are free or a moment is
-   * over.
-   */
+  /** Looks for work now instead of at the next poll, or a moment later where it has just looked and something is under way. */
   wake(): void {
-    if (2 * this.inFlight.size <= this.options.concurrency) this.lookNow();
-    else this.wakeTimer ??= setTimeout(() => this.lookNow(), GATHER_MS);
+    const sinceMs = performance.now() - this.lookedAt;
+    if (sinceMs >= GATHER_MS || this.inFlight.size === 0) this.lookNow();
+    else this.wakeTimer ??= setTimeout(() => this.lookNow(), GATHER_MS - sinceMs);
   }
 
   private lookNow(): void {
@@ -142,11 +144,13 @@ export class LeasedWorker<T> {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.takeSignal();
+      this.lookedAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
       const claimed = free > 0 ? await this.claim(free) : undefined;
       if (free <= 0) this.lastLookAt = performance.now();
-      // A signal that came meanwhile knew nothing of the slots that are taken now.
-      if (this.takeSignal() || claimed?.items.length === free) this.wake();
+      if (claimed?.mayBeMore || claimed?.items.length === free) this.lookNow();
+      // One that came meanwhile knew nothing of the slots that are taken now.
+      else if (this.takeSignal()) this.wake();
       await this.pause(claimed?.nextMs ?? null);
     }
   }

@@ -38,7 +38,7 @@ export const DEFAULTS: Pick<
   },
   confirmer: { concurrency: 128, pollMs: 5 * SECOND, leaseMs: 30 * SECOND },
   deliveries: {
-    concurrency: 4,
+    concurrency: 32,
     pollMs: 5 * SECOND,
     timeLimitMs: 30 * SECOND,
     shutdownMs: 10 * SECOND,

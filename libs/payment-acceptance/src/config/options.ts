@@ -28,8 +28,9 @@ export interface ConfirmerOptions {
 /** The worker that hands events to consumers. */
 export interface DeliveryOptions {
   /**
-   * Handlers that run at once; must be fewer than the pool's connections. Of one consumer, or of all brokers together, half
-   * of them at most where there are others. Default 4.
+   * Most deliveries at once; of one consumer, or of all brokers together, half of them at most where there are others. How
+   * many there are follows from the pool: handlers in transactions hold a connection each, together half of the pool's at
+   * most, and none that the host has in use. Default 32.
    */
   concurrency?: number;
   /**

@@ -7,23 +7,62 @@ export interface Offer {
   readonly limit: number;
 }
 
+/** The host's connection pool, of which each handler in a transaction holds a connection. */
+export interface HandlersPool {
+  readonly size: number;
+  /** How many connections nobody has or waits for. */
+  free(): number;
+}
+
 /** All brokers together are one member: one that does not answer is rarely the only one. */
 const BROKERS = 'brokers';
 
-/** The slots of one worker, which consumers share: no handler that hangs, and no broker that is away, holds up the others. */
+/** Connections that handlers leave, for callbacks that come meanwhile. */
+const LEFT_FREE = 1;
+
+/**
+ * How many deliveries of one worker run at once, which consumers share: no handler that hangs, and no broker that is away,
+ * holds up the others. Handlers in transactions take half of the pool together, and of that what nobody else has now; one of
+ * them goes in any case, and waits for its connection like everybody.
+ */
 export class DeliverySlots {
   private readonly share: FairShare;
+  private readonly transactions: FairShare;
+  private readonly members = new Map<string, { readonly name: string; readonly inTransaction: boolean }>();
   private consumers: readonly EventConsumer[] = [];
-  /** The member that each consumer's deliveries count for. */
-  private members = new Map<string, string>();
+  /** How many members there are, and how many of them with handlers in transactions. */
+  private counts = { all: 0, inTransaction: 0 };
 
-  constructor(concurrency: number) {
+  constructor(
+    concurrency: number,
+    private readonly pool: HandlersPool,
+  ) {
     this.share = new FairShare(concurrency);
+    this.transactions = new FairShare(Math.min(concurrency, Math.max(1, Math.floor(pool.size / 2))));
   }
 
   host(consumers: readonly EventConsumer[]): void {
     this.consumers = consumers;
-    this.members = new Map(consumers.map(({ kind, name }) => [name, kind === 'broker' ? BROKERS : `consumer ${name}`]));
+    this.members.clear();
+    for (const { kind, name } of consumers)
+      this.members.set(name, {
+        name: kind === 'broker' ? BROKERS : `consumer ${name}`,
+        inTransaction: kind === 'transaction',
+      });
+    const members = [...this.members.values()];
+    const count = (of: typeof members): number => new Set(of.map(({ name }) => name)).size;
+    this.counts = { all: count(members), inTransaction: count(members.filter(({ inTransaction }) => inTransaction)) };
+  }
+
+  /** How many handlers in transactions run, and how many may at once as the pool is now. */
+  get inTransactions(): { readonly running: number; readonly limit: number } {
+    const running = this.transactions.taken;
+    return { running, limit: running + this.freeForTransactions() };
+  }
+
+  /** How many deliveries run. */
+  get running(): number {
+    return this.share.taken;
   }
 
   /**
@@ -31,25 +70,41 @@ export class DeliverySlots {
    * are for, and all of them could be of one.
    */
   offer(limit: number): Offer {
-    const able = this.consumers.filter(
-      (each) => this.left(each.name) > 0 && (each.kind !== 'broker' || each.isReady()),
-    );
-    return { consumers: able, limit: Math.min(limit, ...able.map(({ name }) => this.left(name))) };
+    const free = this.freeForTransactions();
+    const left = this.consumers.map((consumer) => ({ consumer, left: this.left(consumer.name, free) }));
+    const able = left.filter(({ consumer, left }) => left > 0 && (consumer.kind !== 'broker' || consumer.isReady()));
+    return {
+      consumers: able.map(({ consumer }) => consumer),
+      limit: Math.min(limit, ...able.map(({ left }) => left)),
+    };
   }
 
   take(consumer: string): void {
-    this.share.take(this.memberOf(consumer));
+    const { name, inTransaction } = this.memberOf(consumer);
+    this.share.take(name);
+    if (inTransaction) this.transactions.take(name);
   }
 
   leave(consumer: string): void {
-    this.share.leave(this.memberOf(consumer));
+    const { name, inTransaction } = this.memberOf(consumer);
+    this.share.leave(name);
+    if (inTransaction) this.transactions.leave(name);
   }
 
-  private left(consumer: string): number {
-    return this.share.left(this.memberOf(consumer), new Set(this.members.values()).size);
+  private left(consumer: string, freeForTransactions: number): number {
+    const { name, inTransaction } = this.memberOf(consumer);
+    const left = this.share.left(name, this.counts.all);
+    if (!inTransaction) return left;
+    return Math.min(left, this.transactions.left(name, this.counts.inTransaction), freeForTransactions);
   }
 
-  private memberOf(consumer: string): string {
-    return this.members.get(consumer) ?? consumer;
+  private freeForTransactions(): number {
+    const { places, taken } = this.transactions;
+    const least = taken === 0 ? 1 : 0;
+    return Math.min(places - taken, Math.max(least, this.pool.free() - LEFT_FREE));
+  }
+
+  private memberOf(consumer: string) {
+    return this.members.get(consumer) ?? { name: consumer, inTransaction: false };
   }
 }

@@ -13,7 +13,9 @@ import {
   type ClaimedDelivery,
   type DeliveryQueue,
 } from '../storage/delivery.store.js';
+import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
+import { freeConnectionsOf, poolSizeOf } from '../storage/pool.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import type { EventConsumer } from './consumer.js';
@@ -47,6 +49,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   constructor(
     private readonly store: DeliveryStore,
+    { dataSource }: Database,
     transactions: DestroyableTransaction,
     private readonly random: PaymentRandom,
     shops: ShopRegistry,
@@ -60,7 +63,10 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     this.heartbeat = new Throttle(clock, HEARTBEAT_MS);
     this.foreignShops = new ForeignShops(shops, clock);
-    this.slots = new DeliverySlots(options.deliveries.concurrency);
+    this.slots = new DeliverySlots(options.deliveries.concurrency, {
+      size: poolSizeOf(dataSource),
+      free: () => freeConnectionsOf(dataSource),
+    });
     const failed = new FailedAttempts(store, random, options.deliveries, this.logger);
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }
@@ -138,9 +144,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       ...{ leaseMs, token, maxAttempts },
     });
     for (const { consumer } of items) this.slots.take(consumer);
-    // There may be more for the slots that this claim had to leave.
-    if (items.length === offered && offered < limit) this.worker.wake();
-    return { items, nextMs: items.length === 0 ? await this.store.nextDueMs(consumers) : null };
+    const nextMs = items.length === 0 ? await this.store.nextDueMs(consumers) : null;
+    return { items, nextMs, mayBeMore: items.length === offered };
   }
 
   /** @internal */

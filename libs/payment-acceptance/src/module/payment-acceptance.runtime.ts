@@ -20,7 +20,7 @@ import { RetentionWorker } from '../operations/retention.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
-import { poolSizeOf } from '../storage/held-connections.js';
+import { poolSizeOf } from '../storage/pool.js';
 import { Signals } from '../storage/signals.js';
 import { ShopIdentities } from './shop-identities.js';
 
@@ -93,15 +93,12 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => works && wake[wakeUp]());
   }
 
-  /** Handlers hold a connection each while they run, and what ends one of them needs another. */
+  /** A handler holds a connection while it runs, and what ends it needs another. */
   private checkPool(): void {
-    const size = poolSizeOf(this.database.dataSource);
-    const { concurrency } = this.options.deliveries;
-    if (concurrency >= size) {
-      throw new PaymentConfigurationError([
-        `deliveries.concurrency: ${concurrency} handlers at once need more than the ${size} connections of the data ` +
-          "source's pool. Lower it, or raise the pool's size.",
-      ]);
-    }
+    if (poolSizeOf(this.database.dataSource) > 1) return;
+    throw new PaymentConfigurationError([
+      "The data source's pool has one connection, which a handler would hold while it runs, with none left to end it. Raise " +
+        "the pool's size (poolSize).",
+    ]);
   }
 }

@@ -1,20 +1,8 @@
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 import { PoolExhaustedError } from './storage.errors.js';
-
-/** What `pg` and `mysql2` open when the host's data source says nothing. */
-const DEFAULT_POOL_SIZE = 10;
 
 /** Statements of ours take milliseconds. One that has taken so long waits for a lock, or for a server that is gone. */
 const OVERDUE_MS = 2_000;
-
-/** How many connections the data source opens at most. */
-export function poolSizeOf(dataSource: DataSource): number {
-  const { poolSize, extra } = dataSource.options as {
-    poolSize?: number;
-    extra?: { max?: number; connectionLimit?: number };
-  };
-  return extra?.max ?? extra?.connectionLimit ?? poolSize ?? DEFAULT_POOL_SIZE;
-}
 
 /**
  * The connections of the host's pool that our statements hold: as many as there are while the database answers. Once it
