@@ -116,6 +116,9 @@ describe('metrics', () => {
     const [delivery] = await lag('payment_acceptance.delivery.lag');
     expect(delivery).toMatchObject({ count: 1 });
     expect(delivery!.min).toBeGreaterThanOrEqual(10);
+    const [settlement] = await lag('payment.settlement.lag');
+    expect(settlement).toMatchObject({ count: 1 });
+    expect(settlement!.min).toBeGreaterThanOrEqual(callback!.min! + delivery!.min! - 1);
   });
 
   test('gauges show how things stand in the tables', async () => {
@@ -136,8 +139,8 @@ describe('metrics', () => {
   });
 
   test('every metric has a unit and a description; no attribute takes an id, an amount or a secret', async () => {
-    const metrics = (await sdk.metrics()).filter(({ descriptor }) => descriptor.name.startsWith('payment_acceptance.'));
-    expect(metrics.length).toBe(16);
+    const metrics = (await sdk.metrics()).filter(({ descriptor }) => /^payment[._]/.test(descriptor.name));
+    expect(metrics.length).toBe(23);
     for (const { descriptor } of metrics) {
       expect(descriptor.unit).not.toBe('');
       expect(descriptor.description).not.toBe('');

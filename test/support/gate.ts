@@ -2,6 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
+export interface GivenAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** Stands between one instance and the service: requests go through at once, answers wait while it is shut. */
 export interface Gate {
   readonly url: string;
@@ -14,7 +20,7 @@ export interface Gate {
   lag(): void;
   catchUp(): void;
   /** From now on what is asked about this bill gets this answer, `undefined` for the service's own again. */
-  answer(billId: string, given: { status: number; body: string } | undefined): void;
+  answer(billId: string, given: GivenAnswer | undefined): void;
   close(): Promise<void>;
 }
 
@@ -24,7 +30,7 @@ export async function startGate(target: string): Promise<Gate> {
   let arrived = (): void => undefined;
   let arrival = new Promise<void>((resolve) => (arrived = resolve));
   const lists = new Map<string, string>();
-  const given = new Map<string, { status: number; body: string }>();
+  const given = new Map<string, GivenAnswer>();
   let lagging = false;
   const server: Server = createServer((request, response) => {
     void (async () => {
@@ -35,7 +41,8 @@ export async function startGate(target: string): Promise<Gate> {
       }
       const scripted = given.get(new URL(asked, target).searchParams.get('id') ?? '');
       if (scripted) {
-        response.writeHead(scripted.status, { 'content-type': 'application/json' }).end(scripted.body);
+        const { status, headers, body } = scripted;
+        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
         return;
       }
       const { authorization = '', 'content-type': type = '' } = request.headers;

@@ -34,7 +34,8 @@ export class ConsolePages {
       this.figures.read(context.scope, AGES),
     ]);
     const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
-    return overviewPage(context, { stats, refused, figures, delays: delaysOf(figures, this.shops) });
+    const workload = context.operations.workload();
+    return overviewPage(context, { stats, refused, workload, figures, delays: delaysOf(figures, this.shops) });
   }
 
   async bills(context: PageContext): Promise<Page> {

@@ -1,4 +1,5 @@
 import type { ConsoleFigures } from '../storage/console/console-figures.store.js';
+import type { PaymentWorkload } from '../operations/workload.js';
 import type { PaymentStats, ShopState } from '../storage/operator.store.js';
 import { instantOfWall } from '../config/time-zone.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
@@ -7,6 +8,7 @@ import type { ShopRegistry } from '../config/shop-registry.js';
 export interface Overview {
   readonly stats: PaymentStats;
   readonly refused: readonly ShopState[];
+  readonly workload: PaymentWorkload;
   readonly figures: ConsoleFigures;
   /** How many payments of the last day took how long to be settled: one number for each of {@link DELAYS}, and one more. */
   readonly delays: readonly number[];

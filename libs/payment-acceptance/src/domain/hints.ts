@@ -41,6 +41,12 @@ export function answerHints(
   return { consumed, again };
 }
 
+/** When the first of them came that asserts an outcome; `null` where none does. */
+export function firstAssertion(hints: readonly Hint[]): Date | null {
+  const times = hints.filter(({ asserts }) => asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}
+
 /** How many of the candidates earlier assertions may have been about: those confirmed since the first of them was known. */
 function taken([first]: readonly ComparablePayment[], asserts: Assertion): number {
   return first?.confirmedSince[asserts] ?? 0;

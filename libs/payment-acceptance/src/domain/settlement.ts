@@ -36,6 +36,8 @@ export interface Settlement {
   readonly firstPaymentId: PaymentId | null;
   /** Where the trace goes on that its events come from. */
   readonly traceparent: string | null;
+  /** When the first callback came whose assertion its events answer; `null` where none has asserted anything. */
+  readonly assertedAt: Date | null;
   /** `undefined` where the check goes on. */
   readonly change: BillChange | undefined;
   readonly hints: AnsweredHints;

@@ -58,7 +58,9 @@ export class DeliveryAttempts {
     try {
       const event = await this.attempt(consumer, delivery, deadline.signal, () => endAfter(timeLimitMs, ''));
       if (!event) return 'taken-over';
-      this.metrics.lagOfDelivery(delivery.consumer, this.clock.now().getTime() - Date.parse(event.occurredAt));
+      const now = this.clock.now().getTime();
+      this.metrics.lagOfDelivery(delivery.consumer, now - Date.parse(event.occurredAt));
+      if (delivery.assertedAt) this.metrics.lagOfSettlement(delivery, now - delivery.assertedAt.getTime());
       return 'done';
     } catch (error) {
       span.fail(error);

@@ -24,6 +24,16 @@ import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
 
+/** Deliveries that run, and how many handlers the pool leaves room for as it is now. */
+export interface DeliveryWorkload {
+  /** Deliveries that run, with those in transactions. */
+  readonly running: number;
+  /** Handlers that run in transactions, each with a connection of the pool. */
+  readonly inTransactions: number;
+  /** Most handlers in transactions at once. */
+  readonly limit: number;
+}
+
 /** How often attempts are looked for that were the last and never ended. */
 const HOUSEKEEPING_MS = 30_000;
 
@@ -106,6 +116,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
+  }
+
+  /** @internal */
+  workload(): DeliveryWorkload {
+    const { running: inTransactions, limit } = this.slots.inTransactions;
+    return { running: this.slots.running, inTransactions, limit };
   }
 
   wake(): void {

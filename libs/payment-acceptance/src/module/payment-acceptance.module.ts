@@ -22,6 +22,7 @@ import { HandlerExplorer } from '../events/handler.explorer.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentDoctor } from '../operations/payment-doctor.service.js';
 import { PaymentGauges } from '../operations/payment-gauges.js';
+import { Workload } from '../operations/workload.js';
 import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
@@ -102,6 +103,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     AddedConsumers,
     Snapshots,
     PaymentGauges,
+    Workload,
     CallbackAddresses,
     PaymentAcceptanceRuntime,
   ],

@@ -17,6 +17,7 @@ import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
 import type { OperatorStore, PaymentStats, ShopState } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
+import type { PaymentWorkload, Workload } from './workload.js';
 import type { BillId, IntentId } from '../domain/ids.js';
 
 export interface KnownShop {
@@ -43,6 +44,7 @@ export interface OperationsTools {
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;
   readonly overload: DroppedCallbacks;
+  readonly workload: Workload;
   readonly production: boolean;
 }
 
@@ -66,6 +68,11 @@ export class OperationsView {
   /** Counts and ages that tell whether somebody has to look, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
     return { ...(await this.tools.store.stats(this.scope)), dropped: this.tools.overload.counts(this.scope) };
+  }
+
+  /** What this process does at this moment, and how much of it it may do at once, as the service and the pool let it. */
+  workload(): PaymentWorkload {
+    return this.tools.workload.read(this.scope);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { withTimeout } from '../common/timeout.js';
 import { Telemetry, type Measurement } from '../telemetry/telemetry.js';
 import { Snapshots } from './snapshot.js';
+import { Workload } from './workload.js';
 
 const GAUGES = {
   'payment_acceptance.checks.overdue.age': { unit: 's', description: 'How long the longest overdue check has waited.' },
@@ -17,25 +18,58 @@ const GAUGES = {
   'payment_acceptance.shops.refused': { unit: '{shop}', description: 'Shops that the service refuses.' },
 } as const;
 
+const WORKLOAD_GAUGES = {
+  'payment_acceptance.checks.running': { unit: '{request}', description: "Requests for bills' payments that run." },
+  'payment_acceptance.checks.limit': { unit: '{request}', description: 'Most such requests at once, as it is now.' },
+  'payment_acceptance.checks.rate.limit': { unit: '{request}/s', description: 'Most such requests a second.' },
+  'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Deliveries that run.' },
+  'payment_acceptance.handlers.running': { unit: '{handler}', description: 'Handlers that run in transactions.' },
+  'payment_acceptance.handlers.limit': { unit: '{handler}', description: 'Most of them at once, as the pool is now.' },
+} as const;
+
 const TIME_LIMIT_MS = 5_000;
 
-/** How things stand in the tables, for the host's metrics. Every instance shows the same: take the maximum, not the sum. */
+/**
+ * Gauges for the host's metrics. How things stand in the tables, every instance shows alike: take the maximum, not the sum.
+ * What runs is of each instance alone.
+ */
 @Injectable()
 export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private end = (): void => undefined;
+  private ends: (() => void)[] = [];
 
   constructor(
     private readonly telemetry: Telemetry,
     private readonly snapshots: Snapshots,
+    private readonly workload: Workload,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.end = this.telemetry.gauges(GAUGES, () => this.measure());
+    this.ends = [
+      this.telemetry.gauges(GAUGES, () => this.measure()),
+      this.telemetry.gauges(WORKLOAD_GAUGES, () => Promise.resolve(this.measureWorkload())),
+    ];
   }
 
   /** While the database is still there. */
   beforeApplicationShutdown(): void {
-    this.end();
+    for (const end of this.ends) end();
+  }
+
+  private measureWorkload(): (Measurement & { gauge: keyof typeof WORKLOAD_GAUGES })[] {
+    const { checks, deliveries } = this.workload.read(null);
+    return [
+      ...checks.flatMap(({ shop, running, limit, perSecond }) => {
+        const attributes = { 'payment.shop': shop };
+        return [
+          { gauge: 'payment_acceptance.checks.running', value: running, attributes },
+          { gauge: 'payment_acceptance.checks.limit', value: limit, attributes },
+          { gauge: 'payment_acceptance.checks.rate.limit', value: perSecond, attributes },
+        ] as const;
+      }),
+      { gauge: 'payment_acceptance.deliveries.running', value: deliveries.running },
+      { gauge: 'payment_acceptance.handlers.running', value: deliveries.inTransactions },
+      { gauge: 'payment_acceptance.handlers.limit', value: deliveries.limit },
+    ];
   }
 
   private async measure(): Promise<(Measurement & { gauge: keyof typeof GAUGES })[]> {

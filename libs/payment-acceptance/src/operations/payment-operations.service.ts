@@ -10,6 +10,7 @@ import { PastEventsStore } from '../storage/past-events.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { OperationsView } from './operations-view.js';
+import { Workload } from './workload.js';
 
 /** What operators and tools see of all shops, and do about unknown outcomes and dead letters. */
 @Injectable()
@@ -24,9 +25,13 @@ export class PaymentOperations extends OperationsView {
     shops: ShopRegistry,
     random: PaymentRandom,
     overload: DroppedCallbacks,
+    workload: Workload,
     @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
-    super({ ledger, store, bills, deliveries, pastEvents, client, shops, random, overload, production }, null);
+    super(
+      { ledger, store, bills, deliveries, pastEvents, client, shops, random, overload, workload, production },
+      null,
+    );
   }
 
   /**

@@ -32,7 +32,7 @@ const LEAST_PER_SECOND = 1;
  * takes without knowing of each other. Times are in milliseconds.
  */
 export class AdaptiveLimiter {
-  private running = 0;
+  private places = 0;
   /** Most that ran at once since latencies were compared last, and before that. */
   private peak = 0;
   private peakBefore = 0;
@@ -47,7 +47,7 @@ export class AdaptiveLimiter {
   private cutAt = -Infinity;
   /** Whether a request that began later was answered: failures without one between them are one trouble, however long. */
   private answered = true;
-  private pausedUntil = -Infinity;
+  private pauseEnds = -Infinity;
   private endedAt: number;
   private failing = 0;
   private best: number | undefined;
@@ -79,9 +79,8 @@ export class AdaptiveLimiter {
   /** How many more may run at once. */
   get free(): number {
     if (this.isPaused) return 0;
-    const now = this.now();
-    if (this.running === 0 && now - this.endedAt > IDLE_MS) this.restart();
-    return Math.max(0, Math.floor(this.limit) - this.running);
+    if (this.isIdle) this.restart();
+    return Math.max(0, Math.floor(this.limit) - this.places);
   }
 
   /** Requests a second, a whole number. */
@@ -98,17 +97,37 @@ export class AdaptiveLimiter {
 
   /** Whether the service has asked for a pause. */
   get isPaused(): boolean {
-    return this.now() < this.pausedUntil;
+    return this.now() < this.pauseEnds;
+  }
+
+  /** When the pause ends that the service has asked for, in milliseconds; `undefined` where there is none. */
+  get pausedUntil(): number | undefined {
+    return this.isPaused ? this.pauseEnds : undefined;
+  }
+
+  /** How many run. */
+  get running(): number {
+    return this.places;
+  }
+
+  /** How many may run at once, a whole number. */
+  get most(): number {
+    return Math.floor(this.limit);
+  }
+
+  /** Whether nothing was asked for a minute. */
+  get isIdle(): boolean {
+    return this.places === 0 && this.now() - this.endedAt > IDLE_MS;
   }
 
   /** Takes one of the free places. */
   take(): void {
-    this.running += 1;
-    this.peak = Math.max(this.peak, this.running);
+    this.places += 1;
+    this.peak = Math.max(this.peak, this.places);
   }
 
   leave(): void {
-    this.running -= 1;
+    this.places -= 1;
   }
 
   /** Called when a request goes out; what it gives is called when that has ended. */
@@ -121,7 +140,7 @@ export class AdaptiveLimiter {
       this.failing += WEIGHT * ((end === 'answered' ? 0 : 1) - this.failing);
       if (end === 'answered') this.raise(now, since);
       else {
-        this.pausedUntil = Math.max(this.pausedUntil, now + Math.min(retryAfterMs, IDLE_MS));
+        this.pauseEnds = Math.max(this.pauseEnds, now + Math.min(retryAfterMs, IDLE_MS));
         if (since >= this.cutAt && (end === 'too-many' || this.failing >= FAILING_SHARE)) this.cut(now);
       }
     };
@@ -151,7 +170,7 @@ export class AdaptiveLimiter {
     const mean = this.sum / this.samples;
     this.samples = this.sum = 0;
     this.peakBefore = this.peak;
-    this.peak = this.running;
+    this.peak = this.places;
     this.best = Math.min(mean, this.best ?? mean);
     this.judge(now, mean, this.best);
   }

@@ -8,6 +8,19 @@ import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList } from '../domain/payment.js';
 import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
 
+/** The requests to one shop's service, and how many of them the service takes as it seems now. */
+export interface CheckWorkload {
+  readonly shop: string;
+  /** Requests that run. */
+  readonly running: number;
+  /** Most requests at once. */
+  readonly limit: number;
+  /** Most requests a second. */
+  readonly perSecond: number;
+  /** Until when the service has asked for a pause (ISO 8601, UTC); `null` where it has not. */
+  readonly pausedUntil: string | null;
+}
+
 /** The longest pause that the service is granted, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -46,6 +59,18 @@ export class CheckRequests {
     if (known) known.mostPerSecond = requestsPerSecond;
     else this.limiters.set(name, limiter);
     return limiter.perSecond;
+  }
+
+  /** Of the shops that were asked within the last minute. */
+  workload(): CheckWorkload[] {
+    return [...this.limiters]
+      .filter(([, limiter]) => !limiter.isIdle)
+      .map(([shop, { running, most, perSecond, pausedUntil }]) => ({
+        ...{ shop, running, perSecond },
+        limit: most,
+        pausedUntil: pausedUntil === undefined ? null : new Date(pausedUntil).toISOString(),
+      }))
+      .sort((a, b) => (a.shop < b.shop ? -1 : 1));
   }
 
   /** Takes a place for a bill that is claimed. */

@@ -1,4 +1,5 @@
 import type { ClaimedBill } from '../domain/claim.js';
+import { firstAssertion } from '../domain/hints.js';
 import type { ReportedPayment } from '../domain/payment.js';
 import type { NewEvent } from '../domain/settlement.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -18,6 +19,6 @@ export function recordLags(
     const createdAt = listed.find((payment) => payment.paymentId === paymentId)?.createdAt;
     if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
   }
-  const assertedAt = claim.hints.filter((hint) => hint.asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
-  if (assertedAt.length > 0) metrics.lagOfCallback(claim.shop, now.getTime() - Math.min(...assertedAt));
+  const assertedAt = firstAssertion(claim.hints);
+  if (assertedAt) metrics.lagOfCallback(claim.shop, now.getTime() - assertedAt.getTime());
 }

@@ -3,7 +3,7 @@ import type { LockedBill } from '../domain/bill.js';
 import type { ComparablePayment, KnownPayment } from '../domain/callback.js';
 import type { ClaimedBill, LockedClaim } from '../domain/claim.js';
 import type { Decision } from '../domain/decide.js';
-import { answerHints } from '../domain/hints.js';
+import { answerHints, firstAssertion } from '../domain/hints.js';
 import type { LedgerPayment } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import { nextCheck } from '../domain/schedule.js';
@@ -64,6 +64,7 @@ export class SettlementBatch {
       ...decided,
       bill,
       traceparent: answer.traceparent,
+      assertedAt: firstAssertion(claim.hints),
       change: answer.ends ? { state, nextCheckAt, scheduled } : undefined,
       hints: answer.ends ? hints : { consumed: [], again: [] },
     });

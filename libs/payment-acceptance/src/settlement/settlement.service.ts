@@ -124,7 +124,7 @@ export class SettlementService {
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
         const hints = { consumed: [], again: [] };
-        const waiting = await this.write(manager, [{ ...decided, bill, traceparent, change, hints }]);
+        const waiting = await this.write(manager, [{ ...decided, bill, traceparent, assertedAt: null, change, hints }]);
         return { value: decided, waiting };
       }),
     );

@@ -45,6 +45,8 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly alone: boolean;
   /** State of the bill now. */
   readonly billState: BillState;
+  /** When the first callback came whose assertion the event answers; `null` where none has asserted anything. */
+  readonly assertedAt: Date | null;
   /** Where the trace of the settlement goes on. */
   readonly traceparent: string | null;
 }

@@ -21,20 +21,34 @@ export class PaymentMetrics {
   private readonly callbackLag: Recording;
   private readonly paymentLag: Recording;
   private readonly deliveryLag: Recording;
+  private readonly settlementLag: Recording;
 
   constructor(telemetry: Telemetry) {
     const counter = (name: string, unit: string, description: string): Recording =>
       telemetry.counter(`payment_acceptance.${name}`, { unit, description });
     const lag = (name: string, description: string): Recording =>
-      telemetry.histogram(`payment_acceptance.${name}`, { unit: 's', description, boundaries: LAG_BOUNDARIES });
+      telemetry.histogram(name, { unit: 's', description, boundaries: LAG_BOUNDARIES });
     this.creations = counter('creations', '{call}', 'Calls of createBill, by how they ended.');
     this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by what became of them.');
     this.checks = counter('checks', '{check}', "Requests for a bill's payments, by how they ended.");
     this.settlements = counter('settlements', '{event}', 'Domain events that settlements have made.');
     this.deliveries = counter('deliveries', '{attempt}', 'Attempts to hand an event to a consumer, by how they ended.');
-    this.callbackLag = lag('callback.lag', 'From a postback to the settlement that confirms what it claims.');
-    this.paymentLag = lag('payment.lag', "From the service's created_at of a payment to its settlement.");
-    this.deliveryLag = lag('delivery.lag', 'From a settlement to the end of a delivery of its event.');
+    this.callbackLag = lag(
+      'payment_acceptance.callback.lag',
+      'From a postback to the settlement that confirms what it claims.',
+    );
+    this.paymentLag = lag(
+      'payment_acceptance.payment.lag',
+      "From the service's created_at of a payment to its settlement.",
+    );
+    this.deliveryLag = lag(
+      'payment_acceptance.delivery.lag',
+      'From a settlement to the end of a delivery of its event.',
+    );
+    this.settlementLag = lag(
+      'payment.settlement.lag',
+      'Time to paid: from the first callback that asserts an outcome to the commit of a handler of its event.',
+    );
   }
 
   /** Counts how a call of `createBill` ends: `ok`, or the code of its error. */
@@ -83,6 +97,10 @@ export class PaymentMetrics {
 
   lagOfDelivery(consumer: string, ms: number): void {
     this.deliveryLag(seconds(ms), { 'payment.consumer': consumer });
+  }
+
+  lagOfSettlement({ shop, consumer }: { readonly shop: string; readonly consumer: string }, ms: number): void {
+    this.settlementLag(seconds(ms), { 'payment.shop': shop, 'payment.consumer': consumer });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { PaymentWorkload } from '../../operations/workload.js';
 import type { PaymentStats, ShopState } from '../../storage/operator.store.js';
 import { html, type Html, type Part } from '../html.js';
 import type { Overview } from '../overview.js';
@@ -37,8 +38,28 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
               </ul>`
         }
       </section>
-      ${overviewCharts(overview)}`,
+      ${overviewCharts(overview)} ${workloadCard(overview.workload)}`,
   };
+}
+
+/** How much the instance that shows the page does at once. */
+function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
+  const { running, inTransactions, limit } = deliveries;
+  return html`<section class="card" aria-labelledby="workload">
+    <h2 id="workload">This instance now</h2>
+    ${facts([
+      ...checks.map(
+        (check) =>
+          [
+            check.shop,
+            html`${check.running} of ${count(check.limit, 'request')} at once, ${check.perSecond} a second at
+            most${check.pausedUntil !== null && html`, paused by the service until ${time(check.pausedUntil)}`}`,
+          ] as const,
+      ),
+      ['Handlers', html`${inTransactions} of ${limit} at once in transactions, ${running} deliveries in all`] as const,
+    ])}
+    <p class="soft">Both limits follow from how the service answers and from what the host's pool leaves free.</p>
+  </section>`;
 }
 
 function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {

@@ -11,7 +11,7 @@ import {
   type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
-import { flag, integer } from '../reading.js';
+import { flag, instant, integer } from '../reading.js';
 import { join, toSql, sql, type Expression, type Statement } from '../statement.js';
 import { mariadb } from './dialect.js';
 import type { MariaDatabase } from './maria.database.js';
@@ -157,10 +157,11 @@ export class MariaDeliveryStore extends DeliveryStore {
     const rows = await this.database.rows<Omit<ClaimedDelivery, 'alone'>>(
       sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
-         d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent, b.state AS "billState", ${LATER}
+         d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
+         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATER}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
-      { attempt: integer, late: flag },
+      { attempt: integer, assertedAt: instant, late: flag },
       manager,
     );
     // Nobody asks: `completeWith` looks for others in any case.

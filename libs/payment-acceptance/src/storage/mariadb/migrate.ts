@@ -3,6 +3,7 @@ import type { Database } from '../database.js';
 import type { Migration } from '../migration.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
+import { assertedEvents } from './asserted-events.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
 import { keptDeliveries } from './kept-deliveries.js';
@@ -15,6 +16,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   shopIdentities,
   failingBills,
   keptDeliveries,
+  assertedEvents,
 ];
 
 const LOCK_SECONDS = 120;

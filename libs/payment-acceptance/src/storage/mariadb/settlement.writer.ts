@@ -135,7 +135,7 @@ export class MariaSettlementWriter implements SettlementWriter {
   /** `false` where the event is there already; two that meet are told apart by its unique key. */
   private async addEvent(
     manager: EntityManager,
-    { bill, traceparent }: Settlement,
+    { bill, traceparent, assertedAt }: Settlement,
     { id, key, name, payload }: NewEvent,
     now: Statement,
   ): Promise<boolean> {
@@ -147,9 +147,10 @@ export class MariaSettlementWriter implements SettlementWriter {
     if (known.length > 0) return false;
     try {
       await this.database.change(
-        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, occurred_at)
+        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, asserted_at,
+           occurred_at)
          VALUES (${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
-           ${now})`,
+           ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
         manager,
       );
       return true;

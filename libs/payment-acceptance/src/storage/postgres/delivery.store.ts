@@ -11,7 +11,7 @@ import {
   type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
-import { flag, integer, json, type Reading } from '../reading.js';
+import { flag, instant, integer, json, type Reading } from '../reading.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from './planner.js';
@@ -83,7 +83,7 @@ const CLAIM = prepare(
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
   RETURNING d.id::text AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
-    e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, b.state AS "billState",
+    e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
@@ -169,7 +169,7 @@ export class PostgresDeliveryStore extends DeliveryStore {
 
   override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
     const { offsetMs } = this.database;
-    const reading: Reading<ClaimedDelivery> = { attempt: integer, late: flag, alone: flag };
+    const reading: Reading<ClaimedDelivery> = { attempt: integer, assertedAt: instant, late: flag, alone: flag };
     const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
     return this.database.executeAtReadCommitted(CLAIM, given, reading);
   }

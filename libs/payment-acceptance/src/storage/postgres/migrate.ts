@@ -13,6 +13,7 @@ import { headsOfQueues } from '../migrations/0009-heads-of-queues.js';
 import { failingBills } from '../migrations/0011-failing-bills.js';
 import { shopIdentities } from '../migrations/0010-shop-identities.js';
 import { keptDeliveries } from '../migrations/0012-kept-deliveries.js';
+import { assertedEvents } from '../migrations/0013-asserted-events.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
@@ -29,6 +30,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   shopIdentities,
   failingBills,
   keptDeliveries,
+  assertedEvents,
 ];
 
 /** Any constant of ours: instances that start together take turns on it. */

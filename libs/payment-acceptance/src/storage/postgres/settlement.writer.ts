@@ -50,9 +50,10 @@ const WRITE = prepare(
         FROM ${givenRows(consumed, 'id uuid, outcome text')} answered
         WHERE c.id = answered.id
       ), added AS (
-        INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, occurred_at)
-        SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload, e.traceparent, ${now} FROM ${recordSet(events)}
-          AS e (turn int, id uuid, key text, name text, shop text, bill_id uuid, payload jsonb, traceparent text)
+        INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, asserted_at, occurred_at)
+        SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
+          AS e (turn int, id uuid, key text, name text, shop text, bill_id uuid, payload jsonb, traceparent text,
+            asserted_ms float8)
         ORDER BY e.turn
         ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
       ), deliveries AS (
@@ -157,8 +158,14 @@ function records(settlements: readonly Settlement[]) {
       : [],
   );
   const events = settlements
-    .flatMap(({ bill, traceparent, events: of }) =>
-      of.map((event) => ({ ...event, shop: bill.shop, bill_id: bill.intentId, traceparent })),
+    .flatMap(({ bill, traceparent, assertedAt, events: of }) =>
+      of.map((event) => ({
+        ...event,
+        shop: bill.shop,
+        bill_id: bill.intentId,
+        traceparent,
+        asserted_ms: assertedAt?.getTime() ?? null,
+      })),
     )
     .map((event, turn) => ({ ...event, turn }));
   return {

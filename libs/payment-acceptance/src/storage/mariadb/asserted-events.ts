@@ -1,0 +1,8 @@
+import type { Migration } from '../migration.js';
+
+/** As PostgreSQL's migration of the same version. */
+export const assertedEvents: Migration = {
+  version: 13,
+  name: 'asserted-events',
+  statements: ['ALTER TABLE payment_acceptance.event ADD COLUMN IF NOT EXISTS asserted_at DATETIME(6)'],
+};
