@@ -194,7 +194,7 @@ describe('silent broker', () => {
 
     test('keeps no handler waiting, and holds no more than half of the places', async () => {
       const broker = makeBroker();
-      const { harness, orders } = await startHost(broker.client, {});
+      const { harness, orders } = await startHost(broker.client, { deliveries: { concurrency: 4 } });
       const orderIds = await pay(harness, 10);
       harness.host.deliveries.start();
       await until(
@@ -207,7 +207,7 @@ describe('silent broker', () => {
 
     test('has all places where nobody else needs one', async () => {
       const broker = makeBroker();
-      const { harness } = await startHost(broker.client, { handlers: false });
+      const { harness } = await startHost(broker.client, { handlers: false, deliveries: { concurrency: 4 } });
       await pay(harness, 5);
       harness.host.deliveries.start();
       await until(

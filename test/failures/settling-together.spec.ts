@@ -16,7 +16,9 @@ describe('settling together', () => {
   const start = async (options: Partial<PaymentAcceptanceOptions> = {}) => {
     harness = await startHarness({
       providers: [EffectWriter],
-      options: { confirmer: { concurrency: 16 }, deliveries: { concurrency: 8 }, ...options },
+      // Half of it is for handlers.
+      poolSize: 16,
+      options: { confirmer: { concurrency: 16 }, ...options },
     });
     // What is done once, and what is done now and then.
     await pay('before');

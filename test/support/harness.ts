@@ -65,6 +65,8 @@ export interface HarnessOptions {
   sandbox?: StartOptions;
   /** In place of the module's own randomness. */
   random?: PaymentRandom;
+  /** Connections of each instance's pool. Default: the driver's, 10. */
+  poolSize?: number;
   /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
   driver?: unknown;
   /** Where an instance connects to instead, and so comes to the same database: a pooler's address. Asked for each. */
@@ -203,6 +205,7 @@ async function startInstance(
           TypeOrmModule.forRoot({
             ...connectionOf(url),
             ...(!ON_MARIADB && { driver: options.driver }),
+            poolSize: options.poolSize,
             entities: [Effect],
           }),
           EventEmitterModule.forRoot(),
