@@ -1,7 +1,7 @@
 import { barChart, shown } from './lib/chart.mjs';
 import { query } from './lib/database.mjs';
 import { startContestant } from './lib/processes.mjs';
-import { target } from './lib/report.mjs';
+import { exactly, target } from './lib/report.mjs';
 import { seedBills } from './lib/seeds.mjs';
 
 export const title = 'Memory while postbacks come';
@@ -39,7 +39,6 @@ export async function run({ quick, long, database, load, log }) {
   }
   await server.stop();
   const growth = (of) => Math.max(...seen.slice(1).map((later) => Math.abs(later[of] / seen[0][of] - 1))) * 100;
-  const exactly = (value) => ({ median: value, min: value, max: value });
   const total = (steps * count).toLocaleString('en-US');
   return {
     about: `One process with the module on Nest + Fastify, ${total} postbacks on 64 connections, after as many as one step to warm up.`,

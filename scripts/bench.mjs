@@ -12,22 +12,31 @@ import { argumentsOf } from './lib/usage.mjs';
 const folder = path.join(root, 'bench');
 const all = fs.readdirSync(folder).flatMap((file) => (file.endsWith('.mjs') ? file.slice(0, -4) : []));
 argumentsOf(
-  `npm run bench [-- BENCH … --quick --long]\n\nMeasures what the project claims: ${all.join(', ')}. See bench/README.md.`,
-  (each) => ['--quick', '--long', ...all].includes(each),
+  `npm run bench [-- BENCH … --quick --long --history]\n\nMeasures what the project claims: ${all.join(', ')}; --history only ` +
+    'tells what was measured before. See bench/README.md.',
+  (each) => ['--quick', '--long', '--history', ...all].includes(each),
 );
+
+const partOf = (name) => import(pathToFileURL(path.join(folder, `lib/${name}.mjs`)).href);
 
 await command(async () => {
   const { values, positionals } = parseArgs({
-    options: { quick: { type: 'boolean', default: false }, long: { type: 'boolean', default: false } },
+    options: Object.fromEntries(
+      ['quick', 'long', 'history'].map((name) => [name, { type: 'boolean', default: false }]),
+    ),
     allowPositionals: true,
   });
+  const wanted = positionals.length > 0 ? positionals : all;
+  if (values.history) {
+    const { readHistory, shownHistory } = await partOf('history');
+    console.log(shownHistory(readHistory(path.join(folder, 'results')), wanted));
+    return 0;
+  }
   await prepare();
   // Only now is everything there that they import.
-  const [{ startDatabase }, { startLoad }, { keep }] = await Promise.all(
-    ['database', 'load', 'report'].map((name) => import(pathToFileURL(path.join(folder, `lib/${name}.mjs`)).href)),
-  );
+  const [{ startDatabase }, { startLoad }, { keep }] = await Promise.all(['database', 'load', 'report'].map(partOf));
   const benches = [];
-  for (const name of positionals.length > 0 ? positionals : all) {
+  for (const name of wanted) {
     benches.push({ name, ...(await import(pathToFileURL(path.join(folder, `${name}.mjs`)).href)) });
   }
   benches.sort((a, b) => a.order - b.order);

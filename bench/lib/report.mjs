@@ -2,13 +2,16 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { dataFolder, root } from '../../scripts/lib/project.mjs';
-import { shown } from './chart.mjs';
+import { addToHistory, currentCommit, figureBefore, readHistory, runOf } from './history.mjs';
+import { spread } from './spread.mjs';
+
+export { spread };
 
 /** Quick figures only show that everything works: they do not take the place of those that were taken with care. */
 const folderOf = (quick) => (quick ? path.join(dataFolder, 'bench') : path.join(root, 'bench/results'));
 
-/** `12.3 (11.9 – 12.8)` out of `{ median, min, max }`. */
-export const spread = ({ median, min, max }) => `${shown(median)} (${shown(min)} – ${shown(max)})`;
+/** A figure that there is only once. */
+export const exactly = (value) => ({ median: value, min: value, max: value });
 
 /** A figure that is claimed: `wanted` is a least (`atLeast`) or a most (`atMost`) of the median. */
 export function target(what, measured, { atLeast, atMost }) {
@@ -27,26 +30,28 @@ export function keep(name, result, { quick, database }) {
   const taken = { at: new Date().toISOString(), machine, node: process.version, postgres: database.version, quick };
   const kept = { taken, charts: Object.keys(charts), ...rest };
   fs.writeFileSync(path.join(folder, `${name}.json`), `${JSON.stringify(kept, undefined, 2)}\n`);
+  if (!quick) addToHistory(folder, [runOf(name, kept, currentCommit())]);
   const report = path.join(folder, 'latest.md');
   fs.writeFileSync(report, document(folder));
   return report;
 }
 
 function document(folder) {
-  const results = fs
+  const history = readHistory(folder);
+  const all = fs
     .readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')))
+    .filter((file) => file.endsWith('.json') && file !== 'history.json')
+    .map((file) => ({ name: file.slice(0, -5), ...JSON.parse(fs.readFileSync(path.join(folder, file), 'utf8')) }))
     .sort((a, b) => a.order - b.order);
   return [
     '# Measured',
-    'Written by `npm run bench` (bench/README.md says how). Each figure is the median of all rounds, with the least and the largest. Ratios are taken round by round in one run: they hold better than absolute figures.',
-    ...results.map(section),
+    'Written by `npm run bench` (bench/README.md says how). Each figure is the median of all rounds, with the least and the largest. Ratios are taken round by round in one run: they hold better than absolute figures. "Before" is the figure of the last run before; `npm run bench -- --history` has all.',
+    ...all.map((result) => section(result, (what) => figureBefore(history, result.name, result.taken.at, what))),
     '',
   ].join('\n\n');
 }
 
-function section({ title, taken, about, targets = [], tables = [], charts, notes }) {
+function section({ title, taken, about, targets = [], tables = [], charts, notes }, before) {
   const { at, machine, node, postgres, quick } = taken;
   return [
     `## ${title}`,
@@ -54,8 +59,8 @@ function section({ title, taken, about, targets = [], tables = [], charts, notes
     ...(targets.length > 0
       ? [
           table(
-            ['claim', 'wanted', 'measured', 'met'],
-            targets.map((t) => [t.what, t.wanted, t.measured, t.met ? 'yes' : '**no**']),
+            ['claim', 'wanted', 'measured', 'met', 'before'],
+            targets.map((t) => [t.what, t.wanted, t.measured, t.met ? 'yes' : '**no**', before(t.what) ?? '–']),
           ),
         ]
       : []),

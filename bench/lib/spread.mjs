@@ -1,0 +1,4 @@
+import { shown } from './chart.mjs';
+
+/** `12.3 (11.9 – 12.8)` out of `{ median, min, max }`. */
+export const spread = ({ median, min, max }) => `${shown(median)} (${shown(min)} – ${shown(max)})`;
