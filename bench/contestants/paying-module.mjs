@@ -21,9 +21,7 @@ await serve(options.adapter, '/postback/payment', {
   imports: [
     databaseOf(options),
     PaymentAcceptanceModule.forRoot({
-      shops: {
-        main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl, requestsPerSecond: 1000 },
-      },
+      shops: { main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl } },
       migrations: 'run',
       ...options.module,
     }),

@@ -2,9 +2,17 @@
 import http from 'node:http';
 import { options, ready } from '../lib/contestant.mjs';
 import { AMOUNT } from '../lib/postback-bodies.mjs';
+import { strain } from '../lib/strain.mjs';
 
 const created = new Date().toISOString().slice(0, 19).replace('T', ' ');
-const server = http.createServer((request, response) => {
+/** How it behaves where it is told to: see strain.mjs. */
+const strained = options.strain && strain(options.strain);
+
+const server = http.createServer(async (request, response) => {
+  const status = strained ? await strained.admit() : 200;
+  // As whoever stands before a service that is dead.
+  if (status === 0) return request.socket.destroy();
+  if (status !== 200) return answer(response, status, { success: false, message: 'Too many requests.' });
   const id = new URL(request.url, 'http://service').searchParams.get('id');
   const payment = {
     id: `payment-of-${id}`,
@@ -17,12 +25,20 @@ const server = http.createServer((request, response) => {
     from_card: '411111******1111',
     created_at: created,
   };
-  const body = JSON.stringify({ data: [payment], success: true });
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const answer = () => response.writeHead(200, headers).end(body);
-  if (options.delayMs) setTimeout(answer, options.delayMs);
-  else answer();
+  const paid = () => answer(response, 200, { data: [payment], success: true });
+  if (options.delayMs) setTimeout(paid, options.delayMs);
+  else paid();
 });
+
+function answer(response, status, content) {
+  const body = JSON.stringify(content);
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, headers).end(body);
+}
+
 // Rounds are seconds apart: a connection that is closed between two of them would fail the first request of the next.
 server.keepAliveTimeout = 600_000;
-server.listen(0, '127.0.0.1', () => ready({ url: `http://127.0.0.1:${server.address().port}` }));
+server.listen(0, '127.0.0.1', () => {
+  const { die, revive, log } = strained ?? {};
+  ready({ url: `http://127.0.0.1:${server.address().port}` }, { die, revive, log });
+});

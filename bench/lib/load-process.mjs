@@ -1,16 +1,10 @@
 import net from 'node:net';
+import { arrive } from './arrivals.mjs';
 import { ready } from './contestant.mjs';
+import { lengthOf, messagesFor, statusOf } from './messages.mjs';
 import { quantile } from './statistics.mjs';
 
-/*
- * Requests are written as they go over the wire, once for all, and of an answer only its status and its length are read:
- * on a machine with two cores, what the generator takes is missing where it is measured.
- */
-
-/** Requests by the module and the options that make them. */
-const made = new Map();
-
-ready({}, { fire });
+ready({}, { fire, arrive });
 
 /**
  * @param url where to send them
@@ -42,24 +36,6 @@ async function fire({ url, requests, connections = 64, seconds, count = Infinity
   };
 }
 
-async function messagesFor(target, { module, options }) {
-  const key = JSON.stringify([target.href, module, options]);
-  if (!made.has(key)) {
-    made.clear();
-    const { bodies } = await import(new URL(`../${module}`, import.meta.url));
-    made.set(
-      key,
-      (await bodies(options)).map((body) =>
-        Buffer.from(
-          `POST ${target.pathname} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Type: application/json\r\n` +
-            `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: keep-alive\r\n\r\n${body}`,
-        ),
-      ),
-    );
-  }
-  return made.get(key);
-}
-
 function connect({ hostname, port }, state) {
   return new Promise((resolve) => {
     const socket = net.connect({ host: hostname, port, noDelay: true });
@@ -83,7 +59,7 @@ function connect({ hostname, port }, state) {
       const length = lengthOf(rest);
       if (length === undefined || rest.length < length) return;
       const now = performance.now();
-      const code = rest.slice(9, 12);
+      const code = statusOf(rest);
       rest = rest.slice(length);
       if (now <= state.end) {
         state.latencies.push(now - began);
@@ -98,13 +74,4 @@ function connect({ hostname, port }, state) {
       end();
     });
   });
-}
-
-/** Of the whole answer; `undefined` while its head is not complete. */
-function lengthOf(text) {
-  const head = text.indexOf('\r\n\r\n');
-  if (head < 0) return undefined;
-  const length = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, head));
-  if (!length) throw new Error(`An answer without a length: ${text.slice(0, head)}`);
-  return head + 4 + Number(length[1]);
 }

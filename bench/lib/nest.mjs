@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { ready } from './contestant.mjs';
+import { options, ready } from './contestant.mjs';
 
 const adapters = { express: ExpressAdapter, fastify: FastifyAdapter };
 
@@ -23,10 +23,12 @@ export function provider(type, decorator, parameters = []) {
   return type;
 }
 
-/** Starts an application and says so. `path`: of the route that is measured. */
+/** Starts an application and says so. `path`: of the route that is measured. `quiet`, of the options: trouble is what is measured. */
 export async function serve(adapter, path, metadata, prepare = () => {}, handlers = () => ({})) {
   const App = provider(function App() {}, Module(metadata));
-  const app = await NestFactory.create(App, new adapters[adapter](), { logger: ['error', 'warn'] });
+  const app = await NestFactory.create(App, new adapters[adapter](), {
+    logger: options.quiet ? false : ['error', 'warn'],
+  });
   prepare(app);
   await app.listen(0, '127.0.0.1');
   ready({ url: `${await app.getUrl()}${path}` }, handlers(app));

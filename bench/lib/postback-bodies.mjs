@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export const SHOP = { name: 'main', shopId: 'bench', token: 'bench-token-0123456789abcdef' };
 export const AMOUNT = '100.05';
 export const billId = (number) => `bill-${number}`;
+/** Of many shops. */
+export const shopName = (number) => `shop-${number}`;
 export const orderId = (number) => `order-${number}`;
 
 /** The postback of each of so many bills, as the service sends it (section 2.5), with further fields that services add. */

@@ -1,8 +1,11 @@
 import { query } from './database.mjs';
 import { AMOUNT, SHOP } from './postback-bodies.mjs';
 
-/** Open bills of the module's, as `createBill` leaves them, for the postbacks of postback-bodies.mjs. */
-export async function seedBills(url, bills, from = 0) {
+/**
+ * Open bills of the module's, as `createBill` leaves them, for the postbacks of postback-bodies.mjs.
+ * @param firstCheck when the first check is due that no postback asks for; the default is that of the module's schedule
+ */
+export async function seedBills(url, bills, from = 0, { firstCheck = '1 minute' } = {}) {
   await query(
     url,
     `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT $1, 'order-' || n FROM generate_series($3::int, $3::int + $2::int - 1) n`,
@@ -13,11 +16,30 @@ export async function seedBills(url, bills, from = 0) {
     `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
        custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
      SELECT ${timeOrdered('bill', 'clock_timestamp()')}, $1, 'order-' || n, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart ' || n, true, 'bill-' || n,
-       'https://service.example/' || n, now(), now(), now() + interval '1 minute', now()
+       'https://service.example/' || n, now(), now(), now() + $5::interval, now()
      FROM generate_series($4::int, $4::int + $2::int - 1) n`,
-    [SHOP.name, bills, AMOUNT, from],
+    [SHOP.name, bills, AMOUNT, from, firstCheck],
   );
   await query(url, 'VACUUM ANALYZE payment_acceptance.bill');
+}
+
+/** So many open bills of each of many shops, none of which is to be checked soon. */
+export async function seedShops(url, shops, bills) {
+  const each = `generate_series(0, $1::int - 1) s CROSS JOIN generate_series(1, $2::int) o`;
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'shop-' || s, 'order-' || o FROM ${each}`,
+    [shops, bills],
+  );
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+       custom, custom_given, service_bill_id, link_page_url, created_at, opened_at, next_check_at, check_after)
+     SELECT gen_random_uuid(), 'shop-' || s, 'order-' || o, 1, 'OPEN', $3, 'RUB', false, 'normal', 'cart', true, 'bill-' || o,
+       'https://service.example/' || o, now(), now(), now() + interval '1 day', now() FROM ${each}`,
+    [shops, bills, AMOUNT],
+  );
+  await query(url, 'VACUUM ANALYZE');
 }
 
 /** The orders of tutorial.mjs for the same postbacks. */
