@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shown } from './lib/chart.mjs';
+import { startContestant } from './lib/processes.mjs';
+import { exactly, target } from './lib/report.mjs';
+import { seedShops } from './lib/seeds.mjs';
+
+export const title = 'With nothing to do';
+export const order = 55;
+
+const SHOPS = [1, 10_000];
+const BILLS = 2;
+
+export async function run({ quick, database, log }) {
+  const [warmUp, seconds] = quick ? [4, 10] : [30, 60];
+  const results = [];
+  for (const shops of SHOPS) {
+    const databaseUrl = await database.create();
+    const server = await startContestant('idle.mjs', { databaseUrl, shops });
+    await seedShops(databaseUrl, shops, BILLS);
+    await sleep(warmUp * 1000);
+    let [before, after, took] = [];
+    const statements = await database.profile(databaseUrl, async () => {
+      const began = performance.now();
+      before = await server.ask('usage');
+      await sleep(seconds * 1000);
+      after = await server.ask('usage');
+      took = (performance.now() - began) / 1000;
+    });
+    await server.stop();
+    const own = statements?.filter(({ statement }) => !statement.includes('pg_stat_statements'));
+    const perMinute = (of) => own && (own.reduce((sum, each) => sum + of(each), 0) / took) * 60;
+    const result = {
+      shops,
+      statements: perMinute(({ calls }) => calls),
+      databaseMs: perMinute(({ planUs, runUs }) => (planUs + runUs) / 1000),
+      processor: ((after.cpuSeconds - before.cpuSeconds) / took) * 100,
+      rss: after.rss / 2 ** 20,
+      often: own?.toSorted((a, b) => b.calls - a.calls).slice(0, 6),
+    };
+    results.push(result);
+    log(
+      `${named(shops)}: ${shown(result.statements)} statements a minute, ${shown(result.processor)} % of a processor`,
+    );
+  }
+  return report(results, seconds);
+}
+
+const named = (shops) => (shops === 1 ? 'one shop' : `${shops.toLocaleString('en-US')} shops of a resolver`);
+
+function report(results, seconds) {
+  return {
+    about:
+      `One instance with the module's defaults, for ${seconds} seconds after it has come to rest. Each shop has ${BILLS} bills ` +
+      'that wait for a payment and are not due. Statements are those that reach the database, beginnings and ends of transactions included.',
+    targets: results.flatMap(({ shops, statements, processor }) => [
+      ...(statements === undefined
+        ? []
+        : [target(`Statements a minute, idle, ${named(shops)}`, exactly(statements), { atMost: 47 })]),
+      target(`Percent of a processor, idle, ${named(shops)}`, exactly(processor), { atMost: 0.2 }),
+    ]),
+    tables: [
+      {
+        caption:
+          'Of the process: percent of one processor, and what it keeps resident. Of the database: what its statements take, planning included.',
+        columns: ['', 'statements a minute', 'processor, %', 'resident, MiB', 'database, ms a minute'],
+        rows: results.map(({ shops, statements, processor, rss, databaseMs }) => [
+          named(shops),
+          ...[statements, processor, rss, databaseMs].map(shown),
+        ]),
+      },
+      ...results.flatMap(({ shops, often }) =>
+        often
+          ? [
+              {
+                caption: `What is asked of the database, ${named(shops)}, in ${seconds} seconds.`,
+                ...statementsOf(often),
+              },
+            ]
+          : [],
+      ),
+    ],
+  };
+}
+
+function statementsOf(often) {
+  const text = (statement) => `\`${statement.replace(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, 90)}\``;
+  return {
+    columns: ['', 'calls', 'µs each'],
+    rows: often.map(({ statement, calls, planUs, runUs }) => [text(statement), calls, shown((planUs + runUs) / calls)]),
+  };
+}
