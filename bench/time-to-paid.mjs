@@ -113,7 +113,7 @@ function report(figures) {
     tables: [
       {
         caption:
-          'Times in seconds, of the payments that were paid, and in brackets those of the best and the worst sixth of the run. Paid a second: in ' +
+          'Times in seconds: of the payments that were paid, and in brackets those of the best and the worst sixth of the run. Paid a second: in ' +
           'the last two thirds of the arrivals. Waiting: unpaid when the last one arrives, for more than three seconds. Requests: most ' +
           'in any second. 429: of all requests, in percent; of the limited service after the first 30 seconds.',
         columns: [
@@ -142,6 +142,13 @@ function report(figures) {
           shown(one.refused),
           one.caughtUp === undefined ? '–' : shown(one.caughtUp),
         ]),
+      },
+      {
+        caption: 'Requests of the module a second, in each tenth of the time from the first one to the last.',
+        columns: ['', ...Array.from({ length: 10 }, (_, tenth) => `${tenth + 1}`)],
+        rows: all
+          .filter(({ contestant }) => contestant === OURS)
+          .map(({ name, course }) => [name, ...course.map(shown)]),
       },
     ],
     charts: {

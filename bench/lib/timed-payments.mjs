@@ -92,12 +92,23 @@ export function figuresOf({ payments, returnedAt, endedAt, asked }, { settledAft
     neverPaid: payments.filter(({ paid }) => paid === Infinity).length,
     mostAsked: mostInASecond(all),
     refused: (late(refused) / Math.max(1, late(all))) * 100,
+    course: courseOf(all),
     caughtUp: returnedAt && secondsUntil(returnedAt, (at) => waitingAt(at) === 0),
   };
 }
 
 const parts = (count, of) => Array.from({ length: count }, (_, part) => of(part)).filter(Number.isFinite);
 const spreadOf = (whole, values) => ({ median: whole, min: Math.min(...values), max: Math.max(...values) });
+
+/** How many a second in each tenth of the time, to the last of them. */
+function courseOf(moments) {
+  const [from, to] = [Math.min(...moments), Math.max(...moments)];
+  const step = (to - from) / 10;
+  return Array.from({ length: 10 }, (_, tenth) => {
+    const isIn = (at) => Math.min(9, Math.floor((at - from) / step)) === tenth;
+    return (moments.filter(isIn).length / step) * 1000;
+  });
+}
 
 function secondsUntil(from, isSo) {
   for (let second = 1; second <= 600; second++) if (isSo(from + second * 1000)) return second;
