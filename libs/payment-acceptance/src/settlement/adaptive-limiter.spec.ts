@@ -115,6 +115,17 @@ describe('a limiter', () => {
     expect(log.at(-1)!.waiting).toBeLessThan(60);
   });
 
+  test('finds out anew, and quickly, what a service takes that was away under load', () => {
+    const service: Service = (now, atOnce) =>
+      now >= 20_000 && now < 80_000
+        ? { end: 'failed', latencyMs: 10 }
+        : { end: 'answered', latencyMs: Math.max(300, (1_000 / 300) * atOnce) };
+    const log = simulate(service, () => 100, 140);
+    expect(log[90]!.requests).toBeGreaterThan(250);
+    expect(log.findIndex(({ waiting }, second) => second > 80 && waiting < 100)).toBeLessThan(80 + 45);
+    expect(Math.max(...log.slice(80).map(({ requests }) => requests))).toBeLessThanOrEqual(2 * 300);
+  });
+
   test('asks for less at once where requests wait for each other', () => {
     const slow: Service = (_now, atOnce) => ({
       end: 'answered',

@@ -141,7 +141,7 @@ export class AdaptiveLimiter {
       if (end === 'answered') this.raise(now, since);
       else {
         this.pauseEnds = Math.max(this.pauseEnds, now + Math.min(retryAfterMs, IDLE_MS));
-        if (since >= this.cutAt && (end === 'too-many' || this.failing >= FAILING_SHARE)) this.cut(now);
+        if (since >= this.cutAt && (end === 'too-many' || this.failing >= FAILING_SHARE)) this.cut(now, end);
       }
     };
   }
@@ -193,12 +193,15 @@ export class AdaptiveLimiter {
     this.limit = this.threshold = Math.max(FIRST_LIMIT, 0.8 * this.limit);
   }
 
-  private cut(now: number): void {
+  private cut(now: number, end: RequestEnd): void {
     this.cutAt = this.rateRaisedAt = now;
     const used = Math.min(this.rate, this.usedPerSecond(now));
     if (this.answered) {
       this.threshold = this.limit / 2;
       this.rateThreshold = used / 2;
+    } else if (end === 'failed') {
+      // Less has not helped, so it is away. What it takes is found out anew when it is back.
+      this.threshold = this.rateThreshold = Infinity;
     }
     this.answered = false;
     this.limit = Math.max(1, this.limit / 2);
