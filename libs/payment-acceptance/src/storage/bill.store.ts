@@ -3,6 +3,7 @@ import type { BillRecord } from '../domain/bill.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { Database } from './database.js';
+import type { Dialect } from './dialect.js';
 import { flag, instant, integer, type Reading } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { rawSql, sql, type Statement } from './statement.js';
@@ -39,7 +40,7 @@ export const ABANDONED =
 export const INTENT = rawSql(`id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, description,
   name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
 
-const BILL: Reading<BillRecord> = {
+export const BILL: Reading<BillRecord> = {
   attempt: integer,
   payerPaysCommission: flag,
   customGiven: flag,
@@ -48,6 +49,15 @@ const BILL: Reading<BillRecord> = {
   paidAt: instant,
   leaseEnded: flag,
 };
+
+/** What a {@link BillRecord} is made of. */
+export function billColumns({ epochMs, text }: Dialect, now: Statement): Statement {
+  return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
+    payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
+    service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
+    ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
+    coalesce(lease_until < ${now}, true) AS "leaseEnded"`;
+}
 
 /** Bills and the locks of their orders. */
 export abstract class BillStore {
@@ -158,14 +168,8 @@ export abstract class BillStore {
     return this.database.rows(statement, BILL, manager);
   }
 
-  /** What a {@link BillRecord} is made of. */
   protected columns(): Statement {
-    const { epochMs, text } = this.database.dialect;
-    return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
-      payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
-      service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
-      ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
-      coalesce(lease_until < ${this.now()}, true) AS "leaseEnded"`;
+    return billColumns(this.database.dialect, this.now());
   }
 
   /** The present moment, or so many milliseconds later. */

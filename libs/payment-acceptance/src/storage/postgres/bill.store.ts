@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { BillRecord } from '../../domain/bill.js';
-import { ABANDONED, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
+import { ABANDONED, BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
 import { sql } from '../statement.js';
 import { postgres } from './dialect.js';
 import { later } from './planner.js';
@@ -36,6 +36,25 @@ const INSERT_FIRST = prepare(
   },
 );
 
+/** See `BillStore.open`. */
+const OPEN = prepare(
+  ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl'],
+  ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl }) => {
+    const now = postgres.now(offsetMs);
+    return sql`UPDATE payment_acceptance.bill
+       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+         opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL
+       WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
+  },
+);
+
+/** See `BillStore.linkWaitingCallbacks`. */
+const LINK_WAITING = prepare(
+  ['intentId', 'shop', 'billId'],
+  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET bill_id = ${intentId}
+       WHERE shop = ${shop} AND service_bill_id = ${billId} AND pending AND bill_id IS NULL`,
+);
+
 @Injectable()
 export class PostgresBillStore extends BillStore {
   constructor(protected override readonly database: PostgresDatabase) {
@@ -53,13 +72,8 @@ export class PostgresBillStore extends BillStore {
     { billId, linkUrl, linkPageUrl }: CreatedBill,
     firstCheckMs: number,
   ): Promise<BillRecord | undefined> {
-    const [opened] = await this.read(
-      sql`UPDATE payment_acceptance.bill
-       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
-         opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
-         lease_until = NULL
-       WHERE id = ${id} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${this.columns()}`,
-    );
+    const given = { offsetMs: this.database.offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl };
+    const [opened] = await this.database.execute(OPEN, given, BILL);
     return opened;
   }
 
@@ -74,9 +88,6 @@ export class PostgresBillStore extends BillStore {
   }
 
   override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
-       WHERE shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND pending AND bill_id IS NULL`,
-    );
+    await this.database.execute(LINK_WAITING, { intentId: bill.intentId, shop: bill.shop, billId: bill.billId }, {});
   }
 }
