@@ -1,5 +1,6 @@
 const src = 'libs/payment-acceptance/src';
 const creation = 'test/invariants/11-creation.spec.ts';
+const ahead = `${src}/client/opened-ahead.spec.ts`;
 
 /** Creating bills, and what must not get out with it. */
 export const mutants = [
@@ -35,8 +36,8 @@ export const mutants = [
     name: 'late-answer-dropped',
     breaks: "A creation's own answer opens its bill also where it had been given up meanwhile.",
     file: `${src}/storage/postgres/bill.store.ts`,
-    find: "WHERE id = ${id} AND state IN ('CREATING', 'UNKNOWN') RETURNING",
-    replace: "WHERE id = ${id} AND state = 'CREATING' RETURNING",
+    find: "WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING",
+    replace: "WHERE id = ${intentId} AND state = 'CREATING' RETURNING",
     tests: [creation],
     pattern: 'its own late answer still opens it',
   },
@@ -75,6 +76,42 @@ export const mutants = [
     replace: 'if (order.firstPaymentId !== null && bills.length === 0) {',
     tests: [creation],
     pattern: 'a paid order takes no further bill',
+  },
+  {
+    name: 'old-connection-used',
+    breaks: 'A connection that was opened ahead is used at its age at most.',
+    file: `${src}/client/opened-ahead.ts`,
+    find: 'age >= 0 && age <= this.maxAgeMs',
+    replace: 'age !== this.maxAgeMs',
+    tests: [ahead],
+    pattern: 'too old by the clock',
+  },
+  {
+    name: 'end-of-a-connection-unheard',
+    breaks: 'What has reached this machine about a connection is heard before it is used.',
+    file: `${src}/client/opened-ahead.ts`,
+    find: 'await nextTurn();\n      await nextTurn();',
+    replace: 'await Promise.resolve(nextTurn);',
+    tests: [ahead],
+    pattern: 'nobody has heard of yet',
+  },
+  {
+    name: 'connection-given-twice',
+    breaks: 'A connection that was opened ahead is given to one creation.',
+    file: `${src}/client/opened-ahead.ts`,
+    find: 'connection.promise();',
+    replace: '',
+    tests: [ahead],
+    pattern: 'each is given once',
+  },
+  {
+    name: 'opened-ahead-at-a-service-that-is-away',
+    breaks: 'After a failed opening none is opened ahead until a creation has succeeded.',
+    file: `${src}/client/opened-ahead.ts`,
+    find: 'address.isWell = false;',
+    replace: '',
+    tests: [ahead],
+    pattern: 'an opening that fails',
   },
   {
     name: 'token-in-the-message',

@@ -83,7 +83,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     private readonly probe: PaymentProbe,
     private readonly shops: ShopRegistry,
   ) {
-    this.transport = new Transport(http.axiosRef, options.http);
+    this.transport = new Transport(http.axiosRef, options.http, () => clock.now().getTime());
     this.hooks = new RequestHooks(options.http.hooks, random, clock);
   }
 

@@ -6,13 +6,18 @@ import { gzipSync } from 'node:zlib';
 import { Recorder } from '../../../../test/support/recorder.js';
 import { Transport, TransportFailure, type TransportLimits } from './transport.js';
 
-const LIMITS: TransportLimits = { connectTimeoutMs: 2_000, totalTimeoutMs: 5_000, maxAnswerBytes: 10_000 };
+const LIMITS: TransportLimits = {
+  connectTimeoutMs: 2_000,
+  totalTimeoutMs: 5_000,
+  maxAnswerBytes: 10_000,
+  openAheadMs: 2_000,
+};
 const sockets: Socket[] = [];
 const servers: Server[] = [];
 const transports: Transport[] = [];
 
 function transport(limits: Partial<TransportLimits> = {}): Transport {
-  const made = new Transport(axios.create(), { ...LIMITS, ...limits });
+  const made = new Transport(axios.create(), { ...LIMITS, ...limits }, Date.now);
   transports.push(made);
   return made;
 }

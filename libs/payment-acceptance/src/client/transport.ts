@@ -2,6 +2,9 @@ import type { AxiosInstance, AxiosRequestConfig } from 'axios';
 import { isAxiosError } from 'axios';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
+import { HttpCreationAgent, HttpsCreationAgent } from './creation-agents.js';
+import { OpenedAhead } from './opened-ahead.js';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST';
@@ -32,6 +35,8 @@ export interface TransportLimits {
   readonly connectTimeoutMs: number;
   readonly totalTimeoutMs: number;
   readonly maxAnswerBytes: number;
+  /** See `ServiceHttpOptions.openAheadMs`. */
+  readonly openAheadMs: number;
 }
 
 /**
@@ -42,12 +47,18 @@ export class Transport {
   // Hidden, since an agent shows the header of every request that is on its way.
   /** Reads reuse connections. A creation never does: a stale one would make its outcome unknown. */
   readonly #kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
-  readonly #fresh = { http: new http.Agent({ keepAlive: false }), https: new https.Agent({ keepAlive: false }) };
+  readonly #unused: { readonly http: http.Agent; readonly https: https.Agent };
+  readonly #ahead: OpenedAhead;
 
+  /** @param now milliseconds of the clock */
   constructor(
     private readonly axios: AxiosInstance,
     private readonly limits: TransportLimits,
-  ) {}
+    now: () => number,
+  ) {
+    this.#ahead = new OpenedAhead(limits.openAheadMs, now);
+    this.#unused = { http: new HttpCreationAgent(this.#ahead), https: new HttpsCreationAgent(this.#ahead) };
+  }
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
@@ -55,7 +66,7 @@ export class Transport {
     // Until our own `request` says otherwise, the other side may have seen it.
     const progress = { left: true };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
-    const agents = request.method === 'GET' ? this.#kept : this.#fresh;
+    const agents = request.method === 'GET' ? this.#kept : this.#unused;
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
@@ -93,8 +104,20 @@ export class Transport {
   }
 
   close(): void {
+    this.#ahead.close();
     this.#kept.http.destroy();
     this.#kept.https.destroy();
+  }
+
+  /** What a request says of the service, for the connections that are opened ahead. */
+  private noteEnd(request: ClientRequest, socket: Socket): void {
+    request.once('error', () => this.#ahead.noteFailure(socket));
+    request.once('response', (answer) => {
+      answer.once('close', () => {
+        if (!answer.complete) this.#ahead.noteFailure(socket);
+        else if (answer.statusCode !== undefined && answer.statusCode < 300) this.#ahead.noteSuccess(socket);
+      });
+    });
   }
 
   /** Node's own `request`, watched for the moment from which the other side may have seen something. */
@@ -105,6 +128,7 @@ export class Transport {
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
+          this.noteEnd(request, socket);
           if (request.reusedSocket || !socket.connecting) {
             progress.left = true;
             return;

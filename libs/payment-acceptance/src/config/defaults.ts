@@ -18,6 +18,7 @@ export const DEFAULTS: Pick<
     connectTimeoutMs: 5 * SECOND,
     totalTimeoutMs: 15 * SECOND,
     maxAnswerBytes: 2 * 1024 * 1024,
+    openAheadMs: 2 * SECOND,
     attempts: 3,
     retryBaseMs: 200,
     retryCapMs: 3 * SECOND,

@@ -151,6 +151,13 @@ describe('the groups of options', () => {
     expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 60]);
   });
 
+  test('connections for creations are opened ahead for two seconds, or not at all', () => {
+    const openAheadMs = (http: object): number => resolveOptions(withOptions({ http }), 'test').http.openAheadMs;
+    expect([openAheadMs({}), openAheadMs({ openAheadMs: 0 }), openAheadMs({ openAheadMs: 500 })]).toEqual([
+      2_000, 0, 500,
+    ]);
+  });
+
   test('retention may be switched off, and an age of it be years, or none', () => {
     expect(resolveOptions(withOptions({ retention: false }), 'test').retention).toBe(false);
     const retention = { deleteCallbacksAfterMs: 10 * 365 * 86_400_000, redactCallbacksAfterMs: null };
@@ -162,6 +169,8 @@ describe('the groups of options', () => {
 
   test.each([
     [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
+    [{ http: { openAheadMs: 10_001 } }, 'http.openAheadMs: must be a whole number from 0 to 10000.'],
+    [{ http: { openAheadMs: -1 } }, 'http.openAheadMs: must be a whole number from 0 to 10000.'],
     [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number above 0.'],
     [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number above 0.'],
     [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number above 0.'],

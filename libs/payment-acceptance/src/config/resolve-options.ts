@@ -12,6 +12,8 @@ const MAX_INTEGER = 2 ** 31 - 1;
 const MAX_SCHEDULE_STEPS = 10 * 366 * 24 * 3_600_000;
 /** A shop's tokens may change with the resolver's next answer, so their number has a bound that the leases know. */
 const MAX_TOKENS = 3;
+/** Older than this, a connection may meet the end of what servers allow one that is silent. */
+const MAX_OPEN_AHEAD_MS = 10_000;
 const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
 /**
@@ -141,9 +143,10 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (!Object.hasOwn(defaults, name)) problems.push(`${group}.${name}: there is no such option.`);
-    else if (name.endsWith('Percent')) {
-      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > 100) {
-        problems.push(`${group}.${name}: must be a whole number from 0 to 100.`);
+    else if (mostOf(name) !== undefined) {
+      const most = mostOf(name) as number;
+      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > most) {
+        problems.push(`${group}.${name}: must be a whole number from 0 to ${most}.`);
       } else filled[name] = value;
     } else if (name.endsWith('AfterMs')) {
       if (value !== null && !isLike(1, value, MAX_SCHEDULE_STEPS)) {
@@ -154,6 +157,12 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
     else filled[name] = value;
   }
   return filled as T;
+}
+
+/** Of an option that may be 0. */
+function mostOf(name: string): number | undefined {
+  if (name === 'openAheadMs') return MAX_OPEN_AHEAD_MS;
+  return name.endsWith('Percent') ? 100 : undefined;
 }
 
 /** No default stands for a function. */

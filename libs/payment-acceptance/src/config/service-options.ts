@@ -69,6 +69,13 @@ export interface ServiceHttpOptions {
   totalTimeoutMs?: number;
   /** The largest answer accepted, inflated, in bytes. Default 2 MiB. */
   maxAnswerBytes?: number;
+  /**
+   * How old a connection may be that was opened before its creation came, in milliseconds, 0 to 10000; 0: each creation opens
+   * its own, which it waits for. It must be well below the time after which the service, or whatever stands before it, closes
+   * a connection that has been silent: one that closes while the request is on its way makes the outcome unknown. Default 2000
+   * (assumed: such limits are 5 seconds or more).
+   */
+  openAheadMs?: number;
   /** Tries of one read, and of a creation that provably never left. Default 3. */
   attempts?: number;
   /** First pause between tries, in milliseconds; doubles each time, with full jitter. Default 200. */
