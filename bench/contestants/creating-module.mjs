@@ -19,6 +19,7 @@ const App = provider(
       TypeOrmModule.forRoot({ type: 'postgres', url: options.databaseUrl }),
       PaymentAcceptanceModule.forRoot({
         shops: { main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl } },
+        ...(options.http && { http: options.http }),
         autoStart: false,
       }),
     ],

@@ -1,10 +1,11 @@
-// The payment acceptance service, as far as creating a bill asks for it; it takes as long as it is told.
+// The payment acceptance service, as far as creating a bill asks for it; it takes as long as it is told. With a certificate over TLS.
 import http from 'node:http';
+import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { options, ready } from '../lib/contestant.mjs';
 
 let count = 0;
-const server = http.createServer((request, response) => {
+const answer = (request, response) => {
   request.resume();
   request.on('end', async () => {
     if (options.takesMs > 0) await sleep(options.takesMs);
@@ -15,5 +16,9 @@ const server = http.createServer((request, response) => {
       .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
       .end(body);
   });
+};
+const server = options.tls ? https.createServer(options.tls, answer) : http.createServer(answer);
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address();
+  ready({ port, url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}` });
 });
-server.listen(0, '127.0.0.1', () => ready({ url: `http://127.0.0.1:${server.address().port}` }));

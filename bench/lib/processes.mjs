@@ -5,13 +5,13 @@ import { CommandError } from '../../scripts/lib/lifecycle.mjs';
 
 /**
  * Starts a measured process: a file in bench/contestants, which calls `ready()` of contestant.mjs. With `BENCH_PROFILE`
- * set to a folder each process leaves a CPU profile there.
+ * set to a folder each process leaves a CPU profile there. `env`: further environment variables of the process.
  *
  * @returns `{ about, ask(question, argument), stop() }`; `about` is what it gave to `ready`
  */
-export async function startContestant(file, options = {}, { nodeOptions = [] } = {}) {
+export async function startContestant(file, options = {}, { nodeOptions = [], env = {} } = {}) {
   const program = fileURLToPath(new URL(`../contestants/${file}`, import.meta.url));
-  return startProcess(file, program, { BENCH_OPTIONS: JSON.stringify(options) }, nodeOptions);
+  return startProcess(file, program, { ...env, BENCH_OPTIONS: JSON.stringify(options) }, nodeOptions);
 }
 
 /** The same for a helper of ours, such as the load generator. */
