@@ -96,15 +96,6 @@ export const mutants = [
     pattern: 'nobody has heard of yet',
   },
   {
-    name: 'connection-given-twice',
-    breaks: 'A connection that was opened ahead is given to one creation.',
-    file: `${src}/client/opened-ahead.ts`,
-    find: 'connection.promise();',
-    replace: '',
-    tests: [ahead],
-    pattern: 'each is given once',
-  },
-  {
     name: 'opened-ahead-at-a-service-that-is-away',
     breaks: 'After a failed opening none is opened ahead until a creation has succeeded.',
     file: `${src}/client/opened-ahead.ts`,
