@@ -96,6 +96,15 @@ export const mutants = [
     pattern: 'nobody has heard of yet',
   },
   {
+    name: 'refused-write-taken-for-sent',
+    breaks: 'A request whose first write the machine has refused has not left.',
+    file: `${src}/client/transport.ts`,
+    find: 'progress.left = socket.errored === null;',
+    replace: 'progress.left = true;',
+    tests: [`${src}/client/transport.spec.ts`],
+    pattern: 'before anything is written',
+  },
+  {
     name: 'opened-ahead-at-a-service-that-is-away',
     breaks: 'After a failed opening none is opened ahead until a creation has succeeded.',
     file: `${src}/client/opened-ahead.ts`,

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import axios from 'axios';
+import type { ClientRequest } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { Recorder } from '../../../../test/support/recorder.js';
+import { until } from '../../../../test/support/until.js';
 import { Transport, TransportFailure, type TransportLimits } from './transport.js';
 
 const LIMITS: TransportLimits = {
@@ -99,6 +101,61 @@ describe('transport', () => {
     test('a caller who gave up before', async () => {
       const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
       expect([failed.mayHaveLeft, failed.aborted]).toEqual([false, true]);
+    });
+  });
+
+  describe('on a connection that was opened ahead', () => {
+    /** Sends a creation, so that a connection stands ready, and another one; gives how that ends, and the waiting side. */
+    async function second(act: (waiting: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
+      const accepted: Socket[] = [];
+      let answered = false;
+      const port = await serve((socket) => {
+        accepted.push(socket);
+        socket.once('data', () => {
+          if (answered) return;
+          answered = true;
+          socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
+        });
+        if (!atHandOver && accepted.length === 2) act(socket);
+      });
+      const client = axios.create();
+      const sender = new Transport(client, LIMITS, Date.now);
+      transports.push(sender);
+      const send = () =>
+        sender.send({ method: 'POST', url: `http://127.0.0.1:${port}/`, token: 'a-token', form: new FormData() });
+      await send();
+      await until(
+        () => new Promise<number>((resolve) => setImmediate(() => resolve(accepted.length))),
+        (count) => count === 2,
+      );
+      if (atHandOver) {
+        client.interceptors.request.use((config) => {
+          const { request } = config.transport as { request: (...given: unknown[]) => ClientRequest };
+          const transport = {
+            request: (...given: unknown[]) => request(...given).once('socket', () => act(accepted[1]!)),
+          };
+          return { ...config, transport };
+        });
+      }
+      return send().then(
+        () => 'answered' as const,
+        (error: unknown) => error as TransportFailure,
+      );
+    }
+
+    test('reset when it has just been given, before anything is written: provably never left', async () => {
+      const failed = await second((waiting) => waiting.resetAndDestroy(), true);
+      expect(failed).toMatchObject({ mayHaveLeft: false, aborted: false });
+    });
+
+    test('reset after something was read: may have left', async () => {
+      const failed = await second((waiting) => waiting.once('data', () => waiting.resetAndDestroy()), false);
+      expect(failed).toMatchObject({ mayHaveLeft: true });
+    });
+
+    test('answered without a word, then closed: may have left', async () => {
+      const failed = await second((waiting) => waiting.once('data', () => waiting.end()), false);
+      expect(failed).toMatchObject({ mayHaveLeft: true });
     });
   });
 

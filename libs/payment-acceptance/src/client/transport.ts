@@ -129,10 +129,11 @@ export class Transport {
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
           this.noteEnd(request, socket);
-          if (request.reusedSocket || !socket.connecting) {
+          if (request.reusedSocket) {
             progress.left = true;
             return;
           }
+          if (!socket.connecting) return watchFirstWrite(socket, progress);
           const timer = setTimeout(() => {
             request.destroy(Object.assign(new Error('connect timeout'), { code: 'CONNECT_TIMEOUT' }));
           }, this.limits.connectTimeoutMs);
@@ -180,6 +181,20 @@ class RequestLimit {
     clearTimeout(this.timer);
     this.caller?.removeEventListener('abort', this.onAbort);
   }
+}
+
+/**
+ * On a connection that is up and was never used. What the request writes at once goes out as one write; where the machine
+ * has learned meanwhile that the connection has ended, it refuses that as a whole, and nothing has left. Over TLS a refusal
+ * comes later, and says nothing.
+ */
+function watchFirstWrite(socket: Socket, progress: { left: boolean }): void {
+  socket.cork();
+  process.nextTick(() => {
+    if (socket.destroyed) return;
+    socket.uncork();
+    progress.left = socket.errored === null;
+  });
 }
 
 function reasonOf(error: unknown): string {
