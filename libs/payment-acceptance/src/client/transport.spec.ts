@@ -39,9 +39,11 @@ async function failure(
   url: string,
   limits: Partial<TransportLimits> = {},
   signal?: AbortSignal,
+  method: 'GET' | 'POST' = 'POST',
 ): Promise<TransportFailure> {
+  const form = method === 'POST' ? new FormData() : undefined;
   const end: unknown = await transport(limits)
-    .send({ method: 'POST', url, token: 'a-token', form: new FormData(), signal })
+    .send({ method, url, token: 'a-token', form, signal })
     .catch((thrown: unknown) => thrown);
   if (!(end instanceof TransportFailure)) throw new Error('The request did not fail as a request.');
   return end;
@@ -60,46 +62,49 @@ describe('transport', () => {
     await recorder.close();
   });
 
-  describe('provably never left', () => {
+  describe.each(['GET', 'POST'] as const)('provably never left, %s:', (method) => {
+    const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
+      failure(url, limits, signal, method);
+
     test('a refused port', async () => {
       const server = createServer();
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as AddressInfo;
       await new Promise((resolve) => server.close(resolve));
-      expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
+      expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
     });
 
     test('a name that does not exist', async () => {
-      const { mayHaveLeft: left, reason } = await failure('http://name.invalid/');
+      const { mayHaveLeft: left, reason } = await failing('http://name.invalid/');
       expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
     });
 
     test('a TLS handshake that fails, although the connection was accepted', async () => {
       const port = await serve(() => undefined, createTlsServer());
-      const { mayHaveLeft: left, reason } = await failure(`https://127.0.0.1:${port}/`);
+      const { mayHaveLeft: left, reason } = await failing(`https://127.0.0.1:${port}/`);
       expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
     });
 
     test('something else than TLS at an https address', async () => {
       const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-      expect((await failure(`https://127.0.0.1:${port}/`)).mayHaveLeft).toBe(false);
+      expect((await failing(`https://127.0.0.1:${port}/`)).mayHaveLeft).toBe(false);
     });
 
     test('a TLS handshake that never ends, up to the limit of connecting', async () => {
       const port = await serve(() => undefined);
-      const failed = await failure(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
+      const failed = await failing(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
       expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
     });
 
     test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
       'an address that cannot be requested (%s)',
       async (url) => {
-        expect(await failure(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
+        expect(await failing(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
       },
     );
 
     test('a caller who gave up before', async () => {
-      const failed = await failure(`${recorder.url}/`, {}, AbortSignal.abort());
+      const failed = await failing(`${recorder.url}/`, {}, AbortSignal.abort());
       expect([failed.mayHaveLeft, failed.aborted]).toEqual([false, true]);
     });
   });
@@ -159,32 +164,35 @@ describe('transport', () => {
     });
   });
 
-  describe('may have left', () => {
+  describe.each(['GET', 'POST'] as const)('may have left, %s:', (method) => {
+    const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
+      failure(url, limits, signal, method);
+
     test('a connection that is accepted, then reset', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.resetAndDestroy()));
-      expect(await failure(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
+      expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
     });
 
     test('one that is closed without an answer', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end()));
-      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
+      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('an answer that is not HTTP', async () => {
       const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
-      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
+      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('an answer that breaks off', async () => {
       const port = await serve((socket) =>
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
       );
-      expect((await failure(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
+      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
     });
 
     test('no answer at all, up to the limit of the whole', async () => {
       const port = await serve(() => undefined);
-      const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
+      const failed = await failing(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
       expect(failed).toEqual(new TransportFailure('timeout', true, false));
     });
 
@@ -194,14 +202,14 @@ describe('transport', () => {
         const drip = setInterval(() => socket.write('x'), 5);
         socket.on('close', () => clearInterval(drip));
       });
-      const failed = await failure(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 80 });
+      const failed = await failing(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 80 });
       expect(failed).toEqual(new TransportFailure('timeout', true, false));
     });
 
     test('a caller who gives up while the answer is awaited', async () => {
       const control = new AbortController();
       const port = await serve((socket) => socket.once('data', () => control.abort()));
-      const failed = await failure(`http://127.0.0.1:${port}/`, {}, control.signal);
+      const failed = await failing(`http://127.0.0.1:${port}/`, {}, control.signal);
       expect([failed.mayHaveLeft, failed.aborted]).toEqual([true, true]);
     });
   });
@@ -244,6 +252,33 @@ describe('transport', () => {
       delete process.env.http_proxy;
       await elsewhere.close();
     }
+  });
+
+  test('a read passes the interceptors of the host, whatever they make of it', async () => {
+    const client = axios.create();
+    const seen: unknown[] = [];
+    client.interceptors.response.use((answer) => {
+      seen.push([answer.status, answer.headers['content-type'], answer.data, answer.config.url]);
+      return answer;
+    });
+    const sender = new Transport(client, LIMITS, Date.now);
+    transports.push(sender);
+    const asked: (string | undefined)[] = [];
+    recorder.answer((request, response) => {
+      asked.push(`${request.url} ${request.headers['x-tenant']} ${request.headers.authorization}`);
+      response.setHeader('content-type', 'application/json').end('{"data":"ä"}');
+    });
+    const url = `${recorder.url}/list?id=b-1`;
+    const send = () => sender.send({ method: 'GET', url, token: 'a-token' });
+    expect(await send()).toMatchObject({ status: 200, text: '{"data":"ä"}' });
+    client.interceptors.request.use((config) => {
+      config.headers.set('X-Tenant', 'north');
+      config.params = { page: 2 };
+      return config;
+    });
+    expect(await send()).toMatchObject({ status: 200, text: '{"data":"ä"}' });
+    expect(asked).toEqual(['/list?id=b-1 undefined Bearer a-token', '/list?id=b-1&page=2 north Bearer a-token']);
+    expect(seen).toEqual([0, 1].map(() => [200, 'application/json', '{"data":"ä"}', url]));
   });
 
   test('reads share a connection; a creation opens its own', async () => {

@@ -1,10 +1,11 @@
 import type { AxiosInstance, AxiosRequestConfig } from 'axios';
 import { isAxiosError } from 'axios';
-import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import http, { type ClientRequest } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { HttpCreationAgent, HttpsCreationAgent } from './creation-agents.js';
 import { OpenedAhead } from './opened-ahead.js';
+import { asText, ofAnyStatus, readingAdapter, type Request } from './reading-adapter.js';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST';
@@ -66,23 +67,25 @@ export class Transport {
     // Until our own `request` says otherwise, the other side may have seen it.
     const progress = { left: true };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
-    const agents = request.method === 'GET' ? this.#kept : this.#unused;
+    const isRead = request.method === 'GET';
+    const agents = isRead ? this.#kept : this.#unused;
+    const transport = this.watched(progress);
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
       data: request.form,
       headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}` },
       signal: limit.signal,
-      adapter: 'http',
+      adapter: isRead ? readingAdapter(transport.request) : 'http',
       httpAgent: agents.http,
       httpsAgent: agents.https,
       proxy: false,
       maxRedirects: 0,
       maxContentLength: this.limits.maxAnswerBytes,
       responseType: 'text',
-      transformResponse: [(body: unknown) => body],
-      validateStatus: () => true,
-      transport: this.watched(progress),
+      transformResponse: asText,
+      validateStatus: ofAnyStatus,
+      transport,
     };
     try {
       const answer = await this.axios.request<unknown>(config);
@@ -121,9 +124,9 @@ export class Transport {
   }
 
   /** Node's own `request`, watched for the moment from which the other side may have seen something. */
-  private watched(progress: { left: boolean }): object {
+  private watched(progress: { left: boolean }): { readonly request: Request } {
     return {
-      request: (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void): ClientRequest => {
+      request: (options, onAnswer) => {
         progress.left = false;
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
