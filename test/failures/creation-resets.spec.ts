@@ -132,7 +132,7 @@ describe('creations while the service closes idle connections and resets others 
     return (
       `${all.length} creations, ${ahead} on connections opened ahead: ${count('made')} made, ${count('none')} none, ` +
       `${count('unknown')} unknown. Of ${unread.length} of these the service has read nothing; ${unreadAhead} of them were ` +
-      'on connections opened ahead, and crossed its reset.'
+      'on connections opened ahead.'
     );
   }
 
@@ -157,8 +157,9 @@ describe('creations while the service closes idle connections and resets others 
       const crossed = ({ port, givenAt }: Creation): boolean =>
         ahead.truth.unread.some((end) => end.port === port && end.at >= givenAt! && end.at < givenAt! + CROSSING_MS);
       expect(ahead.unread.filter((creation) => creation.openedAhead && !crossed(creation))).toEqual([]);
-      // Chance decides between few.
-      if (WHOLE_FORM) expect(ahead.unread.length).toBeLessThanOrEqual(fresh.unread.length);
+      // And it crosses as seldom as on fresh connections, chance aside. Those that opened their own are fresh ones.
+      const crossing = ahead.unread.filter(({ openedAhead }) => openedAhead);
+      expect(crossing.length).toBeLessThanOrEqual(fresh.unread.length + FORM.creations / 20_000);
     },
     WHOLE_FORM ? 3_600_000 : 60_000,
   );

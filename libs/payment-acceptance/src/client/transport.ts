@@ -136,12 +136,17 @@ export class Transport {
             progress.left = true;
             return;
           }
-          if (!socket.connecting) return watchFirstWrite(socket, progress);
+          // Nothing is written before we say so.
+          socket.cork();
+          if (!socket.connecting) {
+            process.nextTick(() => writeFirst(socket, progress));
+            return;
+          }
           const timer = setTimeout(() => {
             request.destroy(Object.assign(new Error('connect timeout'), { code: 'CONNECT_TIMEOUT' }));
           }, this.limits.connectTimeoutMs);
           socket.once(secure ? 'secureConnect' : 'connect', () => {
-            progress.left = true;
+            writeFirst(socket, progress);
             clearTimeout(timer);
           });
           socket.once('close', () => {
@@ -187,17 +192,14 @@ class RequestLimit {
 }
 
 /**
- * On a connection that is up and was never used. What the request writes at once goes out as one write; where the machine
- * has learned meanwhile that the connection has ended, it refuses that as a whole, and nothing has left. Over TLS a refusal
- * comes later, and says nothing.
+ * Writes what a request has for a corked connection that is up and was never used. It is one write: where the machine has
+ * learned meanwhile that the connection has ended, it refuses that as a whole, and nothing has left. Over TLS a refusal
+ * is told later, and proves nothing.
  */
-function watchFirstWrite(socket: Socket, progress: { left: boolean }): void {
-  socket.cork();
-  process.nextTick(() => {
-    if (socket.destroyed) return;
-    socket.uncork();
-    progress.left = socket.errored === null;
-  });
+function writeFirst(socket: Socket, progress: { left: boolean }): void {
+  if (socket.destroyed) return;
+  socket.uncork();
+  progress.left = socket.errored === null;
 }
 
 function reasonOf(error: unknown): string {
