@@ -109,6 +109,27 @@ describe('checks', () => {
       expect(await harness.effects()).toMatchObject([{ orderId: 'down' }]);
     });
 
+    test('the service is back: what it was asked for meanwhile waits no longer, however often it has failed', async () => {
+      harness = await startHarness({ providers: [EffectWriter] });
+      const paid = async (orderId: string): Promise<void> => {
+        await harness.sandbox.pay((await harness.host.payments.createBill({ orderId, amount: '10' })).billId);
+      };
+      for (const orderId of ['a', 'b']) await paid(orderId);
+      await harness.sandbox.setFaults({ requests: { status500: 1 } });
+      await pass(10 * MINUTE, 20_000);
+      await harness.sandbox.clearFaults();
+      await harness.settle();
+      expect(await harness.effects()).toEqual([]);
+      // Neither of them is due: it is another one that shows that the service is back.
+      await paid('c');
+      for (let second = 0; second < 4; second += 1) {
+        harness.clock.advance(1_000);
+        await harness.settle();
+      }
+      const orders = (await harness.effects()).map(({ orderId }) => orderId);
+      expect(orders.sort()).toEqual(['a', 'b', 'c']);
+    });
+
     test('Retry-After is kept', async () => {
       let asked = 0;
       const server = createServer((request, response) => {

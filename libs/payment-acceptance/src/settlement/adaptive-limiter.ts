@@ -47,6 +47,7 @@ export class AdaptiveLimiter {
   private cutAt = -Infinity;
   /** Whether a request that began later was answered: failures without one between them are one trouble, however long. */
   private answered = true;
+  private away = false;
   private pauseEnds = -Infinity;
   private endedAt: number;
   private failing = 0;
@@ -115,6 +116,11 @@ export class AdaptiveLimiter {
     return Math.floor(this.limit);
   }
 
+  /** Whether less and less was asked, and nothing answered. */
+  get isAway(): boolean {
+    return this.away;
+  }
+
   /** Whether nothing was asked for a minute. */
   get isIdle(): boolean {
     return this.places === 0 && this.now() - this.endedAt > IDLE_MS;
@@ -147,7 +153,10 @@ export class AdaptiveLimiter {
   }
 
   private raise(now: number, since: number): void {
-    this.answered ||= since >= this.cutAt;
+    if (since >= this.cutAt) {
+      this.answered = true;
+      this.away = false;
+    }
     const seconds = Math.max(0, now - this.rateRaisedAt) / 1_000;
     this.rateRaisedAt = now;
     const raised = this.rate < this.rateThreshold ? this.rate * 2 ** seconds : this.rate + seconds * this.step();
@@ -202,6 +211,7 @@ export class AdaptiveLimiter {
     } else if (end === 'failed') {
       // Less has not helped, so it is away. What it takes is found out anew when it is back.
       this.threshold = this.rateThreshold = Infinity;
+      this.away = true;
     }
     this.answered = false;
     this.limit = Math.max(1, this.limit / 2);

@@ -5,6 +5,7 @@ import { PaymentClock } from '../common/clock.js';
 import { FairShare } from '../common/fair-share.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { ClaimedBill } from '../domain/claim.js';
+import type { IntentId } from '../domain/ids.js';
 import type { PaymentList } from '../domain/payment.js';
 import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
 
@@ -21,6 +22,9 @@ export interface CheckWorkload {
   readonly pausedUntil: string | null;
 }
 
+/** Most bills of a shop that are remembered because its service was away when they were asked about. */
+const MAX_PUT_OFF = 1_000;
+
 /** The longest pause that the service is granted, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -32,6 +36,8 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 export class CheckRequests {
   private readonly share: FairShare;
   private readonly limiters = new Map<string, AdaptiveLimiter>();
+  /** Bills that were put off while the service of their shop was away. */
+  private readonly putOff = new Map<string, IntentId[]>();
 
   constructor(
     private readonly client: PaymentServiceClient,
@@ -82,6 +88,22 @@ export class CheckRequests {
   leave(shop: string): void {
     this.share.leave(shop);
     this.limiters.get(shop)?.leave();
+  }
+
+  /** A bill has had no answer, and comes again after a pause that grows with each time. */
+  notePutOff({ shop, intentId }: ClaimedBill): void {
+    if (!this.limiters.get(shop)?.isAway) return;
+    const bills = this.putOff.get(shop) ?? [];
+    if (bills.push(intentId) > MAX_PUT_OFF) bills.shift();
+    this.putOff.set(shop, bills);
+  }
+
+  /** The bills that need wait no longer, since the service of their shop is back; each is given once. */
+  takePutOff(shop: string): readonly IntentId[] {
+    const bills = this.putOff.get(shop);
+    if (!bills || this.limiters.get(shop)?.isAway) return [];
+    this.putOff.delete(shop);
+    return [...new Set(bills)];
   }
 
   /** Asks for a bill's payments, once: the schedule is the retry, and no lease may run out while a pause passes. */

@@ -1,13 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
-import {
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
-  RequestRefusedError,
-  TooManyPaymentsError,
-  UnauthenticatedError,
-} from '../client/service.errors.js';
+import { TooManyPaymentsError } from '../client/service.errors.js';
 import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
@@ -26,6 +19,7 @@ import { CheckStore } from '../storage/check.store.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
+import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer, provesShopIsAccepted } from './check-errors.js';
 import { CheckRequests, retryAfter } from './check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 import { recordLags } from './lags.js';
@@ -176,6 +170,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       const shop = await this.shops.get(claim.shop);
       listed = await this.requests.read(shop, claim, stopping);
       await this.acceptShop(claim);
+      await this.hasten(claim.shop);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
@@ -235,6 +230,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
       { ...this.fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
+    if (isWithoutAnswer(error)) this.requests.notePutOff(claim);
     if (review) await this.settlement.reviewUncheckable(claim);
     // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
     const place = refused ? undefined : nextCheckAt;
@@ -244,6 +240,18 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         outcome: asserts && ('unconfirmed' as const),
       }));
       await this.checks.answerHints({ consumed, again: [] });
+    }
+  }
+
+  /** The service of a shop was away and is back: what was asked meanwhile need not wait as long as it has failed. */
+  private async hasten(shop: string): Promise<void> {
+    const bills = this.requests.takePutOff(shop);
+    if (bills.length === 0) return;
+    try {
+      await this.checks.hasten(bills);
+      this.worker.wake();
+    } catch (error) {
+      this.logger.error(`Bills of shop "${shop}" wait for longer than they need to. ${describeError(error)}`, { shop });
     }
   }
 
@@ -261,25 +269,4 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     await this.checks.acceptShop(shop);
     this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
-}
-
-/** The service's word about this very bill: that it has none such, or lists nothing of it. */
-function isRefusalOfBill(error: unknown): boolean {
-  return error instanceof BillNotFoundError || error instanceof RequestRefusedError;
-}
-
-/** What concerns all bills of the shop alike, where the service says so of several of them. */
-function isRefusalOfShop(error: unknown): boolean {
-  return (
-    error instanceof UnauthenticatedError ||
-    error instanceof MerchantBannedError ||
-    error instanceof MerchantNotFoundError
-  );
-}
-
-/** Answers that only a shop gets whose token and merchant the service knows. */
-function provesShopIsAccepted(error: unknown): boolean {
-  return (
-    error instanceof BillNotFoundError || error instanceof TooManyPaymentsError || error instanceof RequestRefusedError
-  );
 }

@@ -104,6 +104,14 @@ export abstract class CheckStore {
     return failed === 1;
   }
 
+  /** Lets bills be checked now that were put off, unless somebody checks them. */
+  async hasten(intentIds: readonly IntentId[]): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
+       WHERE id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
+    );
+  }
+
   /** Gives a claim back unused. */
   async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.change(
