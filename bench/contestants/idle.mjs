@@ -1,4 +1,5 @@
-// The module as it is installed, with nothing to do; `shops` of them come from a shop resolver, or one from the options.
+// The module as it is installed, with nothing to do; `shops` of them come from a shop resolver, or one from the options. With
+// none it is the host without the module.
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { options } from '../lib/contestant.mjs';
 import { serve } from '../lib/nest.mjs';
@@ -14,13 +15,14 @@ const resolver = {
 };
 
 await serve('fastify', '/postback/payment', {
-  imports: [
-    databaseOf(options),
-    PaymentAcceptanceModule.forRoot({
-      ...(options.shops === 1
-        ? { shops: { [shopName(0)]: settings } }
-        : { shopResolver: resolver, defaultShop: shopName(0) }),
-      migrations: 'run',
-    }),
-  ],
+  imports: [databaseOf(options), ...(options.shops === 0 ? [] : [module()])],
 });
+
+function module() {
+  return PaymentAcceptanceModule.forRoot({
+    ...(options.shops === 1
+      ? { shops: { [shopName(0)]: settings } }
+      : { shopResolver: resolver, defaultShop: shopName(0) }),
+    migrations: 'run',
+  });
+}
