@@ -1,43 +1,72 @@
+import { shown } from './lib/chart.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { spread, target } from './lib/report.mjs';
 import { interleave, ratio } from './lib/rounds.mjs';
-import { seedHistory } from './lib/seeds.mjs';
+import { seedHistory, seedShops, seedWaiting } from './lib/seeds.mjs';
 import { summary } from './lib/statistics.mjs';
 import { wholePayments } from './lib/whole-payments.mjs';
 
-export const title = 'With a long history';
+export const title = 'With many shops, much that waits, and a long history';
 export const order = 50;
 
 const ROWS_OF_A_PAYMENT = 6;
-const EMPTY = 'no history';
+const BILLS_OF_A_SHOP = 100;
+const EMPTY = 'one shop';
+const FULL = 'all of that';
+
+/** What an instance asks again and again, by how it begins. */
+const LOOKS = {
+  'which shops have bills that are due': 'WITH RECURSIVE due',
+  'the claim of bills': 'WITH shop AS',
+  'the claim of deliveries': 'WITH hosted AS',
+};
 
 export async function run({ quick, long, database, load, log }) {
   const history = quick ? 5_000 : long ? 1_700_000 : 100_000;
+  const shops = quick ? 100 : 10_000;
+  const waiting = quick ? 1_000 : 100_000;
   const payments = quick ? 300 : 2_000;
-  const rows = (history * ROWS_OF_A_PAYMENT).toLocaleString('en-US');
-  const FULL = `${rows} rows of history`;
+  const amount = (number) => number.toLocaleString('en-US');
   const service = await startContestant('paying-service.mjs');
   const servers = [service];
   const contestants = [];
+  const databases = new Map();
   for (const name of [EMPTY, FULL]) {
     const databaseUrl = await database.create();
     const server = await startContestant('paying-module.mjs', {
       adapter: 'fastify',
       databaseUrl,
       serviceUrl: service.about.url,
-      module: { confirmer: { concurrency: 32 }, deliveries: { concurrency: 12 } },
+      shops: name === FULL ? shops : 0,
     });
     servers.push(server);
     if (name === FULL) {
-      log(`writing ${rows} rows`);
+      log(
+        `writing ${amount(shops)} shops, ${amount(shops * BILLS_OF_A_SHOP)} open bills, ${amount(waiting)} deliveries`,
+      );
+      await seedShops(databaseUrl, shops, BILLS_OF_A_SHOP);
+      await seedWaiting(databaseUrl, waiting);
+      log(`writing ${amount(history * ROWS_OF_A_PAYMENT)} rows of history`);
       await seedHistory(databaseUrl, history);
     }
+    databases.set(name, databaseUrl);
     contestants.push({ name, measure: wholePayments({ server, databaseUrl, load, payments, ours: true }) });
   }
   const samples = await interleave(contestants, { rounds: quick ? 1 : 5, log });
+  const profiles = new Map();
+  for (const { name, measure } of contestants) profiles.set(name, await database.profile(databases.get(name), measure));
   for (const server of servers) await server.stop();
+  const each = (name, begins) => {
+    const found = profiles.get(name)?.filter(({ statement }) => statement.startsWith(begins)) ?? [];
+    const calls = found.reduce((sum, { calls: count }) => sum + count, 0);
+    return found.reduce((sum, { planUs, runUs }) => sum + planUs + runUs, 0) / calls;
+  };
   return {
-    about: `The same payments with and without ${rows} rows of payments that ended long ago.${long ? '' : ' With `--long`: ten million.'}`,
+    about:
+      `The same payments on an empty database with one shop, and beside ${amount(shops)} shops of a shop resolver with ` +
+      `${amount(shops * BILLS_OF_A_SHOP)} open bills that are not due, ${amount(waiting)} deliveries that wait for a consumer which ` +
+      `is not there, and ${amount(history * ROWS_OF_A_PAYMENT)} rows of payments that ended long ago.` +
+      (long ? '' : ' With `--long`: ten million of those.'),
     targets: [
       target('Postbacks answered per second', ratio(samples, FULL, EMPTY, 'answers'), { atLeast: 0.9 }),
       target('Whole payments per second', ratio(samples, FULL, EMPTY, 'rate'), { atLeast: 0.9 }),
@@ -48,6 +77,15 @@ export async function run({ quick, long, database, load, log }) {
         rows: [EMPTY, FULL].map((name) => [
           name,
           ...['rate', 'answers', 'p99', 'cpu', 'wal'].map((figure) => spread(summary(samples.get(name)[figure]))),
+        ]),
+      },
+      {
+        caption:
+          'What looks and claims take the database while payments come, in a round of its own: microseconds each.',
+        columns: ['', EMPTY, FULL],
+        rows: Object.entries(LOOKS).map(([look, begins]) => [
+          look,
+          ...[EMPTY, FULL].map((name) => shown(each(name, begins))),
         ]),
       },
     ],

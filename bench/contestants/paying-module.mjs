@@ -1,10 +1,11 @@
 // The module as it is installed: it receives callbacks, asks the service, settles, and a durable handler updates the order.
+// `shops` are as many further shops, which a shop resolver has.
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
 import { databaseOf, Order } from '../lib/orders.mjs';
-import { SHOP } from '../lib/postback-bodies.mjs';
+import { SHOP, shopName } from '../lib/postback-bodies.mjs';
 
 // The service of the bench has no certificate, which the module accepts outside production only.
 process.env.NODE_ENV = 'bench';
@@ -17,11 +18,20 @@ class Orders {
 method(Orders, 'markPaid', [OnPaymentSucceeded({ consumer: 'orders' })]);
 provider(Orders, Injectable());
 
+const settings = { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl };
+const names = Array.from({ length: options.shops ?? 0 }, (_, number) => shopName(number));
+const known = new Set(names);
+const shopResolver = {
+  list: async () => names,
+  find: async (name) => (known.has(name) ? { ...settings, shopId: `bench-${name}` } : undefined),
+};
+
 await serve(options.adapter, '/postback/payment', {
   imports: [
     databaseOf(options),
     PaymentAcceptanceModule.forRoot({
-      shops: { main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl } },
+      shops: { [SHOP.name]: settings },
+      ...(names.length > 0 && { shopResolver }),
       migrations: 'run',
       ...options.module,
     }),

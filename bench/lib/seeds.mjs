@@ -42,6 +42,29 @@ export async function seedShops(url, shops, bills) {
   await query(url, 'VACUUM ANALYZE');
 }
 
+/** Events of so many of those bills, whose deliveries wait for a consumer that no instance has hosted for a month. */
+export async function seedWaiting(url, deliveries) {
+  const MONTH_AGO = `now() - interval '30 days'`;
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
+     VALUES ('absent', 'payment.succeeded', ${MONTH_AGO}, ${MONTH_AGO})`,
+  );
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, occurred_at)
+     SELECT gen_random_uuid(), 'payment.succeeded:' || id, 'payment.succeeded', shop, id, '{}', now()
+     FROM payment_acceptance.bill WHERE shop LIKE 'shop-%' LIMIT $1`,
+    [deliveries],
+  );
+  await query(
+    url,
+    `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at)
+     SELECT id, name, seq, bill_id, 'absent', 'PENDING', 0, occurred_at FROM payment_acceptance.event WHERE shop LIKE 'shop-%'`,
+  );
+  await query(url, 'VACUUM ANALYZE');
+}
+
 /** The orders of tutorial.mjs for the same postbacks. */
 export async function seedOrders(url, orders) {
   await query(
