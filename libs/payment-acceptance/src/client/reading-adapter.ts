@@ -26,13 +26,24 @@ export function readingAdapter(request: Request): (config: InternalAxiosRequestC
   return (config) => (isPlain(config) ? read(config, request) : getAdapter('http')(config));
 }
 
+/** What makes a request more than that. */
+const MORE = [
+  'data',
+  'auth',
+  'params',
+  'baseURL',
+  'socketPath',
+  'lookup',
+  'family',
+  'insecureHTTPParser',
+  'maxRate',
+] as const;
+
 function isPlain(config: InternalAxiosRequestConfig): boolean {
   const { method, timeout, proxy, headers } = config;
-  const { data, auth, params, baseURL, socketPath, lookup, family, insecureHTTPParser, maxRate } = config;
-  const more: unknown[] = [data, auth, params, baseURL, socketPath, lookup, family, insecureHTTPParser, maxRate];
   return (
     method?.toUpperCase() === 'GET' &&
-    more.every((each) => each === undefined || each === null) &&
+    MORE.every((name) => config[name] === undefined || config[name] === null) &&
     !timeout &&
     proxy === false &&
     config.transformResponse === asText &&
@@ -58,7 +69,7 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
         port,
         path: pathname + search,
         method: 'GET',
-        headers: { 'Accept-Encoding': 'identity', ...headers.toJSON() } as Record<string, string>,
+        headers: { 'Accept-Encoding': 'identity', ...headers.toJSON() },
         agent: (secure ? config.httpsAgent : config.httpAgent) as RequestOptions['agent'],
       },
       (answer) => {
@@ -89,7 +100,9 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
       sent.destroy();
       reject(new CanceledError(undefined, config, sent));
     };
-    const end = (): void => signal?.removeEventListener?.('abort', onAbort);
+    const end = (): void => {
+      signal?.removeEventListener?.('abort', onAbort);
+    };
     sent.on('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code));
     if (signal?.aborted) return onAbort();
     signal?.addEventListener?.('abort', onAbort);

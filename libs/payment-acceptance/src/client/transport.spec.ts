@@ -265,7 +265,7 @@ describe('transport', () => {
     transports.push(sender);
     const asked: (string | undefined)[] = [];
     recorder.answer((request, response) => {
-      asked.push(`${request.url} ${request.headers['x-tenant']} ${request.headers.authorization}`);
+      asked.push(`${request.url} ${String(request.headers['x-tenant'])} ${request.headers.authorization}`);
       response.setHeader('content-type', 'application/json').end('{"data":"ä"}');
     });
     const url = `${recorder.url}/list?id=b-1`;
