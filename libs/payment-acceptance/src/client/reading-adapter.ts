@@ -57,10 +57,10 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
   const { protocol, hostname, port, pathname, search } = new URL(url);
   const secure = protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const fail = (message: string, code: string | undefined): void => {
-      end();
-      reject(new AxiosError(message, code, config, sent));
-    };
+    const fail = (message: string, code: string | undefined): void =>
+      reject(
+        signal?.aborted ? new CanceledError(undefined, config, sent) : new AxiosError(message, code, config, sent),
+      );
     const sent = request(
       {
         protocol,
@@ -71,6 +71,7 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
         method: 'GET',
         headers: { 'Accept-Encoding': 'identity', ...headers.toJSON() },
         agent: (secure ? config.httpsAgent : config.httpAgent) as RequestOptions['agent'],
+        signal: signal as AbortSignal | undefined,
       },
       (answer) => {
         const body = unpacked(answer);
@@ -88,24 +89,13 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
         body.on('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code));
         answer.on('aborted', () => fail('stream has been aborted', AxiosError.ERR_BAD_RESPONSE));
         body.on('end', () => {
-          end();
           const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
           const answered = new AxiosHeaders(answer.headers as Record<string, string>);
           resolve({ data: text + decoder.end(), status, statusText, headers: answered, config, request: sent });
         });
       },
     );
-    const onAbort = (): void => {
-      end();
-      sent.destroy();
-      reject(new CanceledError(undefined, config, sent));
-    };
-    const end = (): void => {
-      signal?.removeEventListener?.('abort', onAbort);
-    };
     sent.on('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code));
-    if (signal?.aborted) return onAbort();
-    signal?.addEventListener?.('abort', onAbort);
     sent.end();
   });
 }

@@ -131,11 +131,11 @@ export class Transport {
         const secure = options.protocol === 'https:';
         const request = (secure ? https : http).request(options, onAnswer);
         request.once('socket', (socket) => {
-          this.noteEnd(request, socket);
           if (request.reusedSocket) {
             progress.left = true;
             return;
           }
+          this.noteEnd(request, socket);
           // Nothing is written before we say so.
           socket.cork();
           if (!socket.connecting) {

@@ -142,9 +142,9 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
   const filled: Record<string, unknown> = Object.fromEntries(Object.entries(defaults));
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
+    const most = mostOf(name);
     if (!Object.hasOwn(defaults, name)) problems.push(`${group}.${name}: there is no such option.`);
-    else if (mostOf(name) !== undefined) {
-      const most = mostOf(name) as number;
+    else if (most !== undefined) {
       if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > most) {
         problems.push(`${group}.${name}: must be a whole number from 0 to ${most}.`);
       } else filled[name] = value;
