@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Visitor } from './support/chromium.js';
-import { openWorld, type World } from './support/world.js';
+import { createBill, openWorld, type World } from './support/world.js';
 
 let world: World;
 let visitor: Visitor;
@@ -49,6 +49,14 @@ describe('bills', () => {
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
+  test('one that is paid by half does not read paid', async () => {
+    await world.sandbox.putShop('half', { apiToken: 'token-of-half' });
+    const billId = await createBill(world.sandboxUrl, 'token-of-half');
+    await world.sandbox.pay(billId, { card: '4000 0000 0000 0259' });
+    await openConsole();
+    await row('tea-7').getByText('partly paid: 625.00').waitFor();
+  });
+
   test('a bill tells what happened: page, statuses, redirect, the postback with its answer, the shop’s question', async () => {
     const { id, payUrl, billId } = await world.harness.buy({ amount: '9.50' });
     await page.goto(payUrl);
@@ -82,6 +90,24 @@ describe('bills', () => {
     await entries('Postback, forged').waitFor();
     expect(await page.getByLabel('OutSum').first().inputValue()).toBe('1.00');
     expect(await page.evaluate('document.activeElement.name')).toBe('field.OutSum');
+  });
+});
+
+describe('requests', () => {
+  test('each comes into the list as it comes, refused ones with what was wrong; a copy is taken as curl', async () => {
+    await openConsole('/console/requests');
+    const init = { method: 'POST', headers: { authorization: 'Bearer 72|of-another-shop' } };
+    await fetch(`${world.sandboxUrl}/api/v1/bill/create?amount=1.005`, init);
+    await row('it begins with 72|…').getByText('401').waitFor();
+    await fetch(`${world.sandboxUrl}/bill/status`);
+    await row('not part of this interface: bill/status').getByRole('link', { name: 'GET /bill/status' }).click();
+    await page.getByRole('heading', { name: 'As sent' }).waitFor();
+    await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
+      `curl -X GET '${world.sandboxUrl}/bill/status'`,
+    );
   });
 });
 
@@ -238,6 +264,24 @@ test('a page of another site can change nothing, and read nothing', async () => 
   })()`);
   await page.getByText('A page of another site may change nothing here').waitFor();
   expect(world.sandbox.bill(billId).payments).toEqual([]);
+});
+
+test('times are the reader’s own, with UTC beside them', async () => {
+  const { page: abroad } = await world.visit({ timezoneId: 'Asia/Kolkata' }); // UTC+5:30
+  const { billId } = await world.harness.buy({ amount: '42.00' });
+  await abroad.goto(`${world.sandboxUrl}/sandbox/console/bills/${billId}`);
+  const shown = abroad.locator('#created time');
+  await shown.getByText('UTC)').waitFor();
+  const instant = new Date((await shown.getAttribute('datetime'))!);
+  const clock = (time: Date) => time.toISOString().slice(11, 23);
+  const own = new Date(instant.getTime() + 5.5 * 3_600_000);
+  const text = (await shown.textContent())!;
+  expect(text).toContain(`, ${clock(own)} (`);
+  expect(text).toContain(`${clock(instant)} UTC)`);
+  await world.sandbox.pay(billId); // what comes later is so, too
+  const later = abroad.locator('#timeline > li', { hasText: 'SUCCESS' }).first().locator('time');
+  await later.getByText(/^[\d:.]+ \(.* UTC\)$|^\d+ \w+ \d+, .* UTC\)$/).waitFor();
+  expect(await shown.textContent()).toBe(text);
 });
 
 test('without script the console works, by links and buttons', async () => {

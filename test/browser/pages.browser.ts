@@ -38,6 +38,8 @@ const NAMES = [
   'pay-blocked',
   'console-bills',
   'console-bill',
+  'console-requests',
+  'console-request',
   'console-change-and-replay',
   'console-invariants',
   'console-faults',
@@ -45,6 +47,7 @@ const NAMES = [
   'console-shops',
   'console-shop',
   'console-behaviours',
+  'console-interface',
   'console-not-found',
   'console-differences', // the last: from now on records contradict
 ];
@@ -89,6 +92,8 @@ async function preparePlaces(): Promise<Place[]> {
   const lost = await buy('390.00');
   await sandbox.setFaults({ seed: 7, requests: { loseAnswer: 0.1 }, postbacks: { drop: 1 } });
   await sandbox.pay(lost.billId);
+  await fetch(`${sandboxUrl}/api/v1/bill/create`, { method: 'POST', body: new URLSearchParams({ amount: '1.005' }) });
+  const refused = sandbox.receivedRequests().at(-1)!;
   const [success] = sandbox.bill(paid.billId).payments;
   await until(
     () => harness.ledger(),
@@ -130,6 +135,8 @@ async function preparePlaces(): Promise<Place[]> {
       url: console(`bills/${paid.billId}`),
       then: (page) => page.getByText('Change and replay').first().click(),
     },
+    { name: 'console-requests', url: console('requests') },
+    { name: 'console-request', url: console(`requests/${refused.id}`) },
     { name: 'console-invariants', url: console('ledger') },
     {
       name: 'console-faults',
@@ -140,6 +147,7 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'console-shops', url: console('shops') },
     { name: 'console-shop', url: console('shops/demo-main') },
     { name: 'console-behaviours', url: console('behaviours') },
+    { name: 'console-interface', url: console('interface') },
     { name: 'console-not-found', url: console('bills/unknown'), status: 404 },
     {
       name: 'console-differences',

@@ -6,7 +6,7 @@ import { LocalOnlyGuard } from '../../libs/payment-sandbox/src/console/local-onl
 import { type Answer, Fixture } from './fixture.js';
 
 const HTML = { accept: 'text/html' };
-const PLACES = ['ledger', 'faults', 'clock', 'shops', 'shops/main', 'behaviours'];
+const PLACES = ['ledger', 'faults', 'clock', 'shops', 'shops/main', 'behaviours', 'interface'];
 
 let fixture: Fixture;
 
@@ -242,7 +242,13 @@ describe('console', () => {
       try {
         const read = async () => (await fetch(`${running.url}/sandbox/ledger`)).json() as Promise<object[]>;
         expect(await read()).toEqual([
-          { url: ledgerUrl, shops: ['main'], problem: null, checks: expect.arrayContaining([]) as unknown },
+          {
+            url: ledgerUrl,
+            shops: ['main'],
+            problem: null,
+            absent: false,
+            checks: expect.arrayContaining([]) as unknown,
+          },
         ]);
         for (const [status, body, problem] of [
           [500, '', 'it answers with 500'],
@@ -254,6 +260,18 @@ describe('console', () => {
           // Another address is asked at once; one that has just been asked is not.
           await running.sandbox.putShop('main', { ledgerUrl: `${ledgerUrl}?${status}${body.length}` });
           expect(await read()).toMatchObject([{ problem: expect.stringContaining(problem), checks: [] }]);
+        }
+        const console = async () =>
+          (await fetch(`${running.url}/sandbox`, { headers: HTML }))
+            .text()
+            .then((text) => text.replace(/<[^>]*>/g, ' '));
+        expect(await console()).toMatch(/Shop’s records\s+cannot be read/);
+        // A shop that nobody has, or without such an address, is no reason to warn.
+        answers.push([404, '']);
+        for (const nobody of ['http://127.0.0.1:9/ledger', `${ledgerUrl}?404`]) {
+          await running.sandbox.putShop('main', { ledgerUrl: nobody });
+          expect(await console()).toMatch(/Shop’s records\s+not compared/);
+          expect(await read()).toMatchObject([{ problem: expect.any(String), absent: true }]);
         }
         await running.sandbox.putShop('main', { ledgerUrl: null });
         expect(await running.sandbox.compareLedgers()).toEqual([]);

@@ -27,6 +27,9 @@ describe('the control interface', () => {
       maxPayments: 100,
       name: null,
       ledgerUrl: null,
+      billAddresses: false,
+      roundAmounts: false,
+      creationSuccess: 'text',
     };
     expect([made.status, made.json]).toEqual([200, settings]);
     const changed = await fixture.control('PUT', '/shops/new', { banned: true, commissionPercent: '2.5' });
@@ -90,6 +93,9 @@ describe('the control interface', () => {
     ['PUT', '/shops/main', { commissionPercent: 0.00001 }, 400, 'commissionPercent'],
     ['PUT', '/shops/main', { banned: 'yes' }, 400, 'banned'],
     ['PUT', '/shops/main', { maxPayments: -1 }, 400, 'maxPayments'],
+    ['PUT', '/shops/main', { billAddresses: 1 }, 400, 'billAddresses'],
+    ['PUT', '/shops/main', { roundAmounts: 'yes' }, 400, 'roundAmounts'],
+    ['PUT', '/shops/main', { creationSuccess: 'yes' }, 400, 'creationSuccess'],
     ['PUT', '/shops/main', 'x', 400, 'JSON'],
     ['PUT', '/shops/main', [], 400, 'JSON object'],
     ['GET', '/shops/none', undefined, 404, 'none'],

@@ -184,7 +184,7 @@ describe('recovery', () => {
       let output = '';
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
       expect(await once(child, 'close')).toEqual([1, null]);
-      expect(output).toBe(`Port ${port} is in use: set SANDBOX_PORT to a free one\n`);
+      expect(output).toBe(`Port ${port} is in use: choose another with --port or SANDBOX_PORT\n`);
     });
   });
 });

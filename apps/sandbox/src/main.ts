@@ -1,33 +1,16 @@
 import 'reflect-metadata';
-import { ConsoleLogger, Logger } from '@nestjs/common';
-import { resolve } from 'node:path';
-import { demoShops, startPaymentSandbox } from 'nestjs-payment-sandbox';
-import { readPort, requireFreePort } from './port.js';
+import { runSandbox } from 'nestjs-payment-sandbox/program';
 
-/** Runs the sandbox as a server of its own, with its state in a folder. */
-async function main(): Promise<void> {
-  const port = readPort('SANDBOX_PORT', 4010);
-  const shops = demoShops(`http://127.0.0.1:${readPort('SHOP_PORT', 3000)}`);
-  const dataDir = resolve(process.env['SANDBOX_DATA'] || '.data/sandbox');
-  await requireFreePort('SANDBOX_PORT', port);
-  // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.
-  const { url, close } = await startPaymentSandbox({ port, dataDir, shops, processingTime: '500ms', logger: false });
-  Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
-  if (process.env['ANNOUNCE'] !== 'no') process.stdout.write(`Sandbox: ${url}\n`);
+const { SHOP_PORT, SANDBOX_DATA, SANDBOX_SHOP_URL, ANNOUNCE } = process.env;
 
-  let stopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      void close().then(() => process.exit(0), fail);
-    });
-  }
-}
-
-function fail(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
-}
-
-main().catch(fail);
+/** The sandbox as a server of this repository: its program, with the state in a folder, for the shop of SHOP_PORT. */
+runSandbox({
+  args: process.argv.slice(2),
+  env: {
+    ...process.env,
+    SANDBOX_DATA: SANDBOX_DATA || '.data/sandbox',
+    SANDBOX_SHOP_URL: SANDBOX_SHOP_URL || `http://127.0.0.1:${SHOP_PORT || '3000'}`,
+  },
+  command: 'npm run sandbox --',
+  quiet: ANNOUNCE === 'no',
+});

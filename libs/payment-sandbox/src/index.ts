@@ -1,5 +1,7 @@
+export type { ReceivedRequest } from './storage/received-requests.js';
 export type { AnswerHold, ApiOperation, ApiRequest } from './storage/request-log.js';
 export type { Redirect } from './callbacks/redirect.js';
+export type { CheckedAddress, ShopCheck } from './callbacks/shop-check.service.js';
 export { signatureOf } from './callbacks/signature.js';
 export type { Clock } from './common/clock.js';
 export type { Duration } from './common/duration.js';
@@ -17,6 +19,7 @@ export type { LedgerComparison } from './console/ledger/ledgers.service.js';
 export type {
   Amount,
   Bill,
+  BillAddresses,
   Callback,
   CallbackTry,
   Currency,
@@ -36,6 +39,7 @@ export type {
   RequestFault,
   RequestFaultSettings,
 } from './model/fault-document.js';
+export type { LogLine } from './model/log-line.js';
 export type { PaymentSandboxOptions, ShopInput } from './model/options.js';
 export { PaymentSandboxModule } from './payment-sandbox.module.js';
 export { TEST_CARDS, type TestCard } from './payments/test-cards.js';

@@ -3,8 +3,10 @@ import { ApiController } from './api/api.controller.js';
 import { ApiGateway } from './api/api-gateway.js';
 import { BillsService } from './api/bills.service.js';
 import { AssetsController } from './assets.controller.js';
-import { RequestLog } from './storage/request-log.js';
+import { Reception } from './api/reception.js';
 import { PostbacksService } from './callbacks/postbacks.service.js';
+import { Probes } from './callbacks/probes.js';
+import { ShopCheckService } from './callbacks/shop-check.service.js';
 import { ConsoleActionsController } from './console/actions.controller.js';
 import { ConsoleController } from './console/console.controller.js';
 import { LedgersService } from './console/ledger/ledgers.service.js';
@@ -12,10 +14,13 @@ import { ConsolePagesController } from './console/pages.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
 import { seedShops } from './console/seed-shops.js';
 import { FaultDice } from './faults/fault-dice.js';
+import { OpenApiController } from './openapi/openapi.controller.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from './model/options.js';
 import { PayerPagesController } from './payer-pages/payer-pages.controller.js';
 import { PaymentsService } from './payments/payments.service.js';
 import { Timetable } from './payments/timetable.js';
+import { ReceivedRequests } from './storage/received-requests.js';
+import { RequestLog } from './storage/request-log.js';
 import { SandboxClock } from './storage/sandbox-clock.js';
 import { SandboxStore } from './storage/store.js';
 
@@ -33,6 +38,7 @@ export class PaymentSandboxModule {
         AssetsController,
         PayerPagesController,
         ConsoleController,
+        OpenApiController,
         ConsolePagesController,
         ConsoleActionsController,
       ],
@@ -41,10 +47,14 @@ export class PaymentSandboxModule {
         { provide: SandboxStore, useFactory: () => openStore(options) },
         SandboxClock,
         FaultDice,
+        Probes,
         PostbacksService,
+        ShopCheckService,
         PaymentsService,
         Timetable,
         RequestLog,
+        ReceivedRequests,
+        Reception,
         BillsService,
         ApiGateway,
         LedgersService,

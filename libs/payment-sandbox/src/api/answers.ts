@@ -1,6 +1,6 @@
 import { serviceTime } from '../common/clock.js';
 import { JsonNumber, jsonText } from '../common/json-text.js';
-import type { Bill, Payment } from '../model/entities.js';
+import type { Bill, Payment, Shop } from '../model/entities.js';
 
 /** An answer of the API; its body is JSON, but where a fault spoils it. */
 export interface ApiAnswer {
@@ -15,25 +15,29 @@ export class ApiRefusal extends Error {
   private constructor(
     readonly status: number,
     message: string,
+    /** What was wrong, for the developer who looks at the console. It is not sent. */
+    readonly why: string = message,
     private readonly more: Record<string, unknown> = {},
   ) {
     super(message);
   }
 
-  static readonly unauthenticated = (): ApiRefusal => new ApiRefusal(401, 'Unauthenticated');
-  static readonly merchantNotFound = (): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_not_found');
-  static readonly merchantBanned = (): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_banned');
-  static readonly billNotFound = (): ApiRefusal => new ApiRefusal(403, 'api:error.bill_not_found');
-  static readonly tooManyPayments = (): ApiRefusal => new ApiRefusal(400, 'api:error.too_many_payments');
+  static readonly unauthenticated = (why?: string): ApiRefusal => new ApiRefusal(401, 'Unauthenticated', why);
+  static readonly merchantNotFound = (why?: string): ApiRefusal =>
+    new ApiRefusal(403, 'api:error.merchant_not_found', why);
+  static readonly merchantBanned = (why?: string): ApiRefusal => new ApiRefusal(403, 'api:error.merchant_banned', why);
+  static readonly billNotFound = (why?: string): ApiRefusal => new ApiRefusal(403, 'api:error.bill_not_found', why);
+  static readonly tooManyPayments = (why?: string): ApiRefusal =>
+    new ApiRefusal(400, 'api:error.too_many_payments', why);
 
   /** Not shown; assumed. */
-  static invalid(field: string, message: string): ApiRefusal {
-    return new ApiRefusal(400, message, { errors: { [field]: [message] } });
+  static invalid(field: string, message: string, why?: string): ApiRefusal {
+    return new ApiRefusal(400, message, why, { errors: { [field]: [message] } });
   }
 
   /** Not shown; assumed. */
-  static other(status: number, message: string): ApiRefusal {
-    return new ApiRefusal(status, message);
+  static other(status: number, message: string, why?: string): ApiRefusal {
+    return new ApiRefusal(status, message, why);
   }
 
   get answer(): ApiAnswer {
@@ -41,12 +45,12 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** 2.2: in this answer `success` is a text. */
-export function createdAnswer(bill: Bill, payUrl: string): ApiAnswer {
+/** 2.2: in this answer `success` is a text, unless the shop is set otherwise. */
+export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer {
   return {
     status: 200,
     body: jsonText({
-      success: 'true',
+      success: shop.creationSuccess === 'boolean' ? true : 'true',
       link_url: `${payUrl}/link/${bill.id}`,
       link_page_url: `${payUrl}/transfer/${bill.id}`,
       bill_id: bill.id,

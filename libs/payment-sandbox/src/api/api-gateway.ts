@@ -1,18 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../common/errors.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
 import { FaultDice } from '../faults/fault-dice.js';
 import type { RequestFault, RequestFaultSettings } from '../model/fault-document.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import type { ReceivedRequest } from '../storage/received-requests.js';
+import { type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { type ApiAnswer, ApiRefusal, createdAnswer, paymentsAnswer } from './answers.js';
 import { BillsService } from './bills.service.js';
+import { refusalOfAddress } from './neighbours.js';
 import { type Parameters, readParameters } from './parameters.js';
-import { type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
+import { Reception } from './reception.js';
 
 type Faults = Map<RequestFault, RequestFaultSettings>;
 
@@ -32,6 +34,20 @@ const SPOILT: [RequestFault, (answer: ApiAnswer | undefined) => ApiAnswer][] = [
 ];
 const DONE_BY_DEFAULT: ReadonlySet<RequestFault> = new Set(['malformed', 'empty']);
 
+/** A request on its way through the gateway. */
+interface Call {
+  operation: ApiOperation;
+  request: SandboxRequest;
+  faults: Faults;
+  /** As tests see it. */
+  entry: ApiRequest;
+  /** As developers see it. */
+  received: ReceivedRequest;
+  shopId: string | null;
+  /** Why it was refused; null where it was not. */
+  why: string | null;
+}
+
 /** The life of an API request: log, faults before, operation, durability, holds, faults after, answer. */
 @Injectable()
 export class ApiGateway {
@@ -39,60 +55,89 @@ export class ApiGateway {
     private readonly bills: BillsService,
     private readonly dice: FaultDice,
     private readonly log: RequestLog,
+    private readonly reception: Reception,
     private readonly store: SandboxStore,
     private readonly clock: SandboxClock,
     @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
   ) {}
 
   async serve(operation: ApiOperation, request: SandboxRequest, response: ServerResponse): Promise<void> {
-    const entry = this.log.add(operation, this.clock.instant());
-    const faults = this.dice.forRequest(operation);
-    entry.faults = [...faults.keys()];
-    let answer: ApiAnswer;
+    const call: Call = {
+      operation,
+      request,
+      entry: this.log.add(operation, this.clock.instant()),
+      received: this.reception.begin(request, operation),
+      faults: this.dice.forRequest(operation),
+      shopId: null,
+      why: null,
+    };
+    call.entry.faults = [...call.faults.keys()];
+    let answer: ApiAnswer | null = null;
     try {
-      const parameters = await readParameters(request);
-      note(entry, parameters);
-      if (faults.has('resetBefore')) return reset(request.socket);
+      answer = await this.process(call);
+      if (answer) await this.log.passHolds(operation);
+      if (call.faults.has('loseAnswer')) answer = null;
+    } catch (error) {
+      call.why = 'the sandbox itself failed: its log says why';
+      throw error;
+    } finally {
+      call.entry.status = answer?.status ?? null;
+      this.reception.end(call.received, { ...call.entry, shopId: call.shopId, problem: problemOf(call), answer });
+    }
+    if (answer) send(response, answer);
+    else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
+  }
+
+  /** Refuses an address at which nothing is. */
+  async refuse(request: SandboxRequest, response: ServerResponse): Promise<void> {
+    const received = this.reception.begin(request, null);
+    const [path = ''] = (request.originalUrl ?? request.url ?? '').split('?');
+    const { answer, why } = refusalOfAddress(received.method, path);
+    // However its body comes, or does not: the address is what is wrong.
+    await this.reception.body(received, request).catch(() => undefined);
+    this.reception.end(received, { shopId: null, orderId: null, billId: null, faults: [], problem: why, answer });
+    send(response, answer);
+  }
+
+  /** Null where nothing is to be done or answered. */
+  private async process(call: Call): Promise<ApiAnswer | null> {
+    const { request, received, faults } = call;
+    try {
+      const parameters = await readParameters(request, await this.reception.body(received, request));
+      note(call.entry, parameters);
+      if (faults.has('resetBefore')) return null;
       const slow = faults.get('slow');
       if (slow) await sleep(slow.ms ?? 2_000, undefined, { ref: false });
-      answer = this.answer(entry, request, parameters, faults);
+      const answer = this.answer(call, parameters);
       await this.store.durable();
+      return answer;
     } catch (error) {
-      answer = refusalOf(error).answer;
+      return refused(call, error);
     }
-    await this.log.passHolds(operation);
-    if (faults.has('loseAnswer')) return reset(request.socket);
-    entry.status = answer.status;
-    response.statusCode = answer.status;
-    response.setHeader('content-type', answer.type ?? 'application/json');
-    response.setHeader('cache-control', 'no-store');
-    response.end(answer.body);
   }
 
-  private answer(entry: ApiRequest, request: SandboxRequest, parameters: Parameters, faults: Faults): ApiAnswer {
-    const [refused] = REFUSALS.filter(([fault]) => faults.has(fault));
-    if (refused) return refused[1]().answer;
+  private answer(call: Call, parameters: Parameters): ApiAnswer {
+    const { faults } = call;
+    const [refusal] = REFUSALS.filter(([fault]) => faults.has(fault));
+    if (refusal) return refusal[1]().answer;
     const [spoilt] = SPOILT.filter(([fault]) => faults.has(fault));
-    if (!spoilt) return this.operate(entry, request, parameters);
+    if (!spoilt) return this.operate(call, parameters);
     const [fault, spoil] = spoilt;
     const done = faults.get(fault)?.done ?? DONE_BY_DEFAULT.has(fault);
-    return spoil(done ? this.operate(entry, request, parameters) : undefined);
+    return spoil(done ? this.operate(call, parameters) : undefined);
   }
 
-  private operate(entry: ApiRequest, request: SandboxRequest, parameters: Parameters): ApiAnswer {
+  private operate(call: Call, parameters: Parameters): ApiAnswer {
     try {
-      return this.serveAuthenticated(entry, request, parameters);
+      const shop = this.bills.authenticate(call.request.headers.authorization, parameters);
+      call.shopId = shop.id;
+      if (call.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
+      const bill = this.bills.create(shop, parameters);
+      call.entry.billId = bill.id;
+      return createdAnswer(bill, shop, this.options.payUrl?.replace(/\/+$/, '') ?? ownAddress(call.request));
     } catch (error) {
-      return refusalOf(error).answer;
+      return refused(call, error);
     }
-  }
-
-  private serveAuthenticated(entry: ApiRequest, request: SandboxRequest, parameters: Parameters): ApiAnswer {
-    const shop = this.bills.authenticate(request.headers.authorization);
-    if (entry.operation === 'payments') return paymentsAnswer(this.bills.payments(shop, parameters));
-    const bill = this.bills.create(shop, parameters);
-    entry.billId = bill.id;
-    return createdAnswer(bill, this.options.payUrl?.replace(/\/+$/, '') ?? ownAddress(request));
   }
 }
 
@@ -101,13 +146,23 @@ function note(entry: ApiRequest, parameters: Parameters): void {
   else entry.orderId = parameters.get('order_id') ?? null;
 }
 
-function refusalOf(error: unknown): ApiRefusal {
-  if (error instanceof ApiRefusal) return error;
-  if (error instanceof SandboxError) return ApiRefusal.other(error.status, error.message);
-  throw error;
+function refused(call: Call, error: unknown): ApiAnswer {
+  const refusal = error instanceof SandboxError ? ApiRefusal.other(error.status, error.message) : error;
+  if (!(refusal instanceof ApiRefusal)) throw error;
+  call.why = refusal.why;
+  return refusal.answer;
 }
 
-/** Ends the connection as a crashed server or a broken network does. */
-function reset(socket: Socket): void {
-  socket.resetAndDestroy();
+function problemOf({ entry, why }: Call): string | null {
+  const { faults } = entry;
+  const met = faults.length > 0 && `by the fault${faults.length > 1 ? 's' : ''} ${faults.join(', ')}`;
+  return [met, why].filter(Boolean).join('; ') || null;
+}
+
+function send(response: ServerResponse, answer: ApiAnswer): void {
+  response.writeHead(answer.status, {
+    'content-type': answer.type ?? 'application/json',
+    'cache-control': 'no-store',
+  });
+  response.end(answer.body);
 }

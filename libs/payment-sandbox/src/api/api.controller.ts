@@ -1,8 +1,9 @@
 import { All, Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { SandboxRequest } from '../common/http.js';
-import { ApiRefusal } from './answers.js';
+import { Described } from '../common/schema.js';
 import { ApiGateway } from './api-gateway.js';
+import { CREATE, PAYMENTS } from './schemas.js';
 
 /** The service's API (section 4). */
 @Controller('api')
@@ -10,18 +11,19 @@ export class ApiController {
   constructor(private readonly gateway: ApiGateway) {}
 
   @Post('v1/bill/create')
+  @Described(CREATE)
   create(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     return this.gateway.serve('create', request, response);
   }
 
   @Get('v1/bill/payments')
+  @Described(PAYMENTS)
   payments(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     return this.gateway.serve('payments', request, response);
   }
 
   @All('*path')
-  unknown(@Res() response: ServerResponse): void {
-    const { status, body } = ApiRefusal.other(404, 'Not Found').answer;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  unknown(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.gateway.refuse(request, response);
   }
 }

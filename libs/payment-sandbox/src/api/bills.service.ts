@@ -8,6 +8,7 @@ import { SandboxStore } from '../storage/store.js';
 import { ApiRefusal } from './answers.js';
 import { readCreateRequest } from './create-request.js';
 import type { Parameters } from './parameters.js';
+import { quote, whyAnotherShop, whyMissing, whyUnauthenticated } from './reasons.js';
 
 /** The two operations of the API, for a caller who showed a token. */
 @Injectable()
@@ -18,18 +19,19 @@ export class BillsService {
   ) {}
 
   /** The shop whose token the Authorization header carries. */
-  authenticate(authorization: string | undefined): Shop {
+  authenticate(authorization: string | undefined, parameters: Parameters): Shop {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     // Every shop is compared, whichever matches: the time tells nothing.
     const shop = token && [...this.store.shops.values()].filter((known) => equalSecrets(known.apiToken, token))[0];
-    if (!shop) throw ApiRefusal.unauthenticated();
-    return shop;
+    if (shop) return shop;
+    const asked = this.store.shops.get(parameters.get('shop_id') ?? '');
+    throw ApiRefusal.unauthenticated(whyUnauthenticated(authorization, asked));
   }
 
   /** 4.1 */
   create(shop: Shop, parameters: Parameters): Bill {
     this.admit(shop, parameters);
-    const request = readCreateRequest(parameters);
+    const request = readCreateRequest(parameters, shop);
     if (amountDue(request, shop.commissionPercent) > LARGEST_MINOR) {
       const largest = formatMinor(LARGEST_MINOR);
       throw ApiRefusal.invalid('amount', `The amount with the payer's commission must not be above ${largest}.`);
@@ -43,17 +45,26 @@ export class BillsService {
   payments(shop: Shop, parameters: Parameters): Payment[] {
     this.admit(shop, parameters);
     const id = parameters.get('id');
-    if (!id) throw ApiRefusal.invalid('id', 'The id field is required.');
-    // A bill of another shop is not told apart from one that does not exist.
-    if (this.store.bills.get(id)?.shopId !== shop.id) throw ApiRefusal.billNotFound();
+    if (!id) throw ApiRefusal.invalid('id', 'The id field is required.', whyMissing('id', parameters));
+    const owner = this.store.bills.get(id)?.shopId;
+    // A bill of another shop is not told apart from one that does not exist, but in the console.
+    if (owner !== shop.id) {
+      const why = owner === undefined ? `there is no bill ${quote(id)}` : `the bill ${id} is that of the shop ${owner}`;
+      throw ApiRefusal.billNotFound(`${why}; the bearer token is that of ${shop.id}`);
+    }
     const payments = this.store.paymentsOf(id);
-    if (payments.length > shop.maxPayments) throw ApiRefusal.tooManyPayments();
+    if (payments.length > shop.maxPayments) {
+      const why = `the bill has ${payments.length} payments, and maxPayments of the shop is ${shop.maxPayments}`;
+      throw ApiRefusal.tooManyPayments(why);
+    }
     return payments;
   }
 
   private admit(shop: Shop, parameters: Parameters): void {
     const shopId = parameters.get('shop_id');
-    if (shopId && shopId !== shop.id) throw ApiRefusal.merchantNotFound();
-    if (shop.banned) throw ApiRefusal.merchantBanned();
+    if (shopId && shopId !== shop.id) {
+      throw ApiRefusal.merchantNotFound(whyAnotherShop(shop, shopId, this.store.shops.has(shopId)));
+    }
+    if (shop.banned) throw ApiRefusal.merchantBanned(`the setting "banned" of the shop ${shop.id} is on`);
   }
 }

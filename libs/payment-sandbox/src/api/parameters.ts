@@ -1,7 +1,7 @@
 import busboy from 'busboy';
 import { Readable } from 'node:stream';
 import { SandboxError } from '../common/errors.js';
-import { readBytes, type SandboxRequest } from '../common/http.js';
+import type { Body, SandboxRequest } from '../common/http.js';
 import { isFields } from '../common/input.js';
 import { jsonText, parseJsonWithNumbersAsText } from '../common/json-text.js';
 
@@ -12,23 +12,24 @@ export type Parameters = Map<string, string>;
  * Reads the parameters wherever a client may put them: the query string, and a multipart, form or JSON body of any
  * method. The last of several values counts, and the body before the query (assumed; documented is multipart).
  */
-export async function readParameters(request: SandboxRequest): Promise<Parameters> {
+export async function readParameters(request: SandboxRequest, body: Body): Promise<Parameters> {
   const url = request.originalUrl ?? request.url ?? '';
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-  return new Map([...new URLSearchParams(query), ...(await readBody(request))]);
+  const type = request.headers['content-type'] ?? '';
+  return new Map([...new URLSearchParams(query), ...(await pairsOf(body, type))]);
 }
 
 type Pairs = Iterable<readonly [string, string]>;
 
-async function readBody(request: SandboxRequest): Promise<Pairs> {
-  if (request.body !== undefined && !request.rawBody) return fromParsed(request.body);
-  const bytes = await readBytes(request);
+async function pairsOf(body: Body, type: string): Promise<Pairs> {
+  if ('parsed' in body) return fromParsed(body.parsed);
+  const { bytes } = body;
   if (bytes.length === 0) return [];
-  const type = (request.headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('multipart/')) return fromMultipart(bytes, request.headers['content-type'] ?? '');
+  const lowerType = type.toLowerCase();
+  if (lowerType.startsWith('multipart/')) return fromMultipart(bytes, type);
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const looksLikeJson = /^\s*\{/.test(text);
-  return type.includes('json') || (looksLikeJson && !type.includes('form'))
+  return lowerType.includes('json') || (looksLikeJson && !lowerType.includes('form'))
     ? fromJson(text)
     : new URLSearchParams(text);
 }

@@ -1,8 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
-/** What came of one POST: the answer's status and first bytes, or why there is none. */
-export type PostAnswer = { status: number; body: string; error: null } | { status: null; body: ''; error: string };
+/** What came of one POST: the answer's status, headers that tell something and first bytes, or why there is none. */
+export type PostAnswer =
+  | { status: number; body: string; type: string; location: string | null; error: null; code: null }
+  | { status: null; body: ''; type: ''; location: null; error: string; code: string | null };
 
 const KEPT_BYTES = 1024;
 
@@ -22,9 +24,10 @@ export function post(
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([timeout, closed]);
-    const fail = (error: Error): void => {
-      const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : error.message;
-      resolve({ status: null, body: '', error: reason });
+    const fail = ({ message, code = null }: Error & { code?: string | null }): void => {
+      // Where a name has several addresses, the error of all of them has a code and no message.
+      if (timeout.aborted) resolve(noAnswer(`no answer within ${timeoutMs} ms`, 'TIMEOUT'));
+      else resolve(noAnswer(message || (code ?? 'the connection failed'), code));
     };
     const headers = {
       'content-type': type,
@@ -33,11 +36,20 @@ export function post(
       accept: '*/*',
     };
     send(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
-      void firstBytes(answer).then((first) => resolve({ status: answer.statusCode ?? 0, body: first, error: null }));
+      void firstBytes(answer).then((first) => resolve(answerOf(answer, first)));
     })
       .on('error', fail)
       .end(body);
   });
+}
+
+export function noAnswer(error: string, code: string | null = null): PostAnswer {
+  return { status: null, body: '', type: '', location: null, error, code };
+}
+
+function answerOf({ statusCode = 0, headers }: IncomingMessage, body: string): PostAnswer {
+  const { 'content-type': type = '', location = null } = headers;
+  return { status: statusCode, body, type, location, error: null, code: null };
 }
 
 async function firstBytes(answer: IncomingMessage): Promise<string> {

@@ -8,8 +8,11 @@ import type { Bill, Callback, Payment, Shop } from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { post } from './post.js';
+import { oneLine } from '../model/log-line.js';
+import { adviceFor, isForged, type Tried } from './advice.js';
+import { noAnswer, post, type PostAnswer } from './post.js';
 import { postbackBody, postbackFields, resigned } from './postback.js';
+import { Probes } from './probes.js';
 
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
 const MOST_IN_FLIGHT = 32;
@@ -26,7 +29,8 @@ export class PostbacksService {
     private readonly store: SandboxStore,
     private readonly clock: SandboxClock,
     private readonly dice: FaultDice,
-    @Inject(SANDBOX_OPTIONS) options: PaymentSandboxOptions,
+    private readonly probes: Probes,
+    @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
   ) {
     const delays = options.postbackRetryDelays ?? DEFAULT_RETRY_DELAYS;
     this.retryDelaysMs = delays.map((delay) => durationMs(delay, 'postbackRetryDelays'));
@@ -61,12 +65,15 @@ export class PostbacksService {
   }
 
   /** Sends the fields of a callback again as a callback of its own, with those of `set` in place of the old ones. */
-  replay(id: string, set: Record<string, string> = {}, resign = false): Callback {
+  replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
     const original = this.store.callbacks.get(id);
     if (!original) throw new SandboxError(404, `There is no callback ${id}`);
     const shop = this.shopOf(original.billId);
     const fields = { ...original.fields, ...set };
-    const callback = this.make(original.billId, original.paymentId, 'replay', resign ? resigned(fields, shop) : fields);
+    const callback = {
+      ...this.make(original.billId, original.paymentId, 'replay', resign ? resigned(fields, shop) : fields),
+      ...(format && { format }),
+    };
     this.store.commit({ callback });
     return callback;
   }
@@ -117,24 +124,49 @@ export class PostbacksService {
     const callback = this.store.callbacks.get(id);
     if (!callback) return;
     // The address of now, not of then: a shop that moved gets the redeliveries at its new place.
-    const { resultUrl, postbackFormat } = this.shopOf(callback.billId);
+    const shop = this.shopOf(callback.billId);
+    const url = shop.resultUrl;
+    const format = callback.format ?? shop.postbackFormat;
     const at = this.clock.instant();
     const started = performance.now();
-    const answer =
-      resultUrl === null
-        ? { status: null, body: '', error: 'the shop has no Result URL' }
-        : await this.send(resultUrl, callback, postbackFormat);
+    const answer = url === null ? noAnswer('the shop has no Result URL') : await this.send(url, callback, format);
     if (this.closed.signal.aborted) return;
     const durationMs = Math.round(performance.now() - started);
-    const made = { at, url: resultUrl ?? '', format: postbackFormat, ...answer, durationMs };
-    this.record({ ...callback, tries: [...callback.tries, made] });
+    const { status, body, error } = answer;
+    const made = { at, url: url ?? '', format, status, body, error, durationMs };
+    const tried = url === null ? undefined : { shop, url, format, fields: callback.fields, answer };
+    const index = callback.tries.length;
+    this.record({ ...callback, tries: [...callback.tries, { ...made, ...(tried && adviceFor(tried)) }] });
+    if (tried && this.options.diagnose && !isForged(tried)) await this.diagnose(id, index, tried);
+    this.tell(id, index);
   }
 
-  private async send(url: string, callback: Callback, format: Shop['postbackFormat']) {
+  /** What was said without knowing better, said better. */
+  private async diagnose(id: string, index: number, tried: Tried): Promise<void> {
+    const advice = adviceFor(tried, await this.probes.find(tried, this.closed.signal));
+    const callback = this.store.callbacks.get(id);
+    const made = callback?.tries[index];
+    if (!callback || !made || this.closed.signal.aborted || advice?.advice === made.advice) return;
+    const { advice: _before, remedy: _withIt, ...plain } = made;
+    this.store.commit({ callback: { ...callback, tries: callback.tries.with(index, { ...plain, ...advice }) } });
+  }
+
+  private tell(id: string, index: number): void {
+    const callback = this.store.callbacks.get(id);
+    const made = callback?.tries[index];
+    if (!callback || !made) return;
+    const { InvId = '', Status = '' } = callback.fields;
+    const subject = ['postback', this.shopOf(callback.billId).id, InvId, Status].filter(Boolean).join(' ');
+    const outcome = [made.status ?? made.error, made.advice].filter((part) => part !== undefined).join(', ');
+    const problem = made.status !== 200 || made.advice !== undefined;
+    this.options.log?.({ at: made.at, text: oneLine(`${subject}: ${outcome}`), problem });
+  }
+
+  private async send(url: string, callback: Callback, format: Shop['postbackFormat']): Promise<PostAnswer> {
     try {
       await this.store.durable(); // nothing is told that a kill could make untrue
     } catch (error) {
-      return { status: null, body: '', error: String(error) };
+      return noAnswer(String(error));
     }
     const { type, text } = postbackBody(callback.fields, format);
     return post(url, type, text, this.timeoutMs, this.closed.signal);

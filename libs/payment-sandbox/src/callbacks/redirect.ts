@@ -13,7 +13,8 @@ export interface Redirect {
  */
 export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect | null {
   const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';
-  const url = payment.status === 'SUCCESS' ? shop.successUrl : shop.failUrl;
+  const { successUrl, failUrl } = bill.addresses ?? {};
+  const url = payment.status === 'SUCCESS' ? (successUrl ?? shop.successUrl) : (failUrl ?? shop.failUrl);
   if (!final || url === null) return null;
   return {
     url,

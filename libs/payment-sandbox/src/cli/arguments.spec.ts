@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { readArguments, UsageError } from './arguments.js';
+import { help, readArguments } from './arguments.js';
+import { UsageError } from './usage-error.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-arguments-'));
 
@@ -48,6 +49,40 @@ describe('the command line of the sandbox', () => {
     );
   });
 
+  test('listens beyond this machine where it is told to, and answers to more names', () => {
+    expect(readArguments([], {})).toMatchObject({ host: '127.0.0.1', controlHosts: [], log: 'all', diagnose: true });
+    const env = { SANDBOX_HOST: '0.0.0.0', SANDBOX_CONTROL_HOSTS: 'sandbox, other' };
+    expect(readArguments(['--log=none', '--diagnose=no'], env)).toMatchObject({
+      host: '0.0.0.0',
+      controlHosts: ['sandbox', 'other'],
+      log: 'none',
+      diagnose: false,
+    });
+  });
+
+  test('keeps the state in memory where the folder is empty, whatever the environment says', () => {
+    expect(readArguments(['--data', ''], { SANDBOX_DATA: 'a' })).not.toHaveProperty('dataDir');
+  });
+
+  test('has every option, and each variable, in its help', () => {
+    const shown = help('command', 'in memory');
+    for (const option of [
+      'port',
+      'host',
+      'control-hosts',
+      'data',
+      'shop-url',
+      'shops',
+      'pay-url',
+      'processing-time',
+      'log',
+      'diagnose',
+    ]) {
+      expect(shown).toContain(` --${option} `);
+      expect(shown).toContain(`SANDBOX_${option.replace('-', '_').toUpperCase()}`);
+    }
+  });
+
   test('takes shops from a file, in the place of the demo shops', () => {
     const shops = { 17: { apiToken: 'token' } };
     expect(readArguments(['--shops', fileOf(JSON.stringify(shops))], {})?.shops).toEqual(shops);
@@ -61,6 +96,8 @@ describe('the command line of the sandbox', () => {
     ['an unknown option', ['--posrt', '1'], '--help'],
     ['a word', ['start'], 'start'],
     ['a port that is none', ['--port', '70000'], 'from 0 to 65535, not "70000"'],
+    ['a log that is none', ['--log', 'some'], 'one of all, problems, none, not "some"'],
+    ['a diagnosis that is neither', ['--diagnose', 'maybe'], 'must be yes or no, not "maybe"'],
     ['a file that is not there', ['--shops', join(folder, 'none.json')], 'ENOENT'],
   ])('with %s says what is wrong', (_what, args, text) => {
     expect(() => readArguments(args, {})).toThrow(UsageError);
@@ -70,8 +107,16 @@ describe('the command line of the sandbox', () => {
   test.each([
     ['[]', 'a JSON object of shops by id'],
     ['{', 'JSON'],
+    ['{}', 'names no shop'],
+    ['{"17":{}}', 'the shop "17": A new shop needs an apiToken'],
+    ['{"17":{"apiToken":"t","resultUrl":"localhost"}}', 'the shop "17": resultUrl must be an http or https address'],
+    ['{"17":{"apiToken":"t","resultURL":"x"}}', 'the shop "17": Shop settings: unknown field "resultURL"'],
+    ['{"1":{"apiToken":"t"},"2":{"apiToken":"t"}}', 'the shop "2": The apiToken is that of the shop 1'],
+    ['{"a b":{"apiToken":"t"}}', 'the shop "a b": A shop id is'],
+    ['{"1":7}', 'the shop "1": Shop settings must be a JSON object'],
   ])('with a file of %s in the place of shops says so', (content, text) => {
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(UsageError);
     expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(text);
+    expect(() => readArguments(['--shops', fileOf(content)], {})).toThrow(join(folder, 'shops.json'));
   });
 });

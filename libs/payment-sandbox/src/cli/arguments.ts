@@ -1,25 +1,47 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Duration } from '../common/duration.js';
-import { isFields } from '../common/input.js';
 import { demoShops } from '../console/demo-shops.js';
-import type { ShopInput } from '../model/options.js';
 import type { StartOptions } from '../start-payment-sandbox.js';
+import { readShopsFile } from './shops-file.js';
+import { UsageError } from './usage-error.js';
 
-export const HELP = `Usage: nestjs-payment-sandbox [options]
+/** What the program is started with. */
+export interface ProgramOptions extends Omit<StartOptions, 'log'> {
+  /** Which lines it prints: of every request and postback, of those with something wrong, or none. */
+  log: 'all' | 'problems' | 'none';
+}
 
-Runs a sandbox of the payment acceptance service on 127.0.0.1, for development.
+const LOGS = ['all', 'problems', 'none'] as const;
+
+/** `command`: how the reader has started it. `data`: what the state's default is. */
+export const help = (command: string, data: string): string => `Usage: ${command} [options]
+
+Runs a sandbox of the payment acceptance service, for development.
 
   -p, --port PORT             port to listen on; 0 takes any free one     SANDBOX_PORT      4010
-  -d, --data FOLDER           keeps the state in this folder              SANDBOX_DATA      in memory
+      --host ADDRESS          address to listen on. Beyond this machine   SANDBOX_HOST      127.0.0.1
+                              (0.0.0.0) whoever reaches the port can use
+                              the API and the payer's pages; the console
+                              and /sandbox still answer this machine only
+      --control-hosts NAMES   names, with commas between, by which the    SANDBOX_CONTROL_HOSTS
+                              console and /sandbox answer other machines  none
+                              too: whoever reaches them there can read
+                              every token and change everything
+  -d, --data FOLDER           keeps the state in this folder; "" keeps    SANDBOX_DATA      ${data}
+                              it in memory
   -s, --shop-url URL          your application, which the two demo        SANDBOX_SHOP_URL  http://127.0.0.1:3000
                               shops call
       --shops FILE            JSON file with shops of yours instead:      SANDBOX_SHOPS
                               { "17": { "apiToken": "…", "resultUrl": "…" } }
       --pay-url URL           address of the payer's pages                SANDBOX_PAY_URL   that of the API call
-      --processing-time TIME  how long a payment stays in NEW, and        SANDBOX_PROCESSING_TIME
-                              again in PROCESS: 0s, 500ms, 10s                              500ms
+      --processing-time TIME  how long a payment on the payer's page      SANDBOX_PROCESSING_TIME
+                              stays in NEW, and again in PROCESS: 0s, 10s                   500ms
+      --log WHAT              prints a line of all requests and           SANDBOX_LOG       all
+                              postbacks, of those with problems, or none
+      --diagnose YES          where a shop refuses a postback, sends      SANDBOX_DIAGNOSE  yes
+                              it more, for an order that cannot exist,
+                              to say why; or no
   -h, --help                  shows this
 
 What stands in capitals on the right can be set in the environment instead; then comes the default.
@@ -28,26 +50,31 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
                 demo-eu,   token sandbox-eu-token-0123456789abcdef
 `;
 
-/** The command line, or the environment behind it, is wrong. */
-export class UsageError extends Error {}
-
 /**
  * What to start, from the command line and, for what it leaves out, the environment. `undefined` where help is asked for.
  * @throws UsageError
  */
-export function readArguments(args: string[], env: NodeJS.ProcessEnv): StartOptions | undefined {
+export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
-  const port = values.port ?? (env['SANDBOX_PORT'] || '4010');
-  const dataDir = values.data ?? env['SANDBOX_DATA'];
-  const shops = values.shops ?? env['SANDBOX_SHOPS'];
-  const shopUrl = values['shop-url'] ?? (env['SANDBOX_SHOP_URL'] || 'http://127.0.0.1:3000');
-  const payUrl = values['pay-url'] ?? env['SANDBOX_PAY_URL'];
-  const processingTime = values['processing-time'] ?? (env['SANDBOX_PROCESSING_TIME'] || '500ms');
+  const of = (option: Exclude<keyof typeof values, 'help'>, variable: string, otherwise = ''): string =>
+    values[option] ?? (env[variable] || otherwise);
+  const dataDir = of('data', 'SANDBOX_DATA');
+  const shops = of('shops', 'SANDBOX_SHOPS');
+  const payUrl = of('pay-url', 'SANDBOX_PAY_URL');
+  const controlHosts = of('control-hosts', 'SANDBOX_CONTROL_HOSTS')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
   return {
-    port: readPort(port),
-    shops: shops ? readShops(shops) : demoShops(shopUrl),
-    processingTime: processingTime as Duration, // what is no duration is refused at the start
+    port: readPort(of('port', 'SANDBOX_PORT', '4010')),
+    host: of('host', 'SANDBOX_HOST', '127.0.0.1'),
+    controlHosts,
+    shops: shops ? readShopsFile(shops) : demoShops(of('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000')),
+    // What is no duration is refused at the start.
+    processingTime: of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms') as Duration,
+    log: readLog(of('log', 'SANDBOX_LOG', 'all')),
+    diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'yes')),
     ...(dataDir && { dataDir: resolve(dataDir) }),
     ...(payUrl && { payUrl }),
   };
@@ -59,11 +86,15 @@ function parse(args: string[]) {
       args,
       options: {
         port: { type: 'string', short: 'p' },
+        host: { type: 'string' },
+        'control-hosts': { type: 'string' },
         data: { type: 'string', short: 'd' },
         'shop-url': { type: 'string', short: 's' },
         shops: { type: 'string' },
         'pay-url': { type: 'string' },
         'processing-time': { type: 'string' },
+        log: { type: 'string' },
+        diagnose: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     });
@@ -80,15 +111,13 @@ function readPort(text: string): number {
   return port;
 }
 
-/** The settings of each are checked where the sandbox takes them. */
-function readShops(file: string): Record<string, ShopInput> {
-  const refuse = (reason: string) => new UsageError(`The file of shops (--shops, SANDBOX_SHOPS) ${file}: ${reason}`);
-  let shops: unknown;
-  try {
-    shops = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw refuse((error as Error).message);
-  }
-  if (!isFields(shops)) throw refuse('it must hold a JSON object of shops by id');
-  return shops as Record<string, ShopInput>;
+function readDiagnose(text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes';
+  throw new UsageError(`Whether to diagnose (--diagnose, SANDBOX_DIAGNOSE) must be yes or no, not "${text}"`);
+}
+
+function readLog(text: string): ProgramOptions['log'] {
+  const log = LOGS.find((each) => each === text);
+  if (!log) throw new UsageError(`The log (--log, SANDBOX_LOG) must be one of ${LOGS.join(', ')}, not "${text}"`);
+  return log;
 }

@@ -31,6 +31,13 @@ export function parseMinor(text: string): bigint | undefined {
   return decimal.unscaled % surplus === 0n ? decimal.unscaled / surplus : undefined;
 }
 
+/** Minor units of any decimal that is not negative, rounded half up: `0.30000000000000004` is 0.30. */
+export function roundToMinor(text: string): bigint | undefined {
+  const decimal = parseDecimal(text);
+  if (!decimal || decimal.unscaled < 0n) return undefined;
+  return divideHalfUp(decimal.unscaled * 100n, 10n ** BigInt(decimal.scale));
+}
+
 /** `10005n` → `"100.05"`. */
 export function formatMinor(minor: bigint): string {
   const digits = (minor < 0n ? -minor : minor).toString().padStart(3, '0');

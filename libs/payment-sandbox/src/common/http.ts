@@ -9,7 +9,15 @@ export interface SandboxRequest extends IncomingMessage {
   originalUrl?: string;
 }
 
+/** The body as it came; where a host's own parser has read it before us, what that has made of it. */
+export type Body = { bytes: Buffer } | { parsed: unknown };
+
 const LARGEST_BODY = 1024 * 1024;
+
+export async function readBody(request: SandboxRequest): Promise<Body> {
+  if (request.body !== undefined && !request.rawBody) return { parsed: request.body };
+  return { bytes: await readBytes(request) };
+}
 
 /** The bytes of the body, of at most 1 MiB. */
 export async function readBytes(request: SandboxRequest): Promise<Buffer> {

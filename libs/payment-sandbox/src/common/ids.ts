@@ -19,3 +19,9 @@ export function equalSecrets(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 }
+
+/** The first characters of a token, which tell tokens apart and open nothing: `72|…`, `sand…`. */
+export function firstCharacters(token: string): string {
+  const id = /^[^|]{1,6}\|/.exec(token)?.[0];
+  return `${id ?? token.slice(0, Math.min(4, Math.floor(token.length / 3)))}…`;
+}

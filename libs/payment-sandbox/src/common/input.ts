@@ -56,6 +56,11 @@ export function readTexts(fields: Fields, name: string): Record<string, string> 
   return Object.fromEntries(texts);
 }
 
+/** Whether it is an absolute http or https address. */
+export function isHttpAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
 function quote(text: string): string {
   return JSON.stringify(text);
 }

@@ -43,6 +43,7 @@ input[type=checkbox] { width: 1.1rem; height: 1.1rem; margin: 0 .4rem 0 0; accen
 button, .button { display: inline-block; padding: .55rem 1rem; font: inherit; font-weight: 600; text-align: center; text-decoration: none; color: var(--on-accent); background: var(--accent); border: 1px solid transparent; border-radius: 9px; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 button:disabled { opacity: .7; cursor: progress; }
+html:not(.scripts) .scripted { display: none; }
 button.quiet { color: var(--accent); background: var(--paper); border-color: var(--edge); }
 .tag { display: inline-block; padding: .1rem .55rem; font-size: .8rem; font-weight: 600; border-radius: 99px; white-space: nowrap; color: var(--soft); background: var(--ground); box-shadow: inset 0 0 0 1px var(--line); }
 .tag.good { color: var(--good); background: var(--good-tint); box-shadow: none; }
@@ -111,6 +112,13 @@ th { color: var(--soft); font-size: .82rem; font-weight: 600; white-space: nowra
 th, td { padding: .55rem .75rem .55rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 @media (max-width: 46rem) {
+  .console > header .bar > .note { display: none; }
+  .console nav { flex-wrap: nowrap; margin: 0 -1rem; padding: 0 1rem; overflow-x: auto; scrollbar-width: none; }
+  .console nav a { padding: .8rem 0; }
+  .console > main { gap: 1rem; padding: 1rem .75rem 3rem; }
+  .console .card { padding: 1rem; }
+  .console button:not(.switch), .console input:not([type=checkbox]), .console select { min-height: 2.75rem; }
+  .console summary { padding: .4rem 0; }
   .flows thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .flows table, .flows tbody { display: block; }
   .flows tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .75rem; padding: .75rem 0; border-bottom: 1px solid var(--line); }
@@ -136,6 +144,7 @@ tbody tr:last-child > * { border-bottom: 0; }
 details > summary { cursor: pointer; color: var(--accent); font-weight: 600; font-size: .92rem; width: fit-content; }
 details[open] > summary { margin-bottom: .6rem; }
 .timeline details { margin-top: .5rem; }
+.advice { margin: .4rem 0; padding: .5rem .75rem; overflow-wrap: anywhere; background: var(--warn-tint); border-radius: 8px; font-size: .92rem; }
 .replay { display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem; } .replay details { margin: 0; } .replay details[open] { flex-basis: 100%; }
 .replay button.quiet { padding: .3rem .8rem; font-size: .92rem; }
 .faults { padding: 0; list-style: none; }

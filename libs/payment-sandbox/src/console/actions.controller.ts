@@ -52,7 +52,8 @@ export class ConsoleActionsController {
   async replay(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {
     const form = await readForm(request);
     const set = changedFields(form, this.sandbox.callback(id));
-    const callback = await this.sandbox.replay(id, { set, resign: form.has('resign') });
+    const format = form.get('format') as 'json' | 'form' | null;
+    const callback = await this.sandbox.replay(id, { set, resign: form.has('resign'), ...(format && { format }) });
     return to(`/sandbox/console/bills/${callback.billId}#callback-${callback.id}`);
   }
 
@@ -100,6 +101,13 @@ export class ConsoleActionsController {
     const form = await readForm(request);
     const { id } = await this.sandbox.putShop(form.get('id')?.trim() ?? '', { apiToken: form.get('apiToken')?.trim() });
     return to(addressOf(id));
+  }
+
+  @Post('shops/:id/check')
+  @Redirect()
+  async checkShop(@Param('id') id: string): Promise<Target> {
+    await this.sandbox.checkShop(id);
+    return to(`${addressOf(id)}#check`);
   }
 
   @Post('shops/:id')

@@ -21,12 +21,21 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     '2.1',
     'An amount is a decimal, also in exponent notation, from 0.01 to 99999999.99 with at most two decimals.',
   ),
+  assumed(
+    '2.1',
+    'With the setting roundAmounts of its shop an amount of more decimals is rounded half up, in the place of being refused.',
+  ),
+  assumed(
+    '2.1',
+    'With the setting billAddresses of its shop a bill’s own success_url, fail_url and return_url take the place of the shop’s: the redirect goes there, and the payment page links to return_url. Without it they are ignored.',
+  ),
   assumed('2.1', 'currency_in is RUB, USD or EUR; RUB where absent. type is kept as it comes.'),
   assumed(
     '2.1',
     'payer_pays_commission is 1, 0, true, false or empty. A custom that is a JSON object is kept as JSON text.',
   ),
   documented('2.2', 'The answer to a creation: success as the text "true", link_url, link_page_url, bill_id.'),
+  assumed('2.2', 'With the setting creationSuccess of its shop, success is a boolean here, too.'),
   documented(
     '2.3',
     'A payment: id, bill_id, status, amount, amount_received, from_card (six digits, six asterisks, four digits), currency_in, created_at (Y-m-d H:i:s).',
@@ -80,6 +89,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   assumed(
     '7',
     'merchant_not_found: shop_id is not the shop of the token. merchant_banned and merchant_not_found come from both operations. bill_not_found: also for a bill of another shop.',
+  ),
+  assumed(
+    '7',
+    'An address that is not part of the interface, and a wrong method, get a 404 of the same shape. Double slashes, and one at the end, are taken for single ones, and for none.',
   ),
   documented('8', 'Amounts are decimal(10,2). A list of too many payments is refused.'),
   assumed(

@@ -20,14 +20,17 @@ export class LocalOnlyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<SandboxRequest>();
     const { controlHosts = [] } = this.options;
     if (controlHosts.length === 0 && !LOOPBACK.test(request.socket.remoteAddress ?? '')) {
-      throw new SandboxError(403, 'The control interface can be reached from this machine only: see controlHosts');
+      throw new SandboxError(
+        403,
+        'The control interface can be reached from this machine only: see controlHosts (--control-hosts)',
+      );
     }
     const address = `http://${request.headers.host ?? ''}`;
     const name = URL.canParse(address) ? new URL(address).hostname : '';
     if (![...LOOPBACK_NAMES, ...controlHosts].includes(name)) {
       throw new SandboxError(
         403,
-        `The control interface does not go by the name ${JSON.stringify(name)}: see controlHosts`,
+        `The control interface does not go by the name ${JSON.stringify(name)}: see controlHosts (--control-hosts)`,
       );
     }
     if (!READING.includes(request.method ?? '') && isCrossSite(request)) {

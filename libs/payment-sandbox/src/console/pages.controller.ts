@@ -1,9 +1,12 @@
 import { Controller, Get, Param, Query, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { ShopCheckService } from '../callbacks/shop-check.service.js';
 import { SandboxError } from '../common/errors.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
 import { sendPage } from '../common/page.js';
+import { Described } from '../common/schema.js';
 import { TEST_CARDS } from '../payments/test-cards.js';
+import { ReceivedRequests } from '../storage/received-requests.js';
 import { RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
@@ -12,14 +15,17 @@ import { LedgersService } from './ledger/ledgers.service.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { behavioursPage } from './pages/behaviours.page.js';
+import { CONTROL } from './descriptions.js';
 import { billPage } from './pages/bill.page.js';
 import { billsPage } from './pages/bills.page.js';
 import { clockPage, type Upcoming } from './pages/clock.page.js';
 import { faultsPage } from './pages/faults.page.js';
 import { ledgerPage } from './pages/ledger.page.js';
+import { requestPage, requestsPage } from './pages/requests.page.js';
 import { shopPage, shopsPage } from './pages/shops.page.js';
 
 const SHOWN_BILLS = 50;
+const SHOWN_REQUESTS = 50;
 const SHOWN_UPCOMING = 50;
 
 /** The console: what the control interface tells, for people. */
@@ -31,11 +37,14 @@ export class ConsolePagesController {
     private readonly store: SandboxStore,
     private readonly clock: SandboxClock,
     private readonly log: RequestLog,
+    private readonly received: ReceivedRequests,
+    private readonly shopChecks: ShopCheckService,
     private readonly ledgers: LedgersService,
   ) {}
 
   /** The bills for a browser; for anything else what the sandbox does, documented or assumed. */
   @Get()
+  @Described(CONTROL.first)
   async first(
     @Query('q') q: unknown,
     @Query('before') before: unknown,
@@ -91,6 +100,35 @@ export class ConsolePagesController {
     sendPage(response, page, request);
   }
 
+  /** `?problems`: only those with something wrong. */
+  @Get('console/requests')
+  requests(
+    @Query('problems') problems: unknown,
+    @Query('before') before: unknown,
+    @Req() request: SandboxRequest,
+    @Res() response: ServerResponse,
+  ): void {
+    const only = problems !== undefined;
+    const last = typeof before === 'string' ? Number(before) : Number.POSITIVE_INFINITY;
+    const fitting = this.received.all.filter(({ id, problem }) => id < last && (!only || problem !== null)).reverse();
+    const shown = fitting.slice(0, SHOWN_REQUESTS);
+    const next = fitting.length > shown.length ? shown.at(-1) : undefined;
+    const page = requestsPage({
+      requests: shown,
+      problems: only,
+      older: next ? `/sandbox/console/requests?before=${next.id}${only ? '&problems' : ''}` : null,
+      address: ownAddress(request),
+    });
+    sendPage(response, page, request);
+  }
+
+  @Get('console/requests/:id')
+  request(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
+    const received = this.received.get(Number(id));
+    if (!received) throw new SandboxError(404, `There is no request ${id}, or no longer: the last 500 are kept`);
+    sendPage(response, requestPage(received, ownAddress(request)), request);
+  }
+
   @Get('console/ledger')
   async ledger(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     sendPage(response, ledgerPage(await this.ledgers.compare()), request);
@@ -126,7 +164,7 @@ export class ConsolePagesController {
   ): void {
     const shop = this.store.shops.get(id);
     if (!shop) throw new SandboxError(404, `There is no shop ${id}`);
-    sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined), request);
+    sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined, this.shopChecks.last(id)), request);
   }
 
   @Get('console/behaviours')

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type AnswerHold, type ApiOperation, type ApiRequest, RequestLog } from '../storage/request-log.js';
 import { PostbacksService } from '../callbacks/postbacks.service.js';
 import { type Redirect, redirectOf } from '../callbacks/redirect.js';
+import { type ShopCheck, ShopCheckService } from '../callbacks/shop-check.service.js';
 import { formatMinor, parseMinor } from '../common/decimal.js';
 import { type Duration, durationMs } from '../common/duration.js';
 import { SandboxError } from '../common/errors.js';
@@ -15,6 +16,7 @@ import {
   type Instant,
   type Payment,
   type Shop,
+  type ShopSettings,
 } from '../model/entities.js';
 import { type FaultDocument, readFaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
@@ -23,6 +25,7 @@ import { LARGEST_MINOR } from '../payments/amounts.js';
 import { PaymentsService } from '../payments/payments.service.js';
 import { cardDigits } from '../payments/test-cards.js';
 import { Timetable } from '../payments/timetable.js';
+import { type ReceivedRequest, ReceivedRequests } from '../storage/received-requests.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { type LedgerComparison, LedgersService } from './ledger/ledgers.service.js';
@@ -58,6 +61,8 @@ export interface ReplayInput {
   set?: Record<string, string>;
   /** Sign the fields again by section 5, as only the service could. Default false. */
   resign?: boolean;
+  /** How it is sent, whatever the shop's `postbackFormat`. */
+  format?: ShopSettings['postbackFormat'];
 }
 
 const DEFAULT_CARD = '4111 1111 1111 1111';
@@ -77,12 +82,22 @@ export class PaymentSandbox {
     private readonly payments: PaymentsService,
     private readonly timetable: Timetable,
     private readonly log: RequestLog,
+    private readonly received: ReceivedRequests,
+    private readonly shopChecks: ShopCheckService,
     private readonly ledgers: LedgersService,
   ) {}
 
   /** The last 10,000 requests to the API, oldest first. */
   get requests(): readonly ApiRequest[] {
     return this.log.requests;
+  }
+
+  /**
+   * The last 500 requests as they came, oldest first, refused ones and those to unknown addresses included, each with
+   * what was wrong. `after`: only those that came after the one with this id.
+   */
+  receivedRequests(after = 0): ReceivedRequest[] {
+    return this.received.all.filter(({ id }) => id > after);
   }
 
   shops(): Shop[] {
@@ -100,6 +115,14 @@ export class PaymentSandbox {
     this.store.commit({ shop });
     await this.store.durable();
     return shop;
+  }
+
+  /**
+   * Sends a postback and a redirect to the addresses of the shop as the service would, for an order that cannot exist and
+   * with a wrong digest, and says what it meets there.
+   */
+  checkShop(id: string): Promise<ShopCheck> {
+    return this.shopChecks.check(this.shop(id));
   }
 
   /** Every bill, oldest first. */
@@ -146,8 +169,9 @@ export class PaymentSandbox {
 
   /** Sends a postback again, optionally changed, as a callback of its own. */
   async replay(callbackId: string, input: ReplayInput = {}): Promise<Callback> {
-    const fields = readFields(input, 'A replay', ['set', 'resign']);
-    const callback = this.postbacks.replay(callbackId, readTexts(fields, 'set'), readFlag(fields, 'resign'));
+    const fields = readFields(input, 'A replay', ['set', 'resign', 'format']);
+    const format = readChoice(fields, 'format', ['json', 'form']);
+    const callback = this.postbacks.replay(callbackId, readTexts(fields, 'set'), readFlag(fields, 'resign'), format);
     await this.store.durable();
     return callback;
   }

@@ -40,6 +40,16 @@ export interface ShopSettings {
    * it against what the sandbox knows. Not a part of the service. Default: none, then nothing is compared.
    */
   ledgerUrl: string | null;
+  /**
+   * Whether a bill's own `success_url`, `fail_url` and `return_url` are used. Default false: the specification has no such
+   * fields, and ignores them. With true (assumed, as clients in the field expect it) the payer is sent to the bill's
+   * addresses where it has them, and the payment page leads to its `return_url`.
+   */
+  billAddresses: boolean;
+  /** Whether an amount of more than two decimals is rounded, half up, as of clients that compute with floating-point numbers. Default false: it is refused. */
+  roundAmounts: boolean;
+  /** `success` in the answer to a creation. Documented: `text`, the string "true" (default). Assumed: `boolean`, which typed clients may expect. */
+  creationSuccess: 'text' | 'boolean';
 }
 
 export interface Shop extends ShopSettings {
@@ -60,6 +70,16 @@ export interface Bill {
   custom: string | null;
   payerPaysCommission: boolean;
   createdAt: Instant;
+  /** The bill's own addresses, where it gave some and the shop's `billAddresses` is on. */
+  addresses?: BillAddresses;
+}
+
+/** Where the payer of one bill is sent, in the place of the shop's addresses; null: there. */
+export interface BillAddresses {
+  successUrl: string | null;
+  failUrl: string | null;
+  /** Where the payment page leads a payer who does not pay. */
+  returnUrl: string | null;
 }
 
 export interface Payment {
@@ -113,6 +133,8 @@ export interface Callback {
   createdAt: Instant;
   /** When the next try is due; null when there is none. */
   nextTryAt: Instant | null;
+  /** In the place of the shop's `postbackFormat`. */
+  format?: ShopSettings['postbackFormat'];
   /** Held back by the fault `reorder`, until a later postback has gone out. */
   held: boolean;
   tries: CallbackTry[];
@@ -130,6 +152,10 @@ export interface CallbackTry {
   /** Why there is no answer; null where one came. */
   error: string | null;
   durationMs: number;
+  /** What the answer means, and what to do about it; absent where nothing needs to be said. */
+  advice?: string;
+  /** The format in which the shop may read it. */
+  remedy?: ShopSettings['postbackFormat'];
 }
 
 /** One thing that becomes true, as the store takes it and the journal keeps it. */

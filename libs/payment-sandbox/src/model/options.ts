@@ -1,6 +1,7 @@
 import type { Clock } from '../common/clock.js';
 import type { Duration } from '../common/duration.js';
 import type { ShopSettings } from './entities.js';
+import type { LogLine } from './log-line.js';
 
 /** Settings of a sandbox as its owner gives them: all but the token have defaults. */
 export type ShopInput = Partial<ShopSettings> & Pick<ShopSettings, 'apiToken'>;
@@ -39,6 +40,16 @@ export interface PaymentSandboxOptions {
    * one is given, other machines may reach them too. Default: none, then only this machine may.
    */
   controlHosts?: string[];
+  /**
+   * Where a shop refuses a postback, sends it some more, for an order that cannot exist, to say why: under a prefix such as
+   * `/api`, and in the other format. Default false; the program does so.
+   */
+  diagnose?: boolean;
+  /**
+   * Is told of each request to the API and of each try of a postback, a line each, as the program prints them. Default:
+   * nobody is.
+   */
+  log?: (line: LogLine) => void;
 }
 
 /** Injection token of {@link PaymentSandboxOptions}. */

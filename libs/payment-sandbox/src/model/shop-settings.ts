@@ -1,9 +1,9 @@
 import { parseDecimal } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
-import { type Fields, readChoice, readFields, readFlag, readWhole } from '../common/input.js';
+import { type Fields, isHttpAddress, readChoice, readFields, readFlag, readWhole } from '../common/input.js';
 import type { Shop, ShopSettings } from './entities.js';
 
-const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
+export const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
   successUrl: null,
   failUrl: null,
   resultUrl: null,
@@ -14,6 +14,9 @@ const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
   maxPayments: 100,
   name: null,
   ledgerUrl: null,
+  billAddresses: false,
+  roundAmounts: false,
+  creationSuccess: 'text',
 };
 
 const NAMES = ['apiToken', ...Object.keys(DEFAULTS)];
@@ -37,6 +40,9 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
     maxPayments: readWhole(fields, 'maxPayments', 0, 1_000_000) ?? base.maxPayments,
     name: readName(fields, base.name),
     ledgerUrl: readUrl(fields, 'ledgerUrl', base.ledgerUrl),
+    billAddresses: readFlag(fields, 'billAddresses') ?? base.billAddresses,
+    roundAmounts: readFlag(fields, 'roundAmounts') ?? base.roundAmounts,
+    creationSuccess: readChoice(fields, 'creationSuccess', ['text', 'boolean']) ?? base.creationSuccess,
   };
 }
 
@@ -71,7 +77,7 @@ function readUrl(fields: Fields, name: string, otherwise: string | null): string
   const value = fields[name];
   if (value === undefined) return otherwise;
   if (value === null) return null;
-  if (typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+  if (typeof value === 'string' && isHttpAddress(value)) return value;
   throw new SandboxError(400, `${name} must be an http or https address, or null`);
 }
 

@@ -44,7 +44,8 @@ export function linkPage(toPay: BillToPay): Page {
     title: 'Payment link',
     content: html`<h1>Payment link</h1>
       ${summary(toPay)}
-      <a class="button" href="/transfer/${toPay.bill.id}">Go to payment</a>`,
+      <a class="button" href="/transfer/${toPay.bill.id}">Go to payment</a>
+      ${backToShop(toPay.bill)}`,
   });
 }
 
@@ -88,9 +89,16 @@ export function cardPage(
           </div>
         </div>
         <button>Pay ${grouped(due)} ${bill.currency}</button>
-      </form>`,
+      </form>
+      ${backToShop(bill)}`,
     beside: testCards(bill, expiry),
   });
+}
+
+/** Where the bill gave an address for payers who do not pay. */
+function backToShop({ addresses }: Bill): Html | false {
+  const url = addresses?.returnUrl ?? null;
+  return url !== null && html`<p class="note"><a href="${url}">Back to the shop without paying</a></p>`;
 }
 
 function testCards(bill: Bill, expiry: string): Html {

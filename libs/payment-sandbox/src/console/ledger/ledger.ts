@@ -48,14 +48,19 @@ export const LEDGER_ROWS = 1_000;
 const LARGEST_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 3_000;
 
-/** Reads a shop's ledger. Throws an `Error` whose message says what is wrong with the address or its answer. */
+/** Nobody shows a ledger at the address: nothing answers there, or with 404. */
+export class NoLedgerError extends Error {}
+
+/** Reads a shop's ledger. Throws a {@link NoLedgerError}, or an `Error` whose message says what is wrong with the address or its answer. */
 export async function readLedger(url: string): Promise<Ledger> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'manual', signal }).catch(
     (error: unknown) => {
-      throw new Error(signal.aborted ? `no answer within ${TIMEOUT_MS} ms` : reasonOf(error));
+      if (signal.aborted) throw new Error(`no answer within ${TIMEOUT_MS} ms`, { cause: error });
+      throw new NoLedgerError(reasonOf(error));
     },
   );
+  if (answer.status === 404) throw new NoLedgerError('it answers with 404');
   if (answer.status !== 200) throw new Error(`it answers with ${answer.status}`);
   return ledgerOf(parse(await textOf(answer)));
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SandboxClock } from '../../storage/sandbox-clock.js';
 import { SandboxStore } from '../../storage/store.js';
 import { type Check, compare, type Truth } from './compare.js';
-import { type Ledger, readLedger } from './ledger.js';
+import { type Ledger, NoLedgerError, readLedger } from './ledger.js';
 
 /** What came of holding one ledger against the sandbox. */
 export interface LedgerComparison {
@@ -11,6 +11,8 @@ export interface LedgerComparison {
   shops: string[];
   /** Why nothing could be compared; null where it was. */
   problem: string | null;
+  /** Nobody has ever shown a ledger there: the shop may have none, or may not have been started. */
+  absent: boolean;
   checks: Check[];
 }
 
@@ -19,11 +21,13 @@ const COMPARED_BILLS = 300;
 /** However many look at the console, a shop is asked this often. */
 const KEPT_MS = 2_000;
 
-type Read = { ledger: Ledger } | { problem: string };
+type Read = { ledger: Ledger } | { problem: string; absent: boolean };
 
 /** Reads the ledgers of all shops that show one, and compares. */
 @Injectable()
 export class LedgersService {
+  /** Addresses at which something has been there. */
+  private readonly seen = new Set<string>();
   private readonly reads = new Map<string, { at: number; read: Promise<Read> }>();
 
   constructor(
@@ -43,8 +47,8 @@ export class LedgersService {
   private async compareOne(url: string, shops: string[]): Promise<LedgerComparison> {
     // Read before the truth is taken: what happens in between makes the shop look late, not wrong.
     const read = await this.read(url);
-    if ('problem' in read) return { url, shops, problem: read.problem, checks: [] };
-    return { url, shops, problem: null, checks: compare(this.truth(shops), read.ledger, Date.now()) };
+    if ('problem' in read) return { url, shops, ...read, checks: [] };
+    return { url, shops, problem: null, absent: false, checks: compare(this.truth(shops), read.ledger, Date.now()) };
   }
 
   private truth(shopIds: string[]): Truth {
@@ -61,8 +65,14 @@ export class LedgersService {
     const known = this.reads.get(url);
     if (known && Date.now() - known.at < KEPT_MS) return known.read;
     const read = readLedger(url).then(
-      (ledger) => ({ ledger }),
-      (error: unknown) => ({ problem: error instanceof Error ? error.message : String(error) }),
+      (ledger) => {
+        this.seen.add(url);
+        return { ledger };
+      },
+      (error: unknown) => ({
+        problem: error instanceof Error ? error.message : String(error),
+        absent: error instanceof NoLedgerError && !this.seen.has(url),
+      }),
     );
     this.reads.set(url, { at: Date.now(), read });
     return read;

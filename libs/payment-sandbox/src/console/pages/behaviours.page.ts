@@ -12,7 +12,7 @@ export function behavioursPage(): Page {
     lead: 'What the sandbox does, and whether the interface specification says so (documented) or is silent, and this is our choice (assumed).',
     content: html`<section class="card">
         <h2 id="behaviours">By section of the specification</h2>
-        <div class="scroll" role="region" aria-labelledby="behaviours" tabindex="0">
+        <div class="scroll flows" role="region" aria-labelledby="behaviours" tabindex="0">
           <table>
             <thead>
               <tr>
@@ -36,7 +36,7 @@ export function behavioursPage(): Page {
       </section>
       <section class="card">
         <h2 id="cards">Test cards</h2>
-        <div class="scroll" role="region" aria-labelledby="cards" tabindex="0">
+        <div class="scroll flows" role="region" aria-labelledby="cards" tabindex="0">
           <table>
             <thead>
               <tr>
@@ -59,7 +59,8 @@ export function behavioursPage(): Page {
       <section class="card" aria-labelledby="json">
         <h2 id="json">The control interface</h2>
         <p>
-          Everything here can be done by a program too, as JSON: <a href="/sandbox/shops">shops</a>,
+          Everything here can be done by a program too, as <a href="/sandbox/console/interface">JSON</a>:
+          <a href="/sandbox/requests">requests</a>, <a href="/sandbox/shops">shops</a>,
           <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>,
           <a href="/sandbox/ledger">ledger</a>.
         </p>

@@ -1,14 +1,24 @@
-import type { Callback, Payment } from '../../model/entities.js';
+import { minorOf } from '../../common/decimal.js';
 import type { Html } from '../../common/html.js';
+import { grouped } from '../../common/money.js';
+import type { Bill, Callback, Payment } from '../../model/entities.js';
 import { count, tag, type Tone } from './layout.js';
 
 /** Where a bill stands, in one word or two. */
-export function billState(payments: readonly Payment[]): [text: string, tone: Tone] {
-  const paid = payments.filter(({ status }) => status === 'SUCCESS').length;
-  if (paid > 1) return [`paid ${paid} times`, 'warn'];
-  if (paid === 1) return ['paid', 'good'];
+export function billState(bill: Bill, payments: readonly Payment[]): [text: string, tone: Tone] {
+  const [paid, ...more] = payments.filter(({ status }) => status === 'SUCCESS');
+  if (more.length > 0) return [`paid ${more.length + 1} times`, 'warn'];
+  if (paid) return paidState(bill, paid);
   if (payments.some(({ status }) => status === 'NEW' || status === 'PROCESS')) return ['processing', 'warn'];
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
+}
+
+/** The one payment of a bill, held against what was billed: the payer's commission does not count as paid. */
+function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
+  if (payment.currency !== bill.currency) return [`paid in ${payment.currency}`, 'warn'];
+  const paid = bill.payerPaysCommission ? payment.amountReceived : payment.amount;
+  if (minorOf(paid) < minorOf(bill.amount)) return [`partly paid: ${grouped(paid)}`, 'bad'];
+  return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${grouped(paid)}`, 'warn'] : ['paid', 'good'];
 }
 
 /** Where a postback stands. */

@@ -20,7 +20,7 @@ export function billPage(view: BillPageView): Page {
   return consolePage({
     title: bill.orderId === '' ? `Bill ${bill.id}` : `Order ${bill.orderId}`,
     place: 'bills',
-    tag: tag(...billState(payments)),
+    tag: tag(...billState(bill, payments)),
     content: html`<div class="split">
       <section class="card" aria-labelledby="history">
         <h2 id="history">What happened</h2>
@@ -38,6 +38,7 @@ export function billPage(view: BillPageView): Page {
             <dt>Bill</dt>
             <dd><code>${bill.id}</code></dd>
             ${fact('custom', bill.custom ?? '')}
+            ${Object.entries<string | null>({ ...bill.addresses }).map(([name, url]) => fact(name, url ?? ''))}
             <dt>Commission</dt>
             <dd>paid by ${bill.payerPaysCommission ? 'the payer' : 'the shop'}</dd>
             <dt>Created</dt>

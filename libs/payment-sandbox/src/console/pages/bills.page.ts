@@ -79,7 +79,7 @@ function billRow({ bill, shop, payments, callbacks }: BillRow): Html {
         >${bill.name || bill.description}</span
       >
     </td>
-    <td>${tag(...billState(payments))}</td>
+    <td>${tag(...billState(bill, payments))}</td>
     <td>${money(bill.amount, bill.currency)}</td>
     <td>${callbacksTag(callbacks)}</td>
     <td>${shop?.name ?? bill.shopId}</td>

@@ -41,7 +41,7 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
         ${
           upcoming.length === 0
             ? html`<p class="note">Nothing: no payment has a status to come, no postback a try.</p>`
-            : html`<div class="scroll" role="region" aria-labelledby="due" tabindex="0">
+            : html`<div class="scroll flows" role="region" aria-labelledby="due" tabindex="0">
                 <table>
                   <thead>
                     <tr>

@@ -7,11 +7,13 @@ export type Tone = 'good' | 'warn' | 'bad' | '';
 
 export const PLACES = {
   bills: ['/sandbox', 'Bills'],
+  requests: ['/sandbox/console/requests', 'Requests'],
   ledger: ['/sandbox/console/ledger', 'Invariants'],
   faults: ['/sandbox/console/faults', 'Faults'],
   clock: ['/sandbox/console/clock', 'Clock'],
   shops: ['/sandbox/console/shops', 'Shops'],
   behaviours: ['/sandbox/console/behaviours', 'Behaviours'],
+  interface: ['/sandbox/console/interface', 'Interface'],
 } as const;
 
 export interface ConsolePage {
@@ -87,6 +89,12 @@ export function button(action: string, label: string, fields: Record<string, str
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
+}
+
+/** A text to take elsewhere. `id`: of the element that holds it. */
+export function copyable(id: string, text: string): Html {
+  return html`<pre tabindex="0" id="${id}">${text}</pre>
+    <button class="quiet scripted" type="button" data-copy="${id}">Copy</button>`;
 }
 
 export function option(value: string, label: string, chosen: string | undefined): Html {

@@ -20,8 +20,8 @@ export function ledgerPage(comparisons: readonly LedgerComparison[]): Page {
 
 /** All comparisons in one word. */
 export function comparisonTag(comparisons: readonly LedgerComparison[]): Html {
-  if (comparisons.length === 0) return tag('not compared');
-  const unread = comparisons.filter(({ problem }) => problem !== null).length;
+  if (comparisons.every(({ absent }) => absent)) return tag('not compared');
+  const unread = comparisons.filter(({ problem, absent }) => problem !== null && !absent).length;
   const findings = comparisons.flatMap(({ checks }) => checks.flatMap((check) => check.findings));
   const differences = findings.filter(({ kind }) => kind === 'difference').length;
   if (differences > 0) return tag(count(differences, 'difference'), 'bad');
@@ -29,7 +29,7 @@ export function comparisonTag(comparisons: readonly LedgerComparison[]): Html {
   return findings.length > 0 ? tag(`${findings.length} still to come`, 'warn') : tag('all agree', 'good');
 }
 
-function section({ url, shops, problem, checks }: LedgerComparison): Html {
+function section({ url, shops, problem, absent, checks }: LedgerComparison): Html {
   return html`<section class="card" id="ledger-${shops[0]}">
     <h2>${shops.join(', ')}</h2>
     <p class="note">Recorded at <code>${url}</code></p>
@@ -38,7 +38,7 @@ function section({ url, shops, problem, checks }: LedgerComparison): Html {
         ? html`<ul class="checks">
             ${checks.map(checkItem)}
           </ul>`
-        : html`<p class="message warn">
+        : html`<p class="message ${absent ? '' : 'warn'}">
             Its records cannot be read: ${problem}. Is the shop running, and is this
             <a href="/sandbox/console/shops">its ledger’s address</a>?
           </p>`

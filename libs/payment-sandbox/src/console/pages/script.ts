@@ -18,6 +18,7 @@ async function look() {
       if (answer.status === 200) {
         etag = answer.headers.get('etag') ?? '';
         const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('main');
+        if (fresh) localise(fresh);
         if (fresh) sync(document.getElementById('main'), fresh);
       }
     } catch {
@@ -46,6 +47,32 @@ function sync(old, next) {
     gone.remove();
   }
 }
+
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+// The reader's own time, with UTC beside it; the day where one was shown, or where it is another than in UTC.
+function localise(root) {
+  for (const element of root.querySelectorAll('time')) {
+    const [, day, clock] = /^(?:(.*), )?([\\d:.]+) UTC$/.exec(element.textContent) ?? [];
+    const at = new Date(element.dateTime);
+    if (clock === undefined || at.getTimezoneOffset() === 0) continue;
+    const [hours, minutes] = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0'));
+    const sameDay = at.getDate() === at.getUTCDate();
+    const own = at.getDate() + ' ' + MONTHS[at.getMonth()] + ' ' + at.getFullYear();
+    const utcDay = sameDay ? '' : at.getUTCDate() + ' ' + MONTHS[at.getUTCMonth()] + ', ';
+    element.textContent =
+      (day !== undefined || !sameDay ? own + ', ' : '') + hours + ':' + minutes + clock.slice(5) + ' (' + utcDay + clock + ' UTC)';
+  }
+}
+
+localise(document);
+document.documentElement.classList.add('scripts');
+document.addEventListener('click', async ({ target }) => {
+  const id = target.dataset?.copy;
+  if (id === undefined) return;
+  await navigator.clipboard.writeText(document.getElementById(id).textContent);
+  target.textContent = 'Copied';
+});
 
 setTimeout(look, PAUSE_MS);
 `.trimStart(),

@@ -1,10 +1,17 @@
+import type { ShopCheck } from '../../callbacks/shop-check.service.js';
 import { type Html, html } from '../../common/html.js';
 import type { Page } from '../../common/page.js';
 import type { Shop } from '../../model/entities.js';
-import { consolePage, option, tag } from './layout.js';
+import { button, consolePage, option, tag, time } from './layout.js';
 
 const LEAD =
   'What the service knows of a shop. The specification speaks of shop settings without listing them: their names are ours.';
+
+const CHECKBOXES = [
+  ['banned', 'Blocked by the service'],
+  ['billAddresses', 'Uses success_url, fail_url and return_url of each bill'],
+  ['roundAmounts', 'Rounds amounts of more than two decimals'],
+] as const;
 
 export function shopsPage(shops: readonly Shop[]): Page {
   return consolePage({
@@ -12,7 +19,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
     place: 'shops',
     lead: LEAD,
     content: html`<section class="card">
-        <div class="scroll" role="region" aria-label="Shops" tabindex="0">
+        <div class="scroll flows" role="region" aria-label="Shops" tabindex="0">
           <table>
             <thead>
               <tr>
@@ -51,7 +58,7 @@ export function shopsPage(shops: readonly Shop[]): Page {
 }
 
 /** One shop's settings; `address` is the sandbox's own, as the reader knows it. */
-export function shopPage(shop: Shop, address: string, saved: boolean): Page {
+export function shopPage(shop: Shop, address: string, saved: boolean, check?: ShopCheck): Page {
   const text = (name: keyof Shop, label: string, more: { type?: string; note?: string } = {}): Html =>
     html`<label
       >${label}<input
@@ -62,7 +69,11 @@ export function shopPage(shop: Shop, address: string, saved: boolean): Page {
         spellcheck="false"
       />${more.note && html`<span class="note">${more.note}</span>`}</label
     >`;
-  const choice = (name: 'postbackFormat' | 'postbackSignature', label: string, values: readonly string[]): Html =>
+  const choice = (
+    name: 'postbackFormat' | 'postbackSignature' | 'creationSuccess',
+    label: string,
+    values: readonly string[],
+  ): Html =>
     html`<label
       >${label}<select name="${name}">
         ${values.map((value) => option(value, value, shop[name]))}
@@ -85,15 +96,18 @@ export function shopPage(shop: Shop, address: string, saved: boolean): Page {
             ${text('commissionPercent', 'Commission, percent')} ${text('maxPayments', 'Most payments in one list')}
             ${choice('postbackFormat', 'Postback format', ['json', 'form'])}
             ${choice('postbackSignature', 'Postback signature', ['redirect-formula', 'none'])}
+            ${choice('creationSuccess', 'success of a creation', ['text', 'boolean'])}
           </div>
-          <p>
-            <label
-              ><input type="checkbox" name="banned" ${shop.banned && html` checked`} />Blocked by the service</label
-            >
-          </p>
+          ${CHECKBOXES.map(
+            ([name, label]) =>
+              html`<p>
+                <label><input type="checkbox" name="${name}" ${shop[name] && html` checked`} />${label}</label>
+              </p>`,
+          )}
           <button>Save</button>
         </form>
       </section>
+      ${checkSection(shop, check)}
       <section class="card" aria-labelledby="environment">
         <h2 id="environment">For the shop’s environment</h2>
         <pre tabindex="0">
@@ -104,6 +118,34 @@ PAYMENT_ACCEPTANCE_API_TOKEN=${shop.apiToken}</pre>
   });
 }
 
+const ADDRESSES = { resultUrl: 'Result URL', successUrl: 'Success URL', failUrl: 'Fail URL' } as const;
+const VERDICTS = { good: ['works', 'good'], warn: ['look at it', 'warn'], bad: ['does not work', 'bad'] } as const;
+
+function checkSection(shop: Shop, check: ShopCheck | undefined): Html {
+  return html`<section class="card" aria-labelledby="check">
+    <h2 id="check">Check my shop</h2>
+    <p class="note">
+      Sends a postback and a redirect to these addresses, as the service would: for an order that cannot exist, with a
+      wrong digest. What a shop does with it is its own affair; it should change nothing.
+    </p>
+    ${button(`${addressOf(shop.id)}/check`, 'Check')}
+    ${
+      check &&
+      html`<p class="note">${time(check.at)}:</p>
+        <ul class="checks">
+          ${check.addresses.map(({ setting, url, status, verdict, says }) => {
+            const [word, tone] = VERDICTS[verdict];
+            return html`<li>
+              ${tag(word, tone)} <strong>${ADDRESSES[setting]}</strong>
+              ${url !== null && html`<code>${url}</code>`} ${url !== null && (status ?? 'no answer')}
+              <p>${says}.</p>
+            </li> `;
+          })}
+        </ul>`
+    }
+  </section>`;
+}
+
 export function addressOf(shopId: string): string {
   return `/sandbox/console/shops/${encodeURIComponent(shopId)}`;
 }
@@ -112,9 +154,10 @@ export function addressOf(shopId: string): string {
 export function shopSettings(form: URLSearchParams): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {
-    if (name === 'banned') continue;
+    if (CHECKBOXES.some(([checkbox]) => checkbox === name)) continue;
     if (name === 'maxPayments') settings[name] = Number(text || Number.NaN);
     else settings[name] = /Url$|^name$/.test(name) ? text.trim() || null : text.trim();
   }
-  return { ...settings, banned: form.has('banned') };
+  for (const [name] of CHECKBOXES) settings[name] = form.has(name);
+  return settings;
 }

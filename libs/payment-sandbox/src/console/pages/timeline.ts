@@ -5,7 +5,7 @@ import type { Bill, Callback, CallbackTry, Instant, Payment, PaymentStatus, Visi
 import type { ApiRequest } from '../../storage/request-log.js';
 import { callbackState } from './bill-state.js';
 import { replayForms } from './replay-forms.js';
-import { tag, time, type Tone } from './layout.js';
+import { button, tag, time, type Tone } from './layout.js';
 
 export interface History {
   bill: Bill;
@@ -106,14 +106,21 @@ function called(callback: Callback): Entry {
 function attempt(callback: Callback, made: CallbackTry): Html {
   const answer =
     made.status === null ? html`No answer: ${made.error}` : html`${made.status} ${made.body.trim() || '(empty)'}`;
+  const good = made.status === 200 && made.advice === undefined;
   return html`<details id="try-${callback.id}-${made.at}">
-    <summary>
-      ${tag(made.status === null ? 'no answer' : String(made.status), made.status === 200 ? 'good' : 'bad')} in
-      ${made.durationMs} ms
-    </summary>
-    <pre tabindex="0">${requestText(callback, made)}</pre>
-    <pre tabindex="0">${answer}</pre>
-  </details>`;
+      <summary>
+        ${tag(made.status === null ? 'no answer' : String(made.status), good ? 'good' : 'bad')} in ${made.durationMs} ms
+      </summary>
+      <pre tabindex="0">${requestText(callback, made)}</pre>
+      <pre tabindex="0">${answer}</pre>
+    </details>
+    ${made.advice !== undefined && html`<p class="advice">${made.advice}.</p>`}
+    ${made.remedy && otherFormat(callback, made.remedy)}`;
+}
+
+function otherFormat(callback: Callback, format: CallbackTry['format']): Html {
+  const label = format === 'form' ? 'Send it again as a form' : 'Send it again as JSON';
+  return button(`/sandbox/console/callbacks/${callback.id}/replay`, label, { format });
 }
 
 function requestOf(callback: Callback): Html {

@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+import type { SandboxRequest } from '../common/http.js';
+import type { ApiGateway } from './api-gateway.js';
+
+const PLACES = /^\/(?:(?:api|link|transfer|sandbox)\/|sandbox$)/;
+/** What browsers ask for by themselves. */
+const BROWSERS_OWN = /^\/(?:favicon\.ico|robots\.txt|apple-touch-icon[\w-]*\.png|\.well-known\/.*)$/;
+
+/**
+ * Goes before the routes of a sandbox that has its port to itself: it takes the double slashes that a base address with
+ * a slash at its end makes (assumed: the service does too), leads from `/` to the console, and refuses all other
+ * addresses as the API does, so that the console shows them.
+ */
+export function frontDoor(gateway: ApiGateway) {
+  return (request: SandboxRequest, response: ServerResponse, next: () => void): void => {
+    const url = request.url ?? '/';
+    const end = url.includes('?') ? url.indexOf('?') : url.length;
+    const path = url.slice(0, end).replace(/\/{2,}/g, '/');
+    request.url = path + url.slice(end);
+    if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
+      response.writeHead(302, { location: '/sandbox', 'cache-control': 'no-store' }).end();
+    } else if (PLACES.test(path)) next();
+    else if (BROWSERS_OWN.test(path)) response.writeHead(404).end();
+    else void gateway.refuse(request, response);
+  };
+}

@@ -1,0 +1,91 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Body, readBody, type SandboxRequest } from '../common/http.js';
+import { jsonText } from '../common/json-text.js';
+import { oneLine } from '../model/log-line.js';
+import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
+import { firstOf, type ReceivedRequest, ReceivedRequests } from '../storage/received-requests.js';
+import type { ApiOperation } from '../storage/request-log.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import type { ApiAnswer } from './answers.js';
+import { UNSET_TOKEN } from './reasons.js';
+import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
+
+/** What became of a request. */
+export interface Outcome extends Pick<ReceivedRequest, 'shopId' | 'orderId' | 'billId' | 'faults' | 'problem'> {
+  /** Null where the connection was reset. */
+  answer: ApiAnswer | null;
+}
+
+/** Keeps every request as it came, for the console, and tells of it in the log. */
+@Injectable()
+export class Reception {
+  private readonly begun = new WeakMap<ReceivedRequest, { at: number; tokens: string[] }>();
+
+  constructor(
+    private readonly requests: ReceivedRequests,
+    private readonly clock: SandboxClock,
+    @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
+  ) {}
+
+  begin(request: SandboxRequest, operation: ApiOperation | null): ReceivedRequest {
+    const tokens = tokensOf(request);
+    const received = this.requests.add({
+      at: this.clock.instant(),
+      method: request.method ?? '',
+      address: withoutSecrets(request.originalUrl ?? request.url ?? '', tokens),
+      operation,
+      headers: headersOf(request, tokens),
+    });
+    this.begun.set(received, { at: performance.now(), tokens });
+    return received;
+  }
+
+  /** Reads the body of a request that has begun. */
+  async body(received: ReceivedRequest, request: SandboxRequest): Promise<Body> {
+    const body = await readBody(request);
+    const bytes = 'bytes' in body ? body.bytes : Buffer.from(jsonText(body.parsed));
+    received.bodyBytes = bytes.length;
+    received.body = withoutSecrets(firstOf(bytes), tokensOf(request));
+    return body;
+  }
+
+  end(received: ReceivedRequest, outcome: Outcome): void {
+    const { at, tokens } = this.begun.get(received) ?? { at: performance.now(), tokens: [] };
+    const hidden = (text: string | null): string | null => text && withoutSecrets(text, tokens);
+    const { answer, shopId, faults } = outcome;
+    Object.assign(received, {
+      shopId,
+      faults,
+      orderId: hidden(outcome.orderId),
+      billId: hidden(outcome.billId),
+      problem: hidden(outcome.problem),
+      status: answer?.status ?? null,
+      answer: answer && firstOf(Buffer.from(answer.body)),
+      durationMs: Math.round(performance.now() - at),
+    });
+    this.options.log?.({ at: received.at, text: lineOf(received), problem: received.problem !== null });
+  }
+}
+
+/** `POST bill/create demo-main order-1: 200`. */
+function lineOf(received: ReceivedRequest): string {
+  const { method, address, operation, shopId, orderId, billId, status, problem } = received;
+  const what = operation === null ? address.slice(0, 200) : `bill/${operation}`;
+  const subject = [method, what, shopId, operation === 'payments' ? billId : orderId].filter(Boolean).join(' ');
+  return oneLine(`${subject}: ${status ?? 'no answer'}${problem === null ? '' : `, ${problem}`}`);
+}
+
+function headersOf({ rawHeaders }: SandboxRequest, tokens: readonly string[]): ReceivedRequest['headers'] {
+  const headers: { name: string; value: string }[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
+    headers.push({ name, value: headerWithoutSecrets(name, value, tokens) });
+  }
+  return headers;
+}
+
+/** What the request shows as its token, wherever else it may stand in it. */
+function tokensOf({ headers }: SandboxRequest): string[] {
+  const token = /(\S+) *$/.exec(headers.authorization ?? '')?.[1];
+  return token === undefined || UNSET_TOKEN.test(token) ? [] : [token];
+}

@@ -1,0 +1,142 @@
+import { firstCharacters } from '../common/ids.js';
+import type { CallbackTry, Shop } from '../model/entities.js';
+import type { PostAnswer } from './post.js';
+import { signatureOf } from './signature.js';
+
+/** What a shop's answer to a postback means, and what to do. */
+export type Advice = Required<Pick<CallbackTry, 'advice'>> & Pick<CallbackTry, 'remedy'>;
+
+/** What was sent, where to, and what came back. */
+export interface Tried {
+  shop: Shop;
+  url: string;
+  format: Shop['postbackFormat'];
+  fields: Record<string, string>;
+  answer: PostAnswer;
+}
+
+/** What further postbacks, for an order that cannot exist, have found out. Nothing where none were sent. */
+export interface Findings {
+  /** An address like the shop's that does answer, and with which status. */
+  elsewhere?: { url: string; status: number } | undefined;
+  /** Whether the shop comes further with the other format, and how it answers that. */
+  otherFormat?: { differs: boolean; status: number | null } | undefined;
+}
+
+/** Undefined where nothing needs to be said. */
+export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
+  const { answer } = tried;
+  if (answer.status === null) return { advice: unreached(tried.url, answer.code, answer.error) };
+  if (answer.status === 200) return afterDelivery(tried, answer.body, answer.type);
+  if (answer.status >= 400 && answer.status < 500 && isForged(tried)) {
+    return { advice: 'its SignatureValue does not match its fields: the shop is right to refuse it' };
+  }
+  if (answer.status < 300) {
+    return { advice: 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))' };
+  }
+  if (answer.status < 400) return { advice: redirected(tried.url, answer.location) };
+  if (answer.status >= 500) return { advice: 'the shop failed while it handled the postback: its log says why' };
+  return refused(tried, answer.status, findings);
+}
+
+function refused(tried: Tried, status: number, { elsewhere, otherFormat }: Findings): Advice {
+  const { url, format, answer } = tried;
+  if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
+  if (status === 419) return { advice: 'the shop asks for a CSRF token: except this route from that check' };
+  if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
+  if (status === 415 || otherFormat?.differs) return otherFormatWanted(format, otherFormat?.status ?? null);
+  if (status === 401 || status === 403) {
+    const guard = 'a guard before the route, such as a login, must let the service through';
+    return { advice: `${guard}; or the shop found the digest wrong: ${aboutDigest(tried)}` };
+  }
+  if (otherFormat || format === 'form') {
+    return { advice: `the shop refused what it read; if it means the digest: ${aboutDigest(tried)}` };
+  }
+  return otherFormatWanted(format, null);
+}
+
+function notThere(url: string, status: number, elsewhere: Findings['elsewhere']): string {
+  if (elsewhere) {
+    const because = elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'its prefix is too much';
+    return `nothing is at ${url}, but ${elsewhere.url} answers (${elsewhere.status}): ${because}`;
+  }
+  if (status === 405) return `what is at ${url} takes no POST`;
+  const { origin, pathname } = new URL(url);
+  return `the shop has no route for a POST to ${url}: compare the path, and look for a global prefix (${origin}/api${pathname})`;
+}
+
+function otherFormatWanted(format: Tried['format'], status: number | null): Advice {
+  const answered = status === null ? '' : ` (the same as ${other(format)} is answered with ${status})`;
+  return format === 'json'
+    ? {
+        advice: `the shop may not read JSON${answered}: many published handlers read forms only, try postbackFormat: form`,
+        remedy: 'form',
+      }
+    : { advice: `the shop may not read forms${answered}: try postbackFormat: json`, remedy: 'json' };
+}
+
+const other = (format: Tried['format']): string => (format === 'json' ? 'a form' : 'JSON');
+
+/** A 200 ends the deliveries, whatever the answer says: what it says may be that the payment is lost. */
+function afterDelivery(tried: Tried, body: string, type: string): Advice | undefined {
+  const text = body.trim();
+  const isPage = type.includes('html') || /^<(?:!doctype|html)/i.test(text);
+  const sounds =
+    /"(?:success|ok)"\s*:\s*false|\b(?:error|fail(?:ed|ure)?|invalid|wrong|bad|denied|missing|not found)\b/i;
+  if (isForged(tried) || (!isPage && !sounds.test(text))) return undefined;
+  const says = isPage ? 'a page' : `"${text.replace(/\s+/g, ' ').slice(0, 60)}"`;
+  const lost = `200 counts as delivered, but the answer is ${says}, no acknowledgement such as OK: see whether the shop has the payment`;
+  if (!isPage && speaksOfDigest(text)) return { advice: `${lost}; ${aboutDigest(tried)}` };
+  return tried.format === 'json'
+    ? { advice: `${lost}; a handler that reads forms only answers so: try postbackFormat: form`, remedy: 'form' }
+    : { advice: lost };
+}
+
+function redirected(url: string, location: string | null): string {
+  const target = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  const base = 'a redirect is not followed';
+  if (!target) return `${base}: the shop must answer 200 itself`;
+  if (/login|sign-?in|auth/i.test(target.pathname)) {
+    return `${base}, and it leads to a login (${target.href}): let the service through to this route`;
+  }
+  return `${base}: where ${target.href} takes postbacks, set the Result URL to it; else the shop must answer 200 itself`;
+}
+
+function unreached(url: string, code: string | null, error: string): string {
+  const { host, hostname } = new URL(url);
+  switch (code) {
+    case 'ECONNREFUSED':
+      return `nothing listens at ${host}: is the shop running, and is this its port? In a container, ${hostname} is the container itself`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${hostname} is not known here: correct the Result URL`;
+    case 'TIMEOUT':
+      return `the shop at ${host} took the postback and did not answer in time: answer first, do slow work afterwards`;
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return `the shop at ${host} closed the connection without an answer: its log may say why`;
+    case null:
+    default:
+      return /certificate|ssl|tls|EPROTO/i.test(`${code} ${error}`)
+        ? `https does not work with ${host}: check its certificate, and whether it is https at all`
+        : `the shop at ${host} could not be reached`;
+  }
+}
+
+/** Whether an answer says something of the signature, in words that shops use. */
+export function speaksOfDigest(body: string): boolean {
+  return /sign|digest|hash|md5|подпис/i.test(body);
+}
+
+/** Whether the shop must refuse it: what was sent is not what the service would have signed. */
+export function isForged({ fields, shop }: Pick<Tried, 'fields' | 'shop'>): boolean {
+  const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
+  return sent !== undefined && sent !== signatureOf(OutSum, InvId, shop.apiToken);
+}
+
+function aboutDigest({ fields, shop }: Tried): string {
+  const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
+  if (sent === undefined) return 'it carried no SignatureValue, as the setting postbackSignature says';
+  const text = `"${OutSum}:${InvId}:" and the API token (${firstCharacters(shop.apiToken)})`;
+  return `SignatureValue is the MD5 of ${text} in upper-case hexadecimal, over the texts as they were sent`;
+}

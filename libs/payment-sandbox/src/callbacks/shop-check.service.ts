@@ -1,0 +1,141 @@
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import type { Instant, Shop } from '../model/entities.js';
+import { SandboxClock } from '../storage/sandbox-clock.js';
+import { adviceFor } from './advice.js';
+import { post, type PostAnswer } from './post.js';
+import { postbackBody } from './postback.js';
+import { impossibleFields, Probes } from './probes.js';
+
+/** What the service would meet at one of a shop's addresses. */
+export interface CheckedAddress {
+  setting: 'resultUrl' | 'successUrl' | 'failUrl';
+  /** Null where none is set. */
+  url: string | null;
+  /** The HTTP status of the answer; null where none came. */
+  status: number | null;
+  /** The first bytes of the answer's body. */
+  body: string;
+  /** `bad`: postbacks or payers are lost here. `warn`: look at it. */
+  verdict: 'good' | 'warn' | 'bad';
+  /** What that means, and what to do. */
+  says: string;
+}
+
+/** What came of sending a shop a postback and a redirect that it cannot take for its own. */
+export interface ShopCheck {
+  shopId: string;
+  at: Instant;
+  addresses: CheckedAddress[];
+}
+
+const LIMIT_MS = 5_000;
+const MOST_KEPT = 100;
+/** Of a postback that was read. */
+const REFUSALS = [400, 401, 403, 409, 422];
+
+/**
+ * Tries a shop's addresses as the service would, with an order that cannot exist, the Status FAIL and a wrong digest: no
+ * shop has anything to change by it.
+ */
+@Injectable()
+export class ShopCheckService implements BeforeApplicationShutdown {
+  private readonly closed = new AbortController();
+  private readonly checks = new Map<string, ShopCheck>();
+
+  constructor(
+    private readonly clock: SandboxClock,
+    private readonly probes: Probes,
+  ) {}
+
+  /** The newest check of the shop. */
+  last(shopId: string): ShopCheck | undefined {
+    return this.checks.get(shopId);
+  }
+
+  async check(shop: Shop): Promise<ShopCheck> {
+    const at = this.clock.instant();
+    const addresses = await Promise.all([
+      this.checkResultUrl(shop),
+      this.checkRedirect(shop, 'successUrl'),
+      this.checkRedirect(shop, 'failUrl'),
+    ]);
+    const check = { shopId: shop.id, at, addresses };
+    if (this.checks.size >= MOST_KEPT) this.checks.clear();
+    this.checks.set(shop.id, check);
+    return check;
+  }
+
+  beforeApplicationShutdown(): void {
+    this.closed.abort();
+  }
+
+  private async checkResultUrl(shop: Shop): Promise<CheckedAddress> {
+    const setting = 'resultUrl';
+    const { resultUrl: url, postbackFormat: format } = shop;
+    if (url === null) return unset(setting, 'no Result URL is set: no postback is sent');
+    const answer = await this.send(url, format, impossibleFields());
+    const findings = await this.probes.find({ url, format, answer }, this.closed.signal);
+    const { status } = answer;
+    const checked = verdictOn(setting, url, answer);
+    // As if the digest were right: what is wrong with the address is to be told, not with this postback.
+    const { SignatureValue: _wrong, ...fields } = impossibleFields();
+    const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
+    if (status === 200 && answer.type.includes('html')) return checked('warn', advice);
+    if (status === 200) {
+      const says = 'it takes postbacks. This one was forged, for an order that cannot exist: it should change nothing';
+      return checked('good', says);
+    }
+    if (status !== null && REFUSALS.includes(status) && !findings.otherFormat?.differs) {
+      return checked(
+        'good',
+        `it refused this one, whose digest is wrong, with ${status}: it may, if it takes genuine ones`,
+      );
+    }
+    if (status === 404 && !findings.elsewhere)
+      return checked('warn', `${advice}; or it answers so for an unknown order`);
+    return checked('bad', advice);
+  }
+
+  private async checkRedirect(shop: Shop, setting: 'successUrl' | 'failUrl'): Promise<CheckedAddress> {
+    const { [setting]: url } = shop;
+    if (url === null) return unset(setting, 'no address is set: the payer stays on the result page');
+    const { InvId = '', OutSum = '', CurrencyIn = '', SignatureValue = '' } = impossibleFields();
+    const answer = await this.send(url, 'form', { InvId, OutSum, CurrencyIn, SignatureValue });
+    const { status } = answer;
+    const checked = verdictOn(setting, url, answer);
+    if (status !== null && REFUSALS.includes(status)) {
+      return checked(
+        'good',
+        `it refused this one, whose digest is wrong, with ${status}: it may, if it takes genuine ones`,
+      );
+    }
+    if (status !== null && status < 400) {
+      return checked('good', 'it takes redirects. The digest of this one is wrong: it should change nothing');
+    }
+    const findings = await this.probes.find({ url, format: 'form', answer }, this.closed.signal);
+    const advice = adviceFor({ shop, url, format: 'form', fields: {}, answer }, findings)?.advice ?? '';
+    if (status === 404 && !findings.elsewhere)
+      return checked('warn', `${advice}; or it answers so for an unknown order`);
+    return checked('bad', advice);
+  }
+
+  private send(url: string, format: Shop['postbackFormat'], fields: Record<string, string>): Promise<PostAnswer> {
+    const { type, text } = postbackBody(fields, format);
+    return post(url, type, text, LIMIT_MS, this.closed.signal);
+  }
+}
+
+function verdictOn(setting: CheckedAddress['setting'], url: string, { status, body }: PostAnswer) {
+  return (verdict: CheckedAddress['verdict'], says: string): CheckedAddress => ({
+    setting,
+    url,
+    status,
+    body,
+    verdict,
+    says,
+  });
+}
+
+function unset(setting: CheckedAddress['setting'], says: string): CheckedAddress {
+  return { setting, url: null, status: null, body: '', verdict: 'warn', says };
+}

@@ -1,0 +1,36 @@
+import { demoShops } from '../console/demo-shops.js';
+import { firstCharacters } from '../common/ids.js';
+import type { Shop } from '../model/entities.js';
+import type { ProgramOptions } from './arguments.js';
+
+const LOOPBACK = /^(localhost|127\.[\d.]+|::1)$/;
+const DEMO_TOKENS = Object.values(demoShops('http://localhost')).map(({ apiToken }) => apiToken);
+
+/** What the program says once it runs: where it is, which shops it has, and what is open to others. */
+export function announcement(url: string, shops: readonly Shop[], options: ProgramOptions): string {
+  return [
+    `Sandbox: ${url}`,
+    `Console: ${url}/sandbox`,
+    `State:   ${options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`}`,
+    'Shops:',
+    ...shops.map(shopLine),
+    ...openings(options),
+    'Ready. Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+/** The demo shops' tokens are public; of others the first characters tell which they are. */
+function shopLine({ id, apiToken, resultUrl }: Shop): string {
+  const token = DEMO_TOKENS.includes(apiToken) ? apiToken : firstCharacters(apiToken);
+  return `  ${id}  token ${token}  postbacks to ${resultUrl ?? 'nobody: it has no resultUrl'}`;
+}
+
+function openings({ host = '127.0.0.1', port, controlHosts = [] }: ProgramOptions): string[] {
+  if (LOOPBACK.test(host)) return [];
+  const console =
+    controlHosts.length === 0
+      ? 'The console and /sandbox answer this machine only; --control-hosts lets others in.'
+      : `The console and /sandbox answer everybody by the names ${controlHosts.join(', ')}: whoever comes in can read every token and change everything.`;
+  return [`Open:    whoever reaches port ${port} of this machine can use the API and the payer's pages. ${console}`];
+}

@@ -1,0 +1,64 @@
+import { ConsoleLogger, Logger } from '@nestjs/common';
+import type { LogLine } from '../model/log-line.js';
+import { type RunningSandbox, startPaymentSandbox } from '../start-payment-sandbox.js';
+import { announcement } from './announcement.js';
+import { help, type ProgramOptions, readArguments } from './arguments.js';
+import { becomesFree } from './free-port.js';
+import { printedLine } from './print-line.js';
+import { UsageError } from './usage-error.js';
+
+/** How the program is run from another one. */
+export interface ProgramSettings {
+  /** Its options, as on a command line. */
+  args: string[];
+  /** Where it looks for what these leave out. */
+  env: NodeJS.ProcessEnv;
+  /** How the reader has started it, for `--help`. Default `nestjs-payment-sandbox`. */
+  command?: string;
+  /** Says nothing at the start. Default false. */
+  quiet?: boolean;
+}
+
+/** The sandbox as a program: runs until SIGINT or SIGTERM, and ends the process; with 2 where its options are wrong. */
+export function runSandbox(settings: ProgramSettings): void {
+  // A reader who has gone, such as `head`, does not stop the sandbox.
+  process.stdout.on('error', () => undefined);
+  run(settings).catch(fail);
+}
+
+async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = false }: ProgramSettings): Promise<void> {
+  const options = readArguments(args, env);
+  if (!options) {
+    process.stdout.write(help(command, env['SANDBOX_DATA'] || 'in memory'));
+    return;
+  }
+  const { port = 0, host = '127.0.0.1' } = options;
+  await becomesFree(port, host); // before the state is touched
+  // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.
+  const running = await startPaymentSandbox({ ...options, logger: false, log: printer(options) });
+  Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
+  stopAtSignals(running);
+  if (!quiet) process.stdout.write(announcement(running.url, running.sandbox.shops(), options));
+}
+
+function printer({ log }: ProgramOptions): (line: LogLine) => void {
+  return (line) => {
+    if (log === 'all' || (log === 'problems' && line.problem)) process.stdout.write(printedLine(line));
+  };
+}
+
+function stopAtSignals({ close }: RunningSandbox): void {
+  let stopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      void close().then(() => process.exit(0), fail);
+    });
+  }
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(error instanceof UsageError ? 2 : 1);
+}

@@ -1,0 +1,43 @@
+import type { ReceivedRequest } from '../../storage/received-requests.js';
+
+/** Headers that curl sets itself, or that belong to one connection. */
+const LEFT_OUT = /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
+
+/**
+ * The request as a command for a shell; `address` is the sandbox's. Its token stands in the variable API_TOKEN: only its
+ * first characters are known. The parts of a multipart body are given one by one.
+ */
+export function curlOf(request: ReceivedRequest, address: string): string {
+  const { method, headers, body } = request;
+  const parts = multipartFields(request);
+  const lines = [`curl -X ${method} ${quoted(address + request.address)}`];
+  if (headers.some(({ name, value }) => /^authorization$/i.test(name) && /^bearer /i.test(value))) {
+    lines.push('-H "Authorization: Bearer $API_TOKEN"');
+  }
+  for (const { name, value } of headers) {
+    if (LEFT_OUT.test(name) || (parts && /^content-type$/i.test(name))) continue;
+    lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  }
+  if (parts) for (const [name, value] of parts) lines.push(`--form-string ${quoted(`${name}=${value}`)}`);
+  else if (body !== '') lines.push(`--data-raw ${quoted(body)}`);
+  return lines.join(' \\\n  ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The fields of a multipart body that is known whole; undefined for any other. */
+function multipartFields({ headers, body, bodyBytes }: ReceivedRequest): [string, string][] | undefined {
+  const type = headers.find(({ name }) => /^content-type$/i.test(name))?.value ?? '';
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1];
+  if (boundary === undefined || Buffer.byteLength(body) < bodyBytes) return undefined;
+  return body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .flatMap((part): [string, string][] => {
+      const [head = '', ...rest] = part.split('\r\n\r\n');
+      const name = /name="?([^";\r\n]+)/i.exec(head)?.[1];
+      return name === undefined ? [] : [[name, rest.join('\r\n\r\n').replace(/\r\n$/, '')]];
+    });
+}

@@ -1,0 +1,128 @@
+import { type Html, html } from '../../common/html.js';
+import type { Page } from '../../common/page.js';
+import type { ReceivedRequest } from '../../storage/received-requests.js';
+import { curlOf } from './curl.js';
+import { consolePage, copyable, tag, time, type Tone } from './layout.js';
+
+export interface RequestsView {
+  /** Newest first. */
+  requests: readonly ReceivedRequest[];
+  /** Whether only those with a problem are shown. */
+  problems: boolean;
+  /** The address of the older ones; null where there are none. */
+  older: string | null;
+  /** The address of the sandbox, as the reader knows it. */
+  address: string;
+}
+
+/** What came to the API, accepted or refused, as it comes. */
+export function requestsPage({ requests, problems, older, address }: RequestsView): Page {
+  const table = html`<div class="scroll flows" role="region" aria-label="Requests" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Request</th>
+          <th scope="col">Answer</th>
+          <th scope="col">Shop</th>
+          <th scope="col">What was wrong</th>
+          <th scope="col">Came</th>
+        </tr>
+      </thead>
+      <tbody id="rows">
+        ${requests.map(row)}
+      </tbody>
+    </table>
+  </div>`;
+  const nothing = problems
+    ? html`<p>Nothing was wrong with any of the requests that are kept.</p>`
+    : html`<p>
+        None yet. The API is at <code>${address}/api/v1</code>; a base address in a client is <code>${address}</code>.
+      </p>`;
+  return consolePage({
+    title: 'Requests',
+    place: 'requests',
+    lead: 'What came to the API, newest first: also what was refused, and calls of addresses that are not part of the interface. The last 500 are kept.',
+    content: html`<section class="card">
+      <p>
+        ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only those with something wrong</a>`}
+      </p>
+      ${requests.length > 0 ? table : nothing} ${older !== null && html`<p><a href="${older}">Older requests</a></p>`}
+    </section>`,
+  });
+}
+
+function row(request: ReceivedRequest): Html {
+  const { id, at, orderId, billId, shopId, problem } = request;
+  return html`<tr id="request-${id}">
+    <td>
+      <a href="/sandbox/console/requests/${id}">${nameOf(request)}</a><br /><span class="note"
+        >${orderId || billId || ''}</span
+      >
+    </td>
+    <td>${answerTag(request)}</td>
+    <td>${shopId ?? 'none'}</td>
+    <td>${problem ?? ''}</td>
+    <td class="note">${time(at)}</td>
+  </tr> `;
+}
+
+/** One request in full. */
+export function requestPage(request: ReceivedRequest, address: string): Page {
+  const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem } = request;
+  const cut = (text: string, bytes: number): Html | false =>
+    Buffer.byteLength(text) < bytes && html`<p class="note">Its first part; ${bytes} bytes came in all.</p>`;
+  const bill =
+    billId !== null &&
+    html`<dt>Bill</dt>
+      <dd><a href="/sandbox/console/bills/${billId}">${billId}</a></dd>`;
+  return consolePage({
+    title: nameOf(request),
+    place: 'requests',
+    tag: answerTag(request),
+    ...(problem !== null && { message: { tone: 'bad' as const, text: problem } }),
+    content: html`<section class="card" aria-labelledby="about">
+        <h2 id="about">Request ${id}</h2>
+        <dl class="facts">
+          <dt>Came</dt>
+          <dd>${time(at, true)}${durationMs !== null && html`, answered in ${durationMs} ms`}</dd>
+          <dt>Shop</dt>
+          <dd>${shopId ?? 'none: no token of a shop was looked at'}</dd>
+          ${
+            orderId !== null &&
+            html`<dt>Order</dt>
+              <dd>${orderId}</dd>`
+          }
+          ${bill}
+        </dl>
+      </section>
+      <section class="card" aria-labelledby="sent">
+        <h2 id="sent">As sent</h2>
+        <pre tabindex="0">
+${method} ${request.address}
+${headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}
+
+${request.body}</pre>
+        ${cut(request.body, request.bodyBytes)}
+        <p class="note">Of tokens the first characters are shown.</p>
+      </section>
+      <section class="card" aria-labelledby="answered">
+        <h2 id="answered">As answered</h2>
+        <pre tabindex="0">
+${answer === null ? 'No answer: the connection was reset, or it is under way.' : `${request.status ?? ''}\n\n${answer}`}</pre>
+      </section>
+      <section class="card" aria-labelledby="again">
+        <h2 id="again">As a command</h2>
+        ${copyable('curl', curlOf(request, address))}
+        <p class="note">Set <code>API_TOKEN</code> to the shop’s token before.</p>
+      </section>`,
+  });
+}
+
+function nameOf({ operation, method, address }: ReceivedRequest): string {
+  return operation === null ? `${method} ${address.slice(0, 100)}` : `${method} bill/${operation}`;
+}
+
+function answerTag({ status, durationMs, problem }: ReceivedRequest): Html {
+  const tone: Tone = problem !== null ? 'bad' : status === 200 ? 'good' : 'warn';
+  return tag(status === null ? (durationMs === null ? 'under way' : 'no answer') : String(status), tone);
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Instant } from '../model/entities.js';
+import type { ApiOperation } from './request-log.js';
+
+/** One request as it came over the wire, and what was answered. Tokens are cut to their first characters. */
+export interface ReceivedRequest {
+  /** Counts up from 1. */
+  readonly id: number;
+  /** When it came, on the sandbox's clock. */
+  readonly at: Instant;
+  readonly method: string;
+  /** Path and query string as sent. */
+  readonly address: string;
+  /** Null where the address is not part of the interface. */
+  readonly operation: ApiOperation | null;
+  readonly headers: readonly { name: string; value: string }[];
+  /** The first 8 KiB of the body. */
+  body: string;
+  /** Bytes of the whole body. */
+  bodyBytes: number;
+  /** The shop of the bearer token; null where it is that of none, or was not looked at. */
+  shopId: string | null;
+  orderId: string | null;
+  billId: string | null;
+  /** The faults that it met. */
+  faults: string[];
+  /** What was wrong with it, in a sentence; null where nothing was. */
+  problem: string | null;
+  /** The HTTP status of the answer; null while there is none, or where the connection was reset. */
+  status: number | null;
+  /** The first 8 KiB of the answer's body; null while there is none, or where the connection was reset. */
+  answer: string | null;
+  /** From the first byte to the answer; null while there is none. */
+  durationMs: number | null;
+}
+
+const MOST_RECEIVED = 500;
+const KEPT_BYTES = 8 * 1024;
+
+/** The newest requests to the API and to addresses that nobody serves: what a developer looks at, bounded. */
+@Injectable()
+export class ReceivedRequests {
+  private readonly kept: ReceivedRequest[] = [];
+  private count = 0;
+
+  /** Oldest first. */
+  get all(): readonly ReceivedRequest[] {
+    return this.kept;
+  }
+
+  add(request: Pick<ReceivedRequest, 'at' | 'method' | 'address' | 'operation' | 'headers'>): ReceivedRequest {
+    this.count += 1;
+    const received: ReceivedRequest = {
+      id: this.count,
+      ...request,
+      body: '',
+      bodyBytes: 0,
+      shopId: null,
+      orderId: null,
+      billId: null,
+      faults: [],
+      problem: null,
+      status: null,
+      answer: null,
+      durationMs: null,
+    };
+    this.kept.push(received);
+    if (this.kept.length > MOST_RECEIVED) this.kept.shift();
+    return received;
+  }
+
+  get(id: number): ReceivedRequest | undefined {
+    return this.kept.find((each) => each.id === id);
+  }
+}
+
+/** The first bytes as a text of its own, which keeps nothing of the rest alive. */
+export function firstOf(bytes: Buffer): string {
+  return bytes.subarray(0, KEPT_BYTES).toString('utf8');
+}

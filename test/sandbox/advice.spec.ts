@@ -1,0 +1,250 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type Callback,
+  type LogLine,
+  type RunningSandbox,
+  signatureOf,
+  startPaymentSandbox,
+  type StartOptions,
+} from 'nestjs-payment-sandbox';
+
+const TOKEN = '72|token-of-the-shop';
+
+type Shop = (request: IncomingMessage, body: string, response: ServerResponse) => unknown;
+const answer =
+  (status: number, body = '', headers: Record<string, string> = {}): Shop =>
+  (_request, _body, response) =>
+    response.writeHead(status, headers).end(body);
+
+/** Shops as they are met, and what the sandbox says of them. */
+describe('the sandbox says what is wrong with a shop', () => {
+  let server: Server | undefined;
+  let running: RunningSandbox;
+  let lines: LogLine[];
+  let bodies: string[];
+  afterEach(async () => {
+    await running.close();
+    server?.closeAllConnections();
+    server?.close();
+    server = undefined;
+  });
+
+  /** Starts both, and pays a bill. */
+  async function paid(shop: Shop | 'down', path = '/postback', options: StartOptions = {}): Promise<Callback> {
+    lines = [];
+    bodies = [];
+    let resultUrl = `http://127.0.0.1:9${path}`;
+    if (shop !== 'down') {
+      server = createServer((request, response) => {
+        let body = '';
+        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        request.on('end', () => {
+          bodies.push(body);
+          shop(request, body, response);
+        });
+      });
+      await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+      resultUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    }
+    const log = (line: LogLine): number => lines.push(line);
+    const shops = { main: { apiToken: TOKEN, resultUrl, successUrl: resultUrl } };
+    running = await startPaymentSandbox({ shops, log, diagnose: true, logger: false, ...options });
+    const response = await fetch(`${running.url}/api/v1/bill/create?amount=100.05&order_id=o-1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const { bill_id } = (await response.json()) as { bill_id: string };
+    lines = [];
+    await running.sandbox.pay(bill_id);
+    await running.sandbox.settled();
+    return running.sandbox.bill(bill_id).callbacks[0]!;
+  }
+
+  /** The advice, which page and terminal give as well. */
+  async function adviceOf(callback: Callback): Promise<string> {
+    const { advice = '' } = callback.tries[0]!;
+    expect(lines).toEqual([{ at: callback.tries[0]!.at, problem: true, text: expect.stringContaining(advice) }]);
+    expect(lines[0]!.text).toMatch(/^postback main o-1 SUCCESS: /);
+    const page = await fetch(`${running.url}/sandbox/console/bills/${callback.billId}`, {
+      headers: { accept: 'text/html' },
+    });
+    expect(await page.text()).toContain(advice.replaceAll('"', '&quot;'));
+    expect(advice).not.toContain(TOKEN);
+    return advice;
+  }
+
+  const onlyForms: Shop = ({ headers }, body, response) =>
+    headers['content-type'] === 'application/x-www-form-urlencoded' && body.includes('SignatureValue=')
+      ? response.end('OK')
+      : response.writeHead(400).end('fields missing');
+  const behindPrefix =
+    (prefix: string): Shop =>
+    ({ url }, _body, response) =>
+      response.writeHead(url === `${prefix}/postback` ? 200 : 404).end();
+  const lowerCaseDigest: Shop = (_request, body, response) => {
+    if (!body.startsWith('{')) return response.writeHead(400).end('no JSON');
+    const { OutSum, InvId, SignatureValue } = JSON.parse(body) as Record<string, string>;
+    const expected = createHash('md5').update(`${OutSum}:${InvId}:${TOKEN}`).digest('hex');
+    return response.writeHead(SignatureValue === expected ? 200 : 400).end('bad sign');
+  };
+
+  test('that has a global prefix', async () => {
+    const callback = await paid(behindPrefix('/api'));
+    const { origin } = new URL(callback.tries[0]!.url);
+    expect(await adviceOf(callback)).toBe(
+      `nothing is at ${origin}/postback, but ${origin}/api/postback answers (200): the address lacks a global prefix`,
+    );
+  });
+
+  test('that has none, though the address has one', async () => {
+    expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain('its prefix is too much');
+  });
+
+  test('that has the route nowhere', async () => {
+    expect(await adviceOf(await paid(answer(404)))).toMatch(
+      /no route for a POST to .*\/postback: .*\/api\/postback\)$/,
+    );
+  });
+
+  test('that reads only forms; sent again as a form it is delivered', async () => {
+    const callback = await paid(onlyForms);
+    expect(await adviceOf(callback)).toMatch(/may not read JSON \(.* answered with 200\): .*postbackFormat: form$/);
+    expect(callback.tries[0]!.remedy).toBe('form');
+    await fetch(`${running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
+      method: 'POST',
+      body: new URLSearchParams({ format: 'form' }),
+    });
+    await running.sandbox.settled();
+    const [, again] = running.sandbox.bill(callback.billId).callbacks;
+    expect(again).toMatchObject({ state: 'delivered', fields: callback.fields, tries: [{ format: 'form' }] });
+  });
+
+  test('that checks the digest wrongly', async () => {
+    expect(await adviceOf(await paid(lowerCaseDigest))).toBe(
+      'SignatureValue is the MD5 of "100.05:o-1:" and the API token (72|…) in upper-case hexadecimal, over the texts as they were sent',
+    );
+  });
+
+  test('that is down', async () => {
+    expect(await adviceOf(await paid('down'))).toContain('nothing listens at 127.0.0.1:9: is the shop running');
+  });
+
+  test.each<[string, Shop, string | RegExp]>([
+    ['fails', answer(500), 'the shop failed while it handled the postback: its log says why'],
+    ['answers 201', answer(201), 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))'],
+    ['answers 415', answer(415), /may not read JSON .*: many published handlers read forms only/],
+    ['answers 405', answer(405), 'takes no POST'],
+    ['answers 419', answer(419), 'CSRF'],
+    ['answers 403', answer(403), /a guard before the route.* or the shop found the digest wrong: SignatureValue is/],
+    ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused what it read; if it means'],
+    [
+      'redirects',
+      answer(302, '', { location: '/postback/' }),
+      /not followed: where http.*\/postback\/ takes postbacks/,
+    ],
+    ['redirects to a login', answer(302, '', { location: '/login?next=x' }), 'leads to a login'],
+    ['redirects nowhere', answer(302), 'the shop must answer 200 itself'],
+    [
+      'answers 200 with a page',
+      answer(200, '<!doctype html><p>Welcome', { 'content-type': 'text/html' }),
+      /the answer is a page, no acknowledgement such as OK.*try postbackFormat: form/,
+    ],
+    ['answers 200 with an error', answer(200, '{"success":false}'), 'the answer is "{"success":false}"'],
+    ['answers 200 with a wrong digest', answer(200, 'Invalid hash'), 'SignatureValue is the MD5 of'],
+    ['closes the connection', ({ socket }) => socket.destroy(), 'closed the connection without an answer'],
+  ])('that %s', async (_what, shop, advice) => {
+    expect(await adviceOf(await paid(shop))).toMatch(advice instanceof RegExp ? advice : new RegExp(escaped(advice)));
+  });
+
+  test('that does not answer in time', async () => {
+    const callback = await paid(() => undefined, '/postback', { postbackTimeout: '50ms' });
+    expect(await adviceOf(callback)).toContain('did not answer in time: answer first');
+  });
+
+  test.each(['OK', 'YES', '{"status":"ok"}', ''])('and nothing of one that acknowledges with %j', async (body) => {
+    const { tries } = await paid(answer(200, body));
+    expect([tries[0]!.advice, tries[0]!.remedy]).toEqual([undefined, undefined]);
+    expect(lines).toEqual([expect.objectContaining({ problem: false, text: 'postback main o-1 SUCCESS: 200' })]);
+  });
+
+  test('of a refused forgery it says that the shop is right', async () => {
+    const callback = await paid(answer(400));
+    bodies = [];
+    await running.sandbox.replay(callback.id, { set: { OutSum: '1.00' } });
+    await running.sandbox.settled();
+    expect(bodies).toHaveLength(1); // there is nothing to find out
+    const [, forged] = running.sandbox.bill(callback.billId).callbacks;
+    expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse it');
+  });
+
+  test('unless it is asked to find out why, it sends the shop nothing but the postback', async () => {
+    const callback = await paid(answer(404), '/postback', { diagnose: false });
+    expect(bodies).toHaveLength(1);
+    expect(await adviceOf(callback)).toContain('look for a global prefix');
+  });
+
+  test('what it sends to find out why no shop can take for its own', async () => {
+    await paid(onlyForms);
+    const [genuine, ...probes] = bodies.map((body) =>
+      body.startsWith('{')
+        ? (JSON.parse(body) as Record<string, string>)
+        : Object.fromEntries(new URLSearchParams(body)),
+    );
+    expect(genuine!['InvId']).toBe('o-1');
+    expect(probes).toHaveLength(2);
+    for (const { Status, InvId, OutSum, TrsId, SignatureValue } of probes) {
+      expect([Status, InvId, TrsId]).toEqual(['FAIL', expect.stringMatching(/^sandbox-check-/), expect.any(String)]);
+      expect(SignatureValue).not.toBe(signatureOf(OutSum!, InvId!, TOKEN));
+    }
+  });
+
+  describe('when it checks the shop', () => {
+    const checked = async (shop: Shop | 'down', path?: string) => {
+      await paid(shop, path, { diagnose: false });
+      const response = await fetch(`${running.url}/sandbox/shops/main/check`, { method: 'POST' });
+      const { addresses } = (await response.json()) as { addresses: { verdict: string; says: string }[] };
+      return addresses.map(({ verdict, says }) => [verdict, says] as const);
+    };
+
+    test('it says what the service would see at each address', async () => {
+      const [result, success, fail] = await checked(behindPrefix('/api'));
+      expect(result).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
+      expect(success).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
+      expect(fail).toEqual(['warn', expect.stringContaining('no address is set')]);
+      const page = await fetch(`${running.url}/sandbox/console/shops/main`, { headers: { accept: 'text/html' } });
+      expect(await page.text()).toContain('the address lacks a global prefix');
+    });
+
+    test.each<[string, Shop | 'down', string, string]>([
+      ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
+      ['refuses it', answer(403), 'good', 'it refused this one, whose digest is wrong, with 403'],
+      [
+        'reads only forms',
+        ({ headers }, _body, response) =>
+          response.writeHead(headers['content-type']!.includes('form') ? 403 : 400).end(),
+        'bad',
+        'postbackFormat: form',
+      ],
+      ['fails', answer(500), 'bad', 'the shop failed'],
+      ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
+      ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
+      ['answers 404 everywhere', answer(404), 'warn', 'or it answers so for an unknown order'],
+      ['is down', 'down', 'bad', 'nothing listens'],
+    ])('one that %s', async (_what, shop, verdict, says) => {
+      const [result] = await checked(shop);
+      expect(result).toEqual([verdict, expect.stringContaining(says)]);
+    });
+
+    test('a shop that is not there is named', async () => {
+      await paid(answer(200));
+      expect((await fetch(`${running.url}/sandbox/shops/none/check`, { method: 'POST' })).status).toBe(404);
+    });
+  });
+});
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

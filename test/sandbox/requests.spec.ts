@@ -1,0 +1,258 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { request as httpRequest } from 'node:http';
+import type { LogLine, ReceivedRequest } from 'nestjs-payment-sandbox';
+import { answerOf, Fixture, OTHER_TOKEN, TOKEN } from './fixture.js';
+
+/** What came to the API, as the sandbox shows it to whoever develops the client. */
+describe('requests', () => {
+  let fixture: Fixture;
+  let lines: LogLine[];
+  beforeAll(async () => {
+    fixture = await Fixture.open({ log: (line) => lines.push(line) });
+  });
+  afterAll(() => fixture.close());
+  beforeEach(() => {
+    lines = [];
+  });
+  afterEach(() => fixture.sandbox.clearFaults());
+
+  const all = async (): Promise<ReceivedRequest[]> =>
+    JSON.parse((await fixture.control('GET', '/requests')).text) as ReceivedRequest[];
+  const last = async () => (await all()).at(-1)!;
+  const form = (fields: Record<string, string>): RequestInit => ({ method: 'POST', body: new URLSearchParams(fields) });
+  const create = (fields: Record<string, string>, token?: string) =>
+    fixture.call('/api/v1/bill/create', form(fields), token);
+  const page = async (path = '') => {
+    const { text, status } = await fixture.call(`/sandbox/console/requests${path}`);
+    return { status, text: text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ') };
+  };
+
+  test('an accepted one is kept with its headers, its body and its answer', async () => {
+    const { json, text } = await create({ amount: '5', order_id: 'o-1' });
+    const billId = json['bill_id'];
+    const kept = await last();
+    expect(kept).toMatchObject({
+      method: 'POST',
+      address: '/api/v1/bill/create',
+      operation: 'create',
+      shopId: 'main',
+      orderId: 'o-1',
+      billId,
+      body: 'amount=5&order_id=o-1',
+      bodyBytes: 21,
+      problem: null,
+      status: 200,
+      answer: text,
+      durationMs: expect.any(Number),
+    });
+    expect(kept.headers).toContainEqual({ name: 'authorization', value: 'Bearer toke…' });
+    expect(lines).toEqual([{ at: kept.at, text: 'POST bill/create main o-1: 200', problem: false }]);
+    await fixture.payments(billId as string);
+    expect(lines.at(-1)!.text).toBe(`GET bill/payments main ${billId as string}: 200`);
+  });
+
+  const multipart = (): RequestInit => {
+    const body = new FormData();
+    body.set('amount', '5');
+    return { method: 'POST', body, headers: { 'content-type': 'text/plain' } };
+  };
+
+  test.each<[string, string, RequestInit, string | undefined, number, string]>([
+    ['no token', '', form({ amount: '5' }), '', 401, 'the Authorization header is "Bearer …"'],
+    [
+      'an unknown token',
+      '',
+      form({ amount: '5' }),
+      '72|abcdef',
+      401,
+      'no shop has this bearer token: it begins with 72|…',
+    ],
+    [
+      'an unknown token for a shop that is known',
+      '',
+      form({ amount: '5', shop_id: 'main' }),
+      'wrong-token',
+      401,
+      'it begins with wro…; that of the shop main begins with toke…',
+    ],
+    ['a token that is not set', '', form({ amount: '5' }), 'undefined', 401, 'is the text "undefined"'],
+    [
+      'the token of another shop',
+      '',
+      form({ amount: '5', shop_id: 'main' }),
+      OTHER_TOKEN,
+      403,
+      'bearer token of another shop: begins with toke… and is that of other, but shop_id is "main"',
+    ],
+    [
+      'a shop that is none',
+      '',
+      form({ amount: '5', shop_id: '99' }),
+      TOKEN,
+      403,
+      'shop_id is "99", which is no shop here',
+    ],
+    ['an amount of three decimals', '', form({ amount: '1.005' }), TOKEN, 400, 'amount has three decimals: "1.005"'],
+    [
+      'a floating-point amount',
+      '',
+      form({ amount: '0.30000000000000004' }),
+      TOKEN,
+      400,
+      'amount has 17 decimals: "0.30000000000000004"',
+    ],
+    ['a decimal comma', '', form({ amount: '12,50' }), TOKEN, 400, 'decimals follow a point, not a comma'],
+    [
+      'no amount',
+      '',
+      form({ sum: '5', order_id: '1' }),
+      TOKEN,
+      400,
+      'amount is missing or empty: there are sum, order_id',
+    ],
+    ['no field at all', '', { method: 'POST' }, TOKEN, 400, 'neither body nor query string has any field'],
+    [
+      'a body that is not as its type says',
+      '',
+      multipart(),
+      TOKEN,
+      400,
+      'amount is missing or empty: there are ------',
+    ],
+    ['broken JSON', '', { method: 'POST', body: '{"amount":' }, TOKEN, 400, 'The body is not valid JSON'],
+    ['a currency that is none', '', form({ amount: '5', currency_in: 'XXX' }), TOKEN, 400, 'currency_in is "XXX"'],
+    ['a neighbour', '/api/v1/bill/status?id=1', {}, TOKEN, 404, 'not part of this interface: bill/status'],
+    ['a wrong method', '/api/v1/bill/create', {}, TOKEN, 404, 'bill/create takes POST, not GET'],
+    ['an address without its beginning', '/bill/create', form({}), TOKEN, 404, 'it is at /api/v1/bill/create'],
+    ['a wrong address', '/v2/anything', {}, TOKEN, 404, 'not part of this interface: v2/anything'],
+    ['a list without an id', '/api/v1/bill/payments', {}, TOKEN, 400, 'id is missing: neither'],
+    ['a bill that is none', '/api/v1/bill/payments?id=x', {}, TOKEN, 403, 'there is no bill "x"'],
+  ])('of %s the page, the JSON and the log say what was wrong', async (_what, path, init, token, status, why) => {
+    const { status: answered } = await fixture.call(path || '/api/v1/bill/create', init, token);
+    const kept = await last();
+    expect([answered, kept.status, kept.problem]).toEqual([status, status, expect.stringContaining(why)]);
+    expect(lines).toEqual([expect.objectContaining({ problem: true, text: expect.stringContaining(`${status}, `) })]);
+    expect(lines[0]!.text).toContain(why);
+    const escaped = why.replaceAll('"', '&quot;');
+    expect((await page()).text).toContain(escaped);
+    expect((await page('?problems')).text).toContain(escaped);
+    expect((await page(`/${kept.id}`)).text).toContain(escaped);
+  });
+
+  test('of a bill of another shop the client does not learn that it exists, the developer does', async () => {
+    const billId = await fixture.bill();
+    expect((await fixture.payments(billId, OTHER_TOKEN)).json['message']).toBe('api:error.bill_not_found');
+    expect((await last()).problem).toBe(
+      `the bill ${billId} is that of the shop main; the bearer token is that of other`,
+    );
+  });
+
+  test('without any Authorization it says that the header is missing', async () => {
+    await answerOf(await fetch(`${fixture.url}/api/v1/bill/create`, form({ amount: '5' })));
+    expect((await last()).problem).toContain('no Authorization header');
+  });
+
+  test('calls outside the interface get the answer of an error, and known ones a sentence', async () => {
+    const unknown = await fixture.call('/v2/anything');
+    expect([unknown.status, unknown.json]).toEqual([404, { message: 'Not Found', success: false }]);
+    for (const name of ['bill/status', 'bill/search', 'payment/search', 'merchant/balance', 'bill/toggle_activity']) {
+      const { status, json } = await fixture.call(`/api/v1/${name}`, { method: 'POST' });
+      expect([status, json]).toEqual([
+        404,
+        { message: expect.stringContaining(`${name} is outside the interface`), success: false },
+      ]);
+    }
+  });
+
+  test('a fault is named', async () => {
+    await fixture.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    await fixture.create().catch(() => undefined);
+    expect(await last()).toMatchObject({
+      status: null,
+      answer: null,
+      faults: ['loseAnswer'],
+      problem: 'by the fault loseAnswer',
+    });
+    await fixture.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    await fixture.create();
+    expect(await last()).toMatchObject({ status: 401, problem: 'by the fault unauthenticated' });
+  });
+
+  test('no token, password or card number is kept, nor put into the log', async () => {
+    const secrets = { custom: TOKEN, api_token: 'a-secret-value', note: '4111 1111 1111 1111' };
+    await create({ amount: '5', order_id: TOKEN, ...secrets });
+    await fixture.call(`/api/v1/bill/create?token=${OTHER_TOKEN}`, { method: 'POST' }, 'another-wrong-token');
+    const kept = JSON.stringify((await all()).slice(-2));
+    for (const secret of [TOKEN, OTHER_TOKEN, 'a-secret-value', '4111 1111', '4111+1111', 'another-wrong-token']) {
+      expect(kept).not.toContain(secret);
+    }
+    expect(lines.map(({ text }) => text).join()).not.toContain(TOKEN);
+  });
+
+  test('nothing that came can steer the terminal', async () => {
+    await create({ amount: '5', order_id: 'a\u001b[31m\r\nb\u202e' });
+    expect(lines[0]!.text).toBe('POST bill/create main a [31m b : 200');
+  });
+
+  test('each can be sent again by the command that the page shows', async () => {
+    const order = `it's "$HOME" \\ &`;
+    const body = new FormData();
+    body.set('amount', '5');
+    body.set('order_id', order);
+    const fields = { amount: '5', order_id: order };
+    const text = JSON.stringify(fields);
+    const sent: [RequestInit, string[]][] = [
+      [{ method: 'POST', body }, ['amount=5', `order_id=${order}`]],
+      [form(fields), [new URLSearchParams(fields).toString()]],
+      [{ method: 'POST', body: text, headers: { 'content-type': 'application/json' } }, [text]],
+    ];
+    for (const [init, expected] of sent) {
+      await fixture.call('/api/v1/bill/create', init);
+      const page = await fixture.call(`/sandbox/console/requests/${(await last()).id}`);
+      const command = unescaped(/<pre[^>]*id="curl">([\s\S]*?)<\/pre>/.exec(page.text)![1]!);
+      expect(command).not.toContain(TOKEN);
+      const argv = argumentsOf(command, { API_TOKEN: TOKEN });
+      expect(argv).toContain(`Authorization: Bearer ${TOKEN}`);
+      expect(argv[3]).toBe(`${fixture.url}/api/v1/bill/create`);
+      const data = argv.flatMap((each, index) =>
+        /^--(form-string|data-raw)$/.test(argv[index - 1] ?? '') ? [each] : [],
+      );
+      expect(data).toEqual(expected);
+    }
+  });
+
+  test('what is kept is bounded, and read piece by piece', async () => {
+    const before = await last();
+    await create({ amount: '5', custom: 'x'.repeat(100_000) });
+    const kept = (await last()).body;
+    expect(Buffer.byteLength(kept)).toBe(8 * 1024);
+    const { text } = await fixture.control('GET', `/requests?after=${before.id}`);
+    expect(JSON.parse(text)).toHaveLength(1);
+    expect((await fixture.control('GET', '/requests?after=x')).status).toBe(400);
+    for (let round = 0; round < 13; round += 1)
+      await Promise.all(Array.from({ length: 40 }, () => raw('/api/v1/none')));
+    expect(await all()).toHaveLength(500);
+    expect((await page(`/${before.id}`)).status).toBe(404);
+    expect((await page()).text).toContain('Older requests');
+  });
+
+  function raw(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      httpRequest(`${fixture.url}${path}`, (response) => response.resume().on('end', resolve))
+        .on('error', reject)
+        .end();
+    });
+  }
+
+  function unescaped(text: string): string {
+    const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+    return text.replace(/&(#?\w+);/g, (_all, name: string) => entities[name] ?? '');
+  }
+
+  /** What a shell makes of the command. */
+  function argumentsOf(command: string, env: NodeJS.ProcessEnv): string[] {
+    const script = `curl() { printf '%s\\0' curl "$@"; }\n${command}`;
+    return spawnSync('sh', ['-c', script], { encoding: 'utf8', env }).stdout.split('\0').slice(0, -1);
+  }
+});
