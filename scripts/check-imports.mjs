@@ -35,6 +35,7 @@ const libraries = {
     floors: [
       ['cli'],
       ['.'],
+      ['openapi'],
       ['api', 'payer-pages', 'console'],
       ['payments'],
       ['callbacks'],

@@ -23,7 +23,7 @@ await command(
       throw new CommandError(`SHOP_PORT and SANDBOX_PORT are both ${shopAt}: change one of them.`);
     await prepare();
     const database = await shopDatabase();
-    const sandbox = await startSandbox({ port: sandboxAt, shopPort: shopAt });
+    const sandbox = await startSandbox({ port: sandboxAt, shopPort: shopAt, log: 'problems' });
     const shop = await startShop({ port: shopAt, sandboxPort: sandboxAt, databaseUrl: database.url });
     endTogether([database, sandbox, shop]);
     console.log(

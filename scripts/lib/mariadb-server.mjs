@@ -39,13 +39,16 @@ export function findMariaDb(user) {
   );
 }
 
-/** Starts the server on `home`/data, making that first where it is missing. It ends with us, however we end. */
-export async function startMariaDb({ home, user, binaries, port }) {
-  if (!fs.existsSync(path.join(home, 'data'))) initialise({ home, user, binaries });
+/**
+ * Starts the server on `home`/data, making that first where it is missing, and with it the account's `password`: any, unless
+ * given. `args`: what else its command line says. It ends with us, however we end.
+ */
+export async function startMariaDb({ home, user, binaries, port, args = [], password }) {
+  if (!fs.existsSync(path.join(home, 'data'))) initialise({ home, user, binaries, password });
   const files = { datadir: 'data', socket: 'socket', 'pid-file': 'pid', tmpdir: '.', 'init-file': 'init.sql' };
   const own = Object.entries(files).map(([name, file]) => `--${name}=${path.join(home, file)}`);
   // The first of all arguments, or the server refuses it.
-  const command = [binaries.server, '--no-defaults', ...own, `--port=${port}`, ...SETTINGS];
+  const command = [binaries.server, '--no-defaults', ...own, `--port=${port}`, ...SETTINGS, ...args];
   const keeper = keep({ home, user, command, stop: 'KILL' });
   const ended = once(keeper, 'exit').then(([code]) => code ?? 1);
   for (const end = Date.now() + 60_000; keeper.exitCode === null && Date.now() < end; await sleep(20)) {
@@ -78,9 +81,8 @@ export async function endMariaDb(home) {
 }
 
 /** Makes the data folder aside and renames it when complete, and an account that may see and end other connections. */
-function initialise({ home, user, binaries }) {
+function initialise({ home, user, binaries, password = randomBytes(16).toString('hex') }) {
   const making = path.join(home, 'data.partial');
-  const password = randomBytes(16).toString('hex');
   const { status, stdout, stderr } = spawnSync(
     binaries.install,
     [
@@ -95,7 +97,9 @@ function initialise({ home, user, binaries }) {
   if (status !== 0) throw new CommandError(`${binaries.install} failed in ${home}:\n${stdout}${stderr}`.trim());
   const files = {
     password,
-    'init.sql': `CREATE DATABASE IF NOT EXISTS shop;
+    // Each server does so for itself, whatever it replicates.
+    'init.sql': `SET SESSION sql_log_bin = 0;
+CREATE DATABASE IF NOT EXISTS shop;
 CREATE USER IF NOT EXISTS shop@'${host}' IDENTIFIED BY '${password}';
 GRANT ALL ON *.* TO shop@'${host}';\n`,
   };

@@ -13,7 +13,9 @@ export async function leavePackages(target) {
     const manifest = published(JSON.parse(fs.readFileSync(path.join(library, 'package.json'), 'utf8')));
     fs.rmSync(folder, { recursive: true, force: true });
     await compilePackage(library, manifest, folder);
-    for (const file of [path.join(library, 'README.md'), path.join(root, 'CHANGELOG.md'), path.join(root, 'LICENSE')]) {
+    const beside = manifest.files.includes('Dockerfile') ? [path.join(library, 'Dockerfile')] : [];
+    const read = [path.join(library, 'README.md'), path.join(root, 'CHANGELOG.md'), path.join(root, 'LICENSE')];
+    for (const file of [...read, ...beside]) {
       fs.copyFileSync(file, path.join(folder, path.basename(file)));
     }
     fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

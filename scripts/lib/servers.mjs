@@ -16,12 +16,19 @@ const QUIET = { ANNOUNCE: 'no' };
 
 export const address = (port) => `http://${host}:${port}`;
 
+/**
+ * `log`: what the sandbox prints of requests and postbacks, where the environment does not say it. One that prints nothing
+ * sends the shop nothing to find out why, either.
+ */
 export async function startSandbox({
   port,
   shopPort,
+  log = 'none',
   data = process.env.SANDBOX_DATA || path.join(dataFolder, 'sandbox'),
 }) {
   const env = { ...QUIET, SANDBOX_PORT: String(port), SHOP_PORT: String(shopPort), SANDBOX_DATA: data };
+  env.SANDBOX_LOG = process.env.SANDBOX_LOG || log;
+  env.SANDBOX_DIAGNOSE = process.env.SANDBOX_DIAGNOSE || (log === 'none' ? 'no' : 'yes');
   const sandbox = startNode('sandbox', ['dist/apps/sandbox/main.js'], { env });
   await waitUntilAnswers(sandbox, address(port));
   return sandbox;

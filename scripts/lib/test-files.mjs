@@ -15,6 +15,7 @@ const REST = [
   'test/attacks/fuzz.spec.ts',
   'test/failures/backlog.spec.ts',
   'test/operations/cli-program.spec.ts',
+  'test/sandbox/program.spec.ts',
   'test/shop/shop.spec.ts',
 ];
 

@@ -110,13 +110,14 @@ describe('the chaos test’s account', () => {
 describe('what the chaos test is asked for', () => {
   test('without arguments is everything, at length', () => {
     expect(readArguments([])).toMatchObject({
-      phases: ['crash', 'model', 'fuzz', 'load'],
+      phases: ['crash', 'model', 'fuzz', 'failover', 'load'],
       minutes: 5,
       modelRuns: 20_000,
       fuzzMinutes: 5,
       dropAll: false,
+      failover: ['kill', 'silent', 'switchover', 'lagging'],
     });
-    expect(readArguments(['--seed', '7'])).toMatchObject({ seed: 7, phases: { length: 4 } });
+    expect(readArguments(['--seed', '7'])).toMatchObject({ seed: 7, phases: { length: 5 } });
   });
 
   test.each<[string[], object]>([
@@ -125,6 +126,8 @@ describe('what the chaos test is asked for', () => {
     [['--fuzz-minutes', '0.5', '--seed', '7'], { phases: ['fuzz'], fuzzMinutes: 0.5, seed: 7 }],
     [['--minutes', '1', '--fuzz-minutes', '2'], { phases: ['fuzz', 'load'], minutes: 1, fuzzMinutes: 2 }],
     [['--model-runs', '300'], { phases: ['model'], modelRuns: 300 }],
+    [['--failover', 'silent', '--rounds', '10'], { phases: ['failover'], failover: ['silent'], rounds: 10 }],
+    [['--failover', 'all'], { phases: ['failover'], failover: { length: 4 } }],
     [['--crash', '--model-runs', '2'], { phases: ['crash', 'model'], modelRuns: 2 }],
   ])('%j is only what it names', (args, expected) => {
     expect(readArguments(args)).toMatchObject(expected);
@@ -136,6 +139,9 @@ describe('what the chaos test is asked for', () => {
     ['--fuzz-minutes', '0'],
     ['--fuzz-minutes'],
     ['--seed', '-1'],
+    ['--failover', 'slowly'],
+    ['--failover', 'toString'],
+    ['--rounds', '0'],
     ['--runs', '3'],
     ['--crash', '3'],
   ])('%s %s is refused with the usage', (...args) => {

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { portFromEnv, whyNotListening } from './port.js';
@@ -7,7 +8,7 @@ import { configureShop, shopAdapter } from './shop.js';
 async function bootstrap(): Promise<void> {
   const port = portFromEnv('SHOP_PORT', 3000);
   const adapter = await shopAdapter(process.env.SHOP_ADAPTER || 'express');
-  const app = await NestFactory.create(AppModule, adapter, { logger: ['error', 'warn'] });
+  const app = await NestFactory.create(AppModule, adapter, { logger: logLevels() });
   configureShop(app);
   app.enableShutdownHooks();
   try {
@@ -17,6 +18,11 @@ async function bootstrap(): Promise<void> {
     throw whyNotListening(error, 'SHOP_PORT', port);
   }
   if (process.env.ANNOUNCE !== 'no') process.stdout.write(`Shop: http://127.0.0.1:${port}\n`);
+}
+
+/** `SHOP_LOG_LEVELS=error,warn,log` also writes the second record of each bill that the service has made. */
+function logLevels(): LogLevel[] {
+  return (process.env.SHOP_LOG_LEVELS || 'error,warn').split(',') as LogLevel[];
 }
 
 bootstrap().catch((error: unknown) => {

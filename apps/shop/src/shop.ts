@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { BodyValidationPipe } from './body-validation.pipe.js';
 import { PageExceptionFilter } from './pages/page-exception.filter.js';
 
@@ -24,8 +24,20 @@ export function configureShop(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
   if (adapter instanceof ExpressAdapter) adapter.disable('x-powered-by');
   app.use(setPolicy);
+  app.use(closeWhileEnding(app));
   app.useGlobalPipes(new BodyValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
   app.useGlobalFilters(new PageExceptionFilter(adapter));
+}
+
+/**
+ * A connection that is kept alive, as a load balancer's is, and has always one more request would keep a server that was
+ * asked to end from ending.
+ */
+function closeWhileEnding(app: INestApplication) {
+  return (_request: unknown, response: ServerResponse, next: () => void): void => {
+    if (!(app.getHttpServer() as Server).listening) response.setHeader('Connection', 'close');
+    next();
+  };
 }
 
 /**

@@ -10,4 +10,9 @@ export interface Accounted {
   >;
 }
 
-export function account(input: Accounted): { lost: string[]; double: string[]; figures: [string, string | number][] };
+export function account(input: Accounted): {
+  lost: string[];
+  double: string[];
+  unstored: string[];
+  figures: [string, string | number][];
+};

@@ -2,7 +2,8 @@ import { countBy, groupBy, indexBy, minor } from './tables.mjs';
 
 /**
  * Holds what the service knows (`bills`) and what buyers were told (`seen`) against what the module and the shop have
- * recorded (`ledger`). Pure. Gives figures for the table, and every loss and double as a sentence.
+ * recorded (`ledger`). Pure. Gives figures for the table, and every loss and double as a sentence; `unstored` are those of
+ * the losses that are callbacks.
  */
 export function account({ bills, seen, ledger }) {
   const lost = [];
@@ -17,7 +18,9 @@ export function account({ bills, seen, ledger }) {
   checkOrders(payments, known, ledger, lost, double);
   checkDeliveries(ledger, lost);
   const unknown = checkUnknown(bills, known, intents, ledger, lost);
-  const acknowledged = checkAcknowledged(bills, seen, ledger, lost);
+  const unstored = [];
+  const acknowledged = checkAcknowledged(bills, seen, ledger, unstored);
+  lost.push(...unstored);
   checkPromisedOrders(seen, known, ledger, lost);
   for (const row of ledger.bills) {
     if (row.billId !== null && !bills.some(({ id }) => id === row.billId)) {
@@ -25,7 +28,7 @@ export function account({ bills, seen, ledger }) {
     }
     if (row.state === 'CREATING') lost.push(`bill ${row.id} of order ${row.orderId} is being created for ever`);
   }
-  return { lost, double, figures: figures({ bills, payments, ledger, unknown, acknowledged }) };
+  return { lost, double, unstored, figures: figures({ bills, payments, ledger, unknown, acknowledged }) };
 }
 
 /** Exactly one event, or a review; and exactly one effect for each event. */

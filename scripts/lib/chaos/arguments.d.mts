@@ -7,6 +7,10 @@ export interface ChaosOptions {
   readonly dropAll: boolean;
   readonly modelRuns: number;
   readonly fuzzMinutes: number;
+  readonly failover: readonly string[];
+  readonly rounds: number;
+  readonly loadSeconds: number;
+  readonly lagSeconds: number;
 }
 
 export function readArguments(args: readonly string[]): ChaosOptions;

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { CommandError } from '../lifecycle.mjs';
+import { kinds, kindsHere } from './failover/kinds.mjs';
 
 export const usage = `npm run test:chaos [-- …]
   without any of the following, all phases with their defaults run; with some, only the phases they belong to
@@ -8,6 +9,7 @@ export const usage = `npm run test:chaos [-- …]
   model:  --model-runs 20000
   crash:  --crash
   fuzz:   --fuzz-minutes 5
+  failover: --failover ${[...Object.keys(kinds), 'all'].join('|')}  --rounds 2  --load-seconds 8  --lag-seconds 20
   all:    --seed 7
 
   TEST_DATABASE=mariadb   everything on MariaDB: docs/mariadb.md`;
@@ -20,13 +22,18 @@ const phaseOf = {
   crash: 'crash',
   'model-runs': 'model',
   'fuzz-minutes': 'fuzz',
+  failover: 'failover',
+  rounds: 'failover',
+  'load-seconds': 'failover',
+  'lag-seconds': 'failover',
   minutes: 'load',
   shops: 'load',
   buyers: 'load',
   'drop-all-postbacks': 'load',
 };
 
-/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns, fuzzMinutes }`. */
+/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns, fuzzMinutes, failover, rounds, loadSeconds,
+ * lagSeconds }`. */
 export function readArguments(args) {
   const flags = ['crash', 'drop-all-postbacks'];
   const names = ['seed', ...Object.keys(phaseOf)];
@@ -44,7 +51,18 @@ export function readArguments(args) {
     dropAll: values['drop-all-postbacks'] ?? false,
     modelRuns: number('model-runs', 20_000, { whole: true, least: 1, most: 10_000_000 }),
     fuzzMinutes: number('fuzz-minutes', 5, { least: 0.2, most: 24 * 60 }),
+    failover: readKinds(values.failover ?? 'all'),
+    rounds: number('rounds', 2, { whole: true, least: 1, most: 1000 }),
+    loadSeconds: number('load-seconds', 8, { least: 1, most: 600 }),
+    lagSeconds: number('lag-seconds', 20, { least: 1, most: 600 }),
   };
+}
+
+function readKinds(name) {
+  const here = kindsHere();
+  if (name === 'all') return here;
+  if (here.includes(name)) return [name];
+  throw new CommandError(`--failover must be ${here.join(', ')} or all, not "${name}".\n${usage}`);
 }
 
 /** The options that were given, as text; `flags` take none. Refuses others with the usage. */

@@ -22,10 +22,11 @@ const JOURNEYS = {
  * `seen` is what they were told, to be held against what is recorded in the end, and by which shop they got their bills.
  */
 export class Buyers {
-  seen = { orders: [], postbacks: [], redirects: [] };
   counts = { ordered: 0, refused: 0, cameBack: 0, paid: 0 };
 
-  constructor({ shops, control }, { seed, dropAll }) {
+  /** `seen`: what others before them were told; it goes on. */
+  constructor({ shops, control }, { seed, dropAll, seen = { orders: [], postbacks: [], redirects: [] } }) {
+    this.seen = seen;
     this.shops = shops;
     this.control = control;
     this.seed = seed;

@@ -3,11 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../database-user.mjs';
 import { beforeExit, CommandError, isExiting } from '../lifecycle.mjs';
 import { freePort } from '../free-port.mjs';
-import { processInfo } from '../process-info.mjs';
 import { makeTemporaryHome, sweepTemporaryHomes } from '../temporary-homes.mjs';
 import { mariadb } from './mariadb.mjs';
 import { postgres } from './postgres.mjs';
-import { descendantsOf } from './processes.mjs';
+import { killAll } from './processes.mjs';
 
 /** A throw-away server that can be crashed and comes back with its data, on the same port. */
 export class ChaosDatabase {
@@ -117,19 +116,4 @@ export class ChaosDatabase {
     await Promise.race([this.#server?.ended, sleep(10_000, undefined, { ref: false })]);
     await this.kind.end(this.home);
   }
-}
-
-/** Stopped first, so that it starts no process that the list lacks. Resolves when none is left: only then is its data free. */
-async function killAll(pid) {
-  process.kill(pid, 'SIGSTOP');
-  const all = [...descendantsOf(pid), pid].map((each) => ({ pid: each, started: processInfo(each)?.started }));
-  for (const each of all) {
-    try {
-      process.kill(each.pid, 'SIGKILL');
-    } catch (error) {
-      if (error.code !== 'ESRCH') throw error;
-    }
-  }
-  const runs = (each) => each.started !== undefined && processInfo(each.pid)?.started === each.started;
-  while (all.some(runs)) await sleep(10);
 }

@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { isExiting } from '../lifecycle.mjs';
 import { runJest } from '../jest.mjs';
+import { runFailover } from './failover/failover.mjs';
 import { runLoad } from './load.mjs';
 import { table } from './tables.mjs';
 
@@ -22,6 +23,10 @@ export const phases = {
       `${fuzzMinutes} minutes of bodies of every shape on the callback routes, seed ${seed}`,
     run: ({ fuzzMinutes, seed }) =>
       jest('test/attacks/fuzz', { FUZZ_MINUTES: String(fuzzMinutes), FUZZ_SEED: String(seed) }),
+  },
+  failover: {
+    says: ({ failover, rounds }) => `${rounds} times each a primary that fails under load: ${failover.join(', ')}`,
+    run: runFailover,
   },
   load: {
     says: ({ minutes, shops, dropAll }) =>

@@ -5,7 +5,7 @@ import { endServer, findServer, startServer } from '../postgres-server.mjs';
  * What was committed outlives a kill of every process, though not a loss of power: what a killed process has written is
  * the kernel's. Half-written pages are possible, so full_page_writes stays on.
  */
-const mode = {
+export const mode = {
   initdb: ['--no-sync'],
   server: ['-c', 'fsync=off', '-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
   stop: 'QUIT',

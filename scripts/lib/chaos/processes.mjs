@@ -1,6 +1,25 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { processInfo } from '../process-info.mjs';
+
+/**
+ * Kills a process and all below it. Stopped first, so that it starts no process that the list lacks. Resolves when none
+ * is left: only then is its data free.
+ */
+export async function killAll(pid) {
+  process.kill(pid, 'SIGSTOP');
+  const all = [...descendantsOf(pid), pid].map((each) => ({ pid: each, started: processInfo(each)?.started }));
+  for (const each of all) {
+    try {
+      process.kill(each.pid, 'SIGKILL');
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+  }
+  const runs = (each) => each.started !== undefined && processInfo(each.pid)?.started === each.started;
+  while (all.some(runs)) await sleep(10);
+}
 
 /** The process ids below this one. */
 export function descendantsOf(pid) {

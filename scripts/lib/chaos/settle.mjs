@@ -21,11 +21,18 @@ export async function heal({ database, sandbox, control, shops }, { dropAll }, r
   }
 }
 
-/** The account of all that buyers have seen, once nothing is under way any more. */
-export async function settledAccount(world, buyers) {
+/**
+ * The account of all that buyers have seen, once nothing is under way any more; without the bills of `gone`, of which
+ * nothing can be known here.
+ */
+export async function settledAccount(world, { seen }, gone = new Set()) {
   const { bills, waiting, seconds } = await settle(world);
   const ledger = await readLedger(world.database);
-  return { ...account({ bills, seen: buyers.seen, ledger }), ledger, waiting, seconds };
+  const knowable = {
+    bills: bills.filter(({ id }) => !gone.has(id)),
+    seen: { ...seen, orders: seen.orders.filter(({ billId }) => !gone.has(billId)) },
+  };
+  return { ...account({ ...knowable, ledger }), ledger, waiting, seconds };
 }
 
 /** Waits until nothing is under way any more, for as long as the slowest retry may take: what is then missing, is lost. */

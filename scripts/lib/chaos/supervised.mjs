@@ -47,6 +47,20 @@ export class Supervised {
     return true;
   }
 
+  /** Asks it to end: how many milliseconds it took. One that has not ended by then is killed. It comes back after the pause. */
+  async terminate({ withinS, downMs }) {
+    const server = this.#server;
+    if (!server || this.#killed)
+      throw new CommandError(`The ${this.name} does not run, and so cannot be asked to end.`);
+    this.#killed = true;
+    this.#downMs = downMs;
+    const started = Date.now();
+    const timer = setTimeout(() => server.child.kill('SIGKILL'), withinS * 1000);
+    server.child.kill('SIGTERM');
+    await server.ended.finally(() => clearTimeout(timer));
+    return Date.now() - started;
+  }
+
   /** Stands still and goes on, as in a long pause of its machine. A shell wakes it, which outlives whatever happens to us. */
   freeze(seconds) {
     if (!this.isReady) return;

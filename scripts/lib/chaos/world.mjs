@@ -12,19 +12,23 @@ import { Supervised } from './supervised.mjs';
 /** Pauses between the checks of an open bill, so that a lost postback costs seconds. */
 const CHECK_PAUSES_MS = '2000,4000,8000,20000';
 
-/** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. */
-export async function startWorld({ shops: count }) {
-  const world = await makeWorld(Array.from({ length: count }, (_, index) => ({ name: `shop-${index + 1}` })));
+/** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. `database`: a given one. */
+export async function startWorld({ shops: count, database }) {
+  const instances = Array.from({ length: count }, (_, index) => ({ name: `shop-${index + 1}` }));
+  const world = await makeWorld(instances, database);
   await Promise.all([world.sandbox, ...world.shops].map((server) => server.begin()));
   return world;
 }
 
-/** The same, of which only the database runs yet. Each shop has a `name`, and the `folder` whose build it runs. */
-export async function makeWorld(instances) {
-  const database = await ChaosDatabase.start();
+/**
+ * The same, of which only the database runs yet: one that can be crashed, unless it is given. Each shop has a `name`, and
+ * the `folder` whose build it runs.
+ */
+export async function makeWorld(instances, given) {
+  const database = given ?? (await ChaosDatabase.start());
   const folder = path.join(database.home, 'run'); // goes with it, also when we are killed
   const logFile = (name) => path.join(folder, 'logs', `${name}.log`);
-  const logs = { of: (name) => fs.readFileSync(logFile(name), 'utf8'), keep: () => keepLogs(folder) };
+  const logs = { file: logFile, of: (name) => fs.readFileSync(logFile(name), 'utf8'), keep: () => keepLogs(folder) };
   fs.mkdirSync(path.join(folder, 'logs'), { recursive: true });
 
   const sandboxPort = await freePort();
@@ -43,6 +47,8 @@ export async function makeWorld(instances) {
     SANDBOX_PORT: String(sandboxPort),
     SHOP_PORT: String(ports[0]),
     SANDBOX_DATA: path.join(folder, 'sandbox'),
+    SANDBOX_LOG: 'none',
+    SANDBOX_DIAGNOSE: 'no',
   };
   const sandbox = new Supervised(
     'sandbox',
@@ -56,6 +62,7 @@ export async function makeWorld(instances) {
       SANDBOX_URL: address(sandboxPort),
       DATABASE_URL: database.url,
       PAYMENT_CHECK_PAUSES_MS: CHECK_PAUSES_MS,
+      SHOP_LOG_LEVELS: 'error,warn,log',
       PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '200',
     };
     return new Supervised(name, program(name, ['dist/apps/shop/main.js'], env, cwd), address(port));

@@ -8,9 +8,9 @@ export const mutants = [
     name: 'intent-after-the-request',
     breaks: 'The intent is stored before the request leaves.',
     file: `${src}/bills/bill.service.ts`,
-    find: "if (await this.store.insertFirst(bill, leaseMs)) return 'stored';",
+    find: "if (await this.store.insertFirst(intent, leaseMs)) return 'stored';",
     replace:
-      "setTimeout(() => void this.store.insertFirst(bill, leaseMs).catch(() => undefined), 500);\nif (leaseMs > 0) return 'stored';",
+      "setTimeout(() => void this.store.insertFirst(intent, leaseMs).catch(() => undefined), 500);\nif (leaseMs > 0) return 'stored';",
     tests: [creation],
     pattern: 'stored before the request is sent',
   },
@@ -76,6 +76,15 @@ export const mutants = [
     replace: 'if (order.firstPaymentId !== null && bills.length === 0) {',
     tests: [creation],
     pattern: 'a paid order takes no further bill',
+  },
+  {
+    name: 'lost-intent-given-up',
+    breaks: 'What the service has answered is stored although the database has lost the intent.',
+    file: `${src}/bills/intent-ends.ts`,
+    find: '(await this.restored(intent, billId)) ??',
+    replace: '(await Promise.resolve(void this.restored)) ??',
+    tests: ['test/isolation/unstored-bills.spec.ts'],
+    pattern: 'although the database has lost the intent',
   },
   {
     name: 'old-connection-used',

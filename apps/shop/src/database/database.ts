@@ -4,6 +4,7 @@ import { OrderEvent } from '../orders/order-event.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { CreateOrders1700000000000 } from './0001-create-orders.js';
 import { kindOf, kindOfUrl } from './kind.js';
+import { LimitedClient } from './limited-client.js';
 
 /** Holds whatever the shop's instances must do in turn. Any constants of this application. */
 const MIGRATION_LOCK = {
@@ -19,7 +20,9 @@ export function databaseOptions(): TypeOrmModuleOptions {
   if (!url) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
   return {
     // Instants of MariaDB have no zone: they are UTC, wherever the shop runs.
-    ...(kindOfUrl(url) === 'mariadb' ? { type: 'mariadb', timezone: 'Z' } : { type: 'postgres' }),
+    ...(kindOfUrl(url) === 'mariadb'
+      ? { type: 'mariadb', timezone: 'Z' }
+      : { type: 'postgres', extra: { Client: LimitedClient } }),
     url,
     entities: [Order, OrderEvent],
     migrations: [CreateOrders1700000000000],

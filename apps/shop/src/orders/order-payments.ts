@@ -3,6 +3,7 @@ import {
   compareAmounts,
   OnPaymentFailed,
   OnPaymentSucceeded,
+  OrderNotFoundError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
@@ -42,10 +43,9 @@ export class OrderPayments {
 
   /** Locks the order, so that two events never work on the same old state, and notes the event. */
   private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
-    const order = await manager.findOneOrFail(Order, {
-      where: { id: event.orderId },
-      lock: { mode: 'pessimistic_write' },
-    });
+    const order = await manager.findOne(Order, { where: { id: event.orderId }, lock: { mode: 'pessimistic_write' } });
+    // After a restore it may come back later than its payments: the event waits for it.
+    if (!order) throw new OrderNotFoundError(event.orderId);
     await manager.insert(OrderEvent, { order, name: event.name, paymentId: event.paymentId, at: event.occurredAt });
     return order;
   }

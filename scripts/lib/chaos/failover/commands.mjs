@@ -1,0 +1,31 @@
+import { startNode } from '../../children.mjs';
+
+const PROGRAM = 'node_modules/nestjs-payment-acceptance/dist/esm/cli/main.js';
+
+/** `payment-acceptance`, as an operator of these shops runs it: gives the exit code and the JSON document it printed. */
+export async function paymentAcceptance({ database, control }, ...args) {
+  const env = {
+    DATABASE_URL: database.url,
+    PAYMENT_ACCEPTANCE_API_BASE_URL: control.url,
+    PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
+    PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'demo-main',
+    PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'sandbox-main-token-0123456789abcdef',
+    PAYMENT_ACCEPTANCE_EU_SHOP_ID: 'demo-eu',
+    PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'sandbox-eu-token-0123456789abcdef',
+    PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',
+  };
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  const { child, ended } = startNode('payment-acceptance', [PROGRAM, ...args, '--json'], { env, stdio });
+  const [out, err, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended]);
+  try {
+    return { code, document: JSON.parse(out) };
+  } catch (cause) {
+    throw new Error(`payment-acceptance ${args.join(' ')} ended with ${code}:\n${out}${err}`, { cause });
+  }
+}
+
+async function textOf(stream) {
+  let text = '';
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+  return text;
+}

@@ -1,0 +1,197 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readLedger } from '../ledger.mjs';
+import { groupBy, indexBy } from '../tables.mjs';
+import { paymentAcceptance } from './commands.mjs';
+
+const UNFINISHED = new Set(['CREATING', 'UNKNOWN']);
+
+/** A postback of a bill that nobody knows waits for its creation first. */
+const NOTICED_S = 90;
+
+/**
+ * What an operator does when commits were lost: the steps of docs/operations.md ("A restore, or lost commits"), each held
+ * against what the sandbox knows. `since`: when the two servers were last level; `promotedAt`:
+ * when one was behind; `logs`: of the shops whose log survived.
+ * Gives `{ lost, byLog, byPostback, byStatement, gone, problems }`: how many bills each step has found, the ids of those
+ * of which nothing is left but the bill itself, unpaid, and what was not as it should be.
+ */
+export async function recoverLostCommits(world, { since, promotedAt, logs, folder }) {
+  const problems = [];
+  const bills = await world.control.bills();
+  const lost = lostBills(bills, await readLedger(world.database));
+  if (lost.length === 0) problems.push('no bill was lost: the failover has shown nothing');
+  if (!(await showsLostBills(world, lost, promotedAt)))
+    problems.push(`health does not show lost-bills within ${NOTICED_S} s`);
+
+  const file = path.join(folder, 'bills.jsonl');
+  const args = ['--since', new Date(since).toISOString(), '--out', file, ...logs.flatMap((log) => ['--from-log', log])];
+  const { document: report } = await paymentAcceptance(world, 'recover', ...args);
+  const named = report.bills;
+  problems.push(...wrongClaims(named, bills, lost));
+  await importBills(world, { lost, named, folder, name: 'confirmed', problems });
+
+  const gone = await importFromStatement(world, { lost, named, folder, problems });
+  await restoreOtherOrders(world, gone);
+  const again = await paymentAcceptance(world, 'recover', ...args.filter((arg) => arg !== '--out' && arg !== file));
+  const still = again.document.bills.filter(({ billId }) => lost.some(({ id }) => id === billId));
+  if (still.length > 0) problems.push(`recover still names ${still.length} bills that were imported`);
+  const found = (source) =>
+    named.filter((each) => each.source === source && indexBy(lost, ({ id }) => id).has(each.billId));
+  return {
+    lost: lost.length,
+    byLog: found('log').length,
+    byPostback: found('postback').length,
+    byStatement: lost.length - found('log').length - found('postback').length - gone.length,
+    gone,
+    problems,
+  };
+}
+
+/** Bills that the service has, and of which nothing is on record: neither the bill nor its intent. */
+function lostBills(bills, ledger) {
+  const known = new Set(ledger.bills.flatMap(({ id, billId }) => [id, billId]));
+  return bills.filter(({ id, custom }) => !known.has(id) && !known.has(custom));
+}
+
+/** Postbacks that were acknowledged before are as lost as the bills. */
+async function showsLostBills(world, lost, promotedAt) {
+  const told = ({ status, at }) => status === 200 && Date.parse(at) > promotedAt;
+  const heardOf = lost.filter(({ callbacks }) => callbacks.some(({ tries }) => tries.some(told)));
+  if (heardOf.length === 0) return true; // there is nothing to go by
+  for (const end = Date.now() + NOTICED_S * 1000; Date.now() < end; await sleep(1_000)) {
+    const { document } = await paymentAcceptance(world, 'status');
+    if (JSON.stringify(document).includes('"lost-bills"')) return true;
+  }
+  return false;
+}
+
+/** What `recover` says by its own record is so; what it only heard of it leaves to a person. */
+function wrongClaims(named, bills, lost) {
+  const real = indexBy(bills, ({ id }) => id);
+  const missing = new Set(lost.map(({ id }) => id));
+  return named.flatMap(({ billId, orderId, amount, currency, verified }) => {
+    const bill = real.get(billId);
+    if (!bill) return verified ? [`recover vouches for bill ${billId}, which the service has not`] : [];
+    const right = bill.orderId === orderId && bill.amount === amount && bill.currency === currency;
+    return [
+      ...(verified && !right ? [`recover vouches for a wrong order or amount of bill ${billId}`] : []),
+      ...(missing.has(billId) ? [] : [`recover names bill ${billId}, which is on record`]),
+    ];
+  });
+}
+
+/**
+ * A person has looked up what was not vouched for, and removed what is not at the service. The events wait until the orders
+ * are restored.
+ */
+async function importBills(world, { lost, named, folder, name, problems }) {
+  const names = new Set(named.map(({ billId }) => billId));
+  const confirmed = lost.filter(({ id }) => names.has(id));
+  const file = path.join(folder, `${name}.jsonl`);
+  fs.writeFileSync(file, confirmed.map((bill) => `${JSON.stringify(toImport(bill))}\n`).join(''));
+  const { document } = await paymentAcceptance(world, 'import', file, '--hold');
+  if (document.imported !== confirmed.length) {
+    problems.push(
+      `of ${confirmed.length} bills ${document.imported} were imported: ${JSON.stringify(document.refused)}`,
+    );
+  }
+  await restoreOrders(world, confirmed);
+  await paymentAcceptance(world, 'release');
+}
+
+/** The order from the shop's own books. It is there already where its row was committed, and its bill's was not. */
+async function restoreOrders({ database }, bills) {
+  await database.query(async (client) => {
+    for (const { orderId, shopId, amount, currency } of bills) {
+      const [there] = await client.query('SELECT 1 FROM shop_order WHERE id = $1', [orderId]);
+      if (there) continue;
+      await client.query(
+        `INSERT INTO shop_order (id, shop, amount, currency, description, status)
+          VALUES ($1, $2, $3, $4, 'Restored', 'pending')`,
+        [orderId, shopOf(shopId), amount, currency],
+      );
+    }
+  });
+}
+
+/** A creation that was under way stores its bill once more, and the commit of its order may be lost all the same. */
+async function restoreOtherOrders(world, gone) {
+  const bills = await world.control.bills();
+  await restoreOrders(
+    world,
+    bills.filter(({ id }) => !gone.includes(id)),
+  );
+  await paymentAcceptance(world, 'release');
+}
+
+function toImport({ id, shopId, orderId, amount, currency, createdAt, custom, payerPaysCommission }) {
+  return {
+    shop: shopOf(shopId),
+    orderId,
+    billId: id,
+    amount,
+    currency,
+    createdAt: new Date(createdAt).toISOString(),
+    payerPaysCommission,
+    ...(custom !== null && { custom }),
+  };
+}
+
+/**
+ * Exports the account's payments and holds them against the ledger: what is left is shown so, or not at all. Gives the ids
+ * of the bills that are not, since nobody paid them.
+ */
+async function importFromStatement(world, { lost, named, folder, problems }) {
+  const bills = await world.control.bills();
+  const names = new Set(named.map(({ billId }) => billId));
+  const left = bills.filter(({ id }) => lost.some((bill) => bill.id === id) && !names.has(id));
+  const shown = new Set();
+  for (const [shopId, ofShop] of groupBy(bills, (bill) => bill.shopId)) {
+    const file = path.join(folder, `statement-${shopId}.jsonl`);
+    fs.writeFileSync(file, ofShop.flatMap(statementLines).join(''));
+    const { document } = await paymentAcceptance(world, 'reconcile', '--against', file, '--shop', shopOf(shopId));
+    for (const { billId, differences } of document.rows) {
+      if (differences.includes('unknown-bill')) shown.add(billId);
+    }
+  }
+  const paid = left.filter(({ payments }) => payments.length > 0);
+  const missing = paid.filter(({ id }) => !shown.has(id));
+  problems.push(...missing.map(({ id }) => `neither recover nor the statement shows bill ${id}, which has payments`));
+  const unknown = await unknownOutcomes(world);
+  const untrue = [...shown].filter((id) => !paid.some((bill) => bill.id === id) && !unknown.has(id));
+  problems.push(...untrue.map((id) => `the statement calls bill ${id} unknown, and it is not`));
+  await importBills(world, {
+    lost: paid,
+    named: paid.map(({ id }) => ({ billId: id })),
+    folder,
+    name: 'from-statement',
+    problems,
+  });
+  return left.filter(({ payments }) => payments.length === 0).map(({ id }) => id);
+}
+
+/**
+ * Bills whose creation is an unknown outcome on record, or will be when its lease has run out: the commit that opened it is
+ * lost, that of its intent is not. `recover` attaches them by the log, else a person does; until then nobody here knows them.
+ */
+export async function unknownOutcomes({ control, database }) {
+  const { bills: intents } = await readLedger(database);
+  const known = new Set(intents.map(({ billId }) => billId));
+  const made = new Set(intents.filter(({ state }) => UNFINISHED.has(state)).map(({ id }) => id));
+  const bills = (await control.bills()).filter(({ id, custom }) => !known.has(id) && made.has(custom));
+  return new Set(bills.map(({ id }) => id));
+}
+
+function statementLines({ id, orderId, payments }) {
+  return payments.map((payment) => {
+    const { status, amount, currency, createdAt } = payment;
+    const row = { id: payment.id, status, amount, created_at: new Date(createdAt).toISOString() };
+    return `${JSON.stringify({ ...row, bill_id: id, order_id: orderId, currency_in: currency })}\n`;
+  });
+}
+
+function shopOf(shopId) {
+  return shopId === 'demo-eu' ? 'eu' : 'main';
+}
