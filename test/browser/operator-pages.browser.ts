@@ -93,6 +93,7 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'operator-reviews', url: at('/reviews') },
     { name: 'operator-dead-letters', url: at('/dead-letters') },
     { name: 'operator-unknown', url: at('/unknown-outcomes') },
+    { name: 'operator-lost-bills', url: at('/lost-bills') },
     { name: 'operator-log', url: at('/log') },
     { name: 'operator-question', url: at(`/actions/attach-bill/${lost.intent}`) },
     {

@@ -87,7 +87,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   });
 
   test('no page and no action is there for strangers', async () => {
-    expect(routes).toHaveLength(10);
+    expect(routes).toHaveLength(11);
     for (const route of routes) {
       const [method, path] = route.split(' ') as [string, string];
       const address = path.replace(':action', 'replay').replace(/:\w+/, main.deadLetter);
@@ -115,7 +115,13 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
       'reviews',
       'dead-letters',
     ];
-    for (const path of [...paths, 'dead-letters?shop=main', 'dead-letters?orderId=main-dead', 'unknown-outcomes']) {
+    for (const path of [
+      ...paths,
+      'dead-letters?shop=main',
+      'dead-letters?orderId=main-dead',
+      'unknown-outcomes',
+      'lost-bills',
+    ]) {
       const { status, html } = await eve.open(path);
       expect([path, status]).toEqual([path, 200]);
       expect([path, html.replace(/value="main-\w+"|<code>main-\w+<\/code>/g, '')]).toEqual([

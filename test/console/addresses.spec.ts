@@ -28,6 +28,7 @@ const LISTS: readonly [string, readonly string[]][] = [
   ['reviews', ['after', 'shop', 'done', 'bill']],
   ['dead-letters', ['after', 'consumer', 'event', 'shop', 'orderId', 'done', 'count']],
   ['unknown-outcomes', ['before', 'done', 'bill']],
+  ['lost-bills', ['after', 'done', 'bill']],
   ['log', ['before']],
   ['actions/replay/all', ['consumer', 'event', 'shop', 'orderId']],
 ];

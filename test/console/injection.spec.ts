@@ -24,7 +24,17 @@ let name = 'ann';
 /** Records that hold the text in every field that comes from outside; gives every page that shows them. */
 async function pagesAbout(text: string): Promise<Answer[]> {
   const { dataSource, payments } = harness.host;
-  const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action', 'shop_order'];
+  const tables = [
+    'bill',
+    'payment',
+    'callback',
+    'event',
+    'delivery',
+    'review',
+    'operator_action',
+    'shop_order',
+    'lost_bill',
+  ];
   await dataSource.query(`TRUNCATE ${tables.map((table) => `payment_acceptance.${table}`).join(', ')}`);
   await dataSource.query(`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL`);
   Failing.says = text;
@@ -69,6 +79,12 @@ async function pagesAbout(text: string): Promise<Answer[]> {
        (gen_random_uuid(), now() - interval '1 hour', $1, 'replay', $1, $4)`,
     [text, intentId, JSON.stringify({ note: text }), JSON.stringify({ note: text, filter: { consumer: text } })],
   );
+  await dataSource.query(
+    `INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, order_id, first_postback_at,
+       payments, listed, found_at)
+     VALUES ('0b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d', 'main', $1, 'LOST', 1, now(), $1, now(), $2, 2, now())`,
+    [`${text}l`, JSON.stringify([listedPayment(text)])],
+  );
   const said = encodeURIComponent(text);
   const [{ review }] = await dataSource.query<[{ review: string }]>(
     `SELECT id AS review FROM payment_acceptance.review`,
@@ -89,6 +105,11 @@ async function pagesAbout(text: string): Promise<Answer[]> {
     await operator.submit(await open(`actions/accept-review/${review}`), { amount: text, note: text, csrf: text }),
     await operator.submit(await open(`actions/accept-review/${review}`), { amount: `${text} `, note: text }),
     await open('actions/replay/all'),
+    await open('lost-bills'),
+    await open(`lost-bills?done=${said}&after=${said}`),
+    await operator.submit(await open(TAKE_IN), { orderId: text, amount: text, currency: text, note: text }),
+    await operator.submit(await open(TAKE_IN), { orderId: text, amount: '1', currency: text, note: text }),
+    await open('actions/dismiss-lost-bill/0b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'),
   ];
   await dataSource.query(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN', service_bill_id = NULL`);
   return [
@@ -102,6 +123,16 @@ async function pagesAbout(text: string): Promise<Answer[]> {
       note: text,
     }),
   ];
+}
+
+const TAKE_IN = 'actions/take-in-bill/0b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d';
+
+function listedPayment(text: string): object {
+  return {
+    ...{ paymentId: text, status: 'UNKNOWN', statusText: text, amount: text, currency: text, fromCard: text },
+    createdAtText: text,
+    createdAt: null,
+  };
 }
 
 describe('markup in every field that comes from outside', () => {

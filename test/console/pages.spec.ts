@@ -76,6 +76,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
         'reviews',
         'dead-letters',
         'unknown-outcomes',
+        'lost-bills',
         'log',
         `actions/accept-review/${main.review}`,
         `actions/dismiss-review/${main.review}`,

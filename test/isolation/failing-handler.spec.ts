@@ -68,7 +68,9 @@ describe('a handler that fails again and again', () => {
     expect(before.backlog?.failingConsumers).toMatchObject([{ consumer: 'mails', deliveries: 1 }]);
     harness.clock.advance(MINUTE);
     const { backlog } = await until(health, ({ degraded }) => degraded.includes('deliveries-failing'));
-    expect(backlog?.failingConsumers).toEqual([{ consumer: 'mails', deliveries: 1, oldestMs: expect.any(Number) }]);
+    expect(backlog?.failingConsumers).toEqual([
+      { consumer: 'mails', deliveries: 1, oldestMs: expect.any(Number), ordersNotFound: 0 },
+    ]);
     expect(Math.floor(backlog!.failingConsumers[0]!.oldestMs / MINUTE)).toBe(10);
   });
 });

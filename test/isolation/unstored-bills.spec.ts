@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { Logger } from '@nestjs/common';
 import { BillNotStoredError, PaymentProbe } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 describe("the service's answer to a creation, while the database takes nothing", () => {
   let harness: Harness;
@@ -83,5 +84,55 @@ describe("the service's answer to a creation, while the database takes nothing",
     ]) {
       expect(logged[0]).toContain(needed);
     }
+  });
+
+  /** The database fails over to a server that was behind: what had been committed of the order is gone. */
+  async function lose(orderId: string): Promise<void> {
+    const { dataSource } = harness.host;
+    await dataSource.query(`DELETE FROM payment_acceptance.bill WHERE order_id = '${orderId}'`);
+    await dataSource.query(`DELETE FROM payment_acceptance.shop_order WHERE order_id = '${orderId}'`);
+  }
+
+  test('opens the bill although the database has lost the intent, which is stored once more', async () => {
+    const restore = cutOff(harness.host);
+    await failureOf(create(harness.host));
+    await lose('order-1');
+    restore();
+    const [made] = harness.sandbox.bills();
+    expect((await create(harness.host)).billId).toBe(made!.id);
+    expect(harness.sandbox.bills()).toHaveLength(1);
+    await harness.sandbox.pay(made!.id);
+    await harness.settle();
+    const { bills, events } = await harness.host.ledger();
+    expect(bills).toMatchObject([{ state: 'PAID', billId: made!.id, attempt: 1 }]);
+    expect(events).toHaveLength(1);
+  });
+
+  test('opens the bill beside another one that the order has got since the intent was lost', async () => {
+    const restore = cutOff(harness.host);
+    await failureOf(create(harness.host));
+    await lose('order-1');
+    const other = await harness.start();
+    await create(other);
+    restore();
+    await until(
+      () => harness.host.ledger(),
+      ({ bills }) => bills.length === 2 && bills.every(({ state }) => state === 'OPEN'),
+    );
+    const billIds = harness.sandbox.bills().map(({ id }) => id);
+    const { bills } = await harness.host.ledger();
+    expect(bills.map(({ billId }) => billId).sort()).toEqual(billIds.sort());
+  });
+
+  test('leaves an unknown outcome where the database has lost an intent of which nobody knows how it ended', async () => {
+    await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
+    const restore = cutOff(harness.host);
+    await failureOf(create(harness.host));
+    await lose('order-1');
+    restore();
+    await until(
+      () => harness.host.ledger(),
+      ({ bills }) => bills.length === 1 && bills[0]!.state === 'UNKNOWN',
+    );
   });
 });

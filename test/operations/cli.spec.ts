@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { run } from '../../libs/payment-acceptance/src/cli/run.js';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, createTestDatabase } from '../support/database.js';
+import { environmentOf } from '../support/commands.js';
 
 let healthy = true;
 
@@ -26,17 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-cli-'));
 describe('cli', () => {
   beforeAll(async () => {
     harness = await startHarness({ providers: [Orders] });
-    env = {
-      DATABASE_URL: harness.databaseUrl,
-      PAYMENT_ACCEPTANCE_API_BASE_URL: harness.sandboxUrl,
-      PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
-      PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: MAIN_TOKEN,
-      PAYMENT_ACCEPTANCE_MAIN_SHOP_ID: 'shop-main',
-      PAYMENT_ACCEPTANCE_EU_API_TOKEN: EU_TOKEN,
-      PAYMENT_ACCEPTANCE_EU_SHOP_ID: 'shop-eu',
-      PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',
-      PAYMENT_ACCEPTANCE_REQUESTS_PER_SECOND: '1000',
-    };
+    env = environmentOf(harness);
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });

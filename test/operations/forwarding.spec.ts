@@ -154,9 +154,9 @@ describe('forwarding', () => {
   });
 
   describe('a postback of a bill of ours', () => {
-    /** Those above have waited for their day, and make room. */
+    /** Those above have waited for their thirty days, and make room. */
     beforeAll(async () => {
-      harness.clock.advance(25 * 3_600_000);
+      harness.clock.advance(31 * 24 * 3_600_000);
       await harness.settle();
       expect((await stats()).waitingCallbacks).toBe(0);
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConsoleLogger, Injectable, Logger } from '@nestjs/common';
-import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { NonRetryableError, OnPaymentSucceeded, PaymentProbe } from 'nestjs-payment-acceptance';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm } from '../support/http.js';
 
@@ -62,6 +62,11 @@ describe('a log line says to machines what it is about', () => {
     });
     const records = lines.map((line) => JSON.parse(line) as { context: string; message: string; params: object });
     const { billId, intentId } = bill;
+    expect(records.shift()).toMatchObject({
+      level: 'log',
+      context: 'PaymentBills',
+      message: expect.stringMatching(/^payment-acceptance bill created: \{"version":1,"shop":"main","orderId":"json",/),
+    });
     expect(records).toMatchObject([
       {
         level: 'warn',
@@ -87,9 +92,31 @@ describe('a log line says to machines what it is about', () => {
   });
 
   test('as text, behind the message, on the same line', async () => {
-    const lines = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
+    const [created, ...lines] = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
+    expect(created).toMatch(/LOG \[PaymentBills\] payment-acceptance bill created: \{.*"orderId":"text".*\}$/);
     expect(lines.length).toBe(3);
     expect(lines[0]).toMatch(/WARN \[PaymentConfirmer\] Bill .* \{ shop: 'main', orderId: 'text', billId: /);
     expect(lines.join('\n')).not.toMatch(/4111 1111|undefined/);
+  });
+
+  test('a bill that the service has made is in the log before the tables know of it, and they do although a logger fails', async () => {
+    const points: string[] = [];
+    const probe = harness.host.app.get(PaymentProbe);
+    probe.reached = (point) => void points.push(point);
+    const logger = new ConsoleLogger();
+    jest.spyOn(logger, 'log').mockImplementation((line: unknown) => {
+      points.push(String(line));
+      throw new Error('the disk of the logs is full');
+    });
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    Logger.overrideLogger(logger);
+    const { billId } = await harness.host.payments.createBill({ orderId: 'failing', amount: '10' });
+    Logger.overrideLogger(false);
+    probe.reached = () => undefined;
+    const line = points.findIndex((point) => point.includes(`"billId":"${billId}"`));
+    expect(line).toBeGreaterThan(0);
+    expect(points.indexOf('before UPDATE payment_acceptance.bill')).toBeGreaterThan(line);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining(billId));
+    warned.mockRestore();
   });
 });

@@ -140,7 +140,7 @@ describe('metrics', () => {
 
   test('every metric has a unit and a description; no attribute takes an id, an amount or a secret', async () => {
     const metrics = (await sdk.metrics()).filter(({ descriptor }) => /^payment[._]/.test(descriptor.name));
-    expect(metrics.length).toBe(23);
+    expect(metrics.length).toBe(24);
     for (const { descriptor } of metrics) {
       expect(descriptor.unit).not.toBe('');
       expect(descriptor.description).not.toBe('');

@@ -40,12 +40,17 @@ afterAll(() => administer(`DROP DATABASE ${name}`));
 const tables = async (dataSource: DataSource): Promise<number> =>
   (await dataSource.query<unknown[]>(`SHOW TABLES LIKE 'payment_acceptance_%'`)).length;
 
+/** Those of the migrations, and the one that tells which of them are done. */
+const ALL_TABLES =
+  MARIA_MIGRATIONS.flatMap(({ statements }) => statements).filter((statement) => /^\s*CREATE TABLE/.test(statement))
+    .length + 1;
+
 describe('the tables on MariaDB', () => {
   test('are made once by processes that start together, and calling again changes nothing', async () => {
     const all = await Promise.all([connect(), connect(), connect()]);
     await Promise.all(all.map((dataSource) => migratePaymentAcceptance(dataSource)));
     const [first] = all;
-    expect(await tables(first)).toBe(mariaSchema.statements.length + 1);
+    expect(await tables(first)).toBe(ALL_TABLES);
     await migratePaymentAcceptance(first);
     const rows: unknown[] = await first.query('SELECT version FROM payment_acceptance_migration ORDER BY version');
     expect(rows).toEqual(MARIA_MIGRATIONS.map(({ version }) => ({ version })));
@@ -57,7 +62,7 @@ describe('the tables on MariaDB', () => {
       const database = new MariaDatabase(dataSource, new PaymentClock());
       for (const statement of mariaSchema.statements.slice(0, done)) await database.change(rawSql(statement));
       await migratePaymentAcceptance(dataSource);
-      expect(await tables(dataSource)).toBe(mariaSchema.statements.length + 1);
+      expect(await tables(dataSource)).toBe(ALL_TABLES);
       await administer(`DROP DATABASE ${name}`);
       await administer(`CREATE DATABASE ${name}`);
     }
@@ -72,7 +77,7 @@ describe('the tables on MariaDB', () => {
     const migrating = migratePaymentAcceptance(other);
     await administer(`KILL ${id}`);
     await migrating;
-    expect(await tables(other)).toBe(mariaSchema.statements.length + 1);
+    expect(await tables(other)).toBe(ALL_TABLES);
     await runner.release().catch(() => undefined);
   });
 

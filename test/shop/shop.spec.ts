@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
 import { postForm, postJson, postbackFields } from '../support/http.js';
 import { startShops, type ShopHarness } from '../support/shop.js';
 import { until } from '../support/until.js';
@@ -137,3 +139,32 @@ describe('the sample shop, two processes on one database', () => {
     );
   });
 });
+
+test('a shop that is asked to end does, whatever connection is kept alive and busy', async () => {
+  const ending = await startShops(1);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const over = new AbortController();
+  const load = (async () => {
+    while (!over.signal.aborted) await get(`${ending.urls[0]}/api/orders`, agent);
+  })();
+  try {
+    const [child] = ending.processes;
+    const ended = once(child!, 'exit');
+    child!.kill('SIGTERM');
+    await ended;
+  } finally {
+    over.abort();
+    await load;
+    agent.destroy();
+    await ending.close();
+  }
+});
+
+/** One request over the agent's connection; one that is refused is an end as well. */
+function get(url: string, agent: Agent): Promise<void> {
+  return new Promise((resolve) => {
+    request(url, { agent }, (response) => response.resume().once('close', resolve))
+      .once('error', () => resolve())
+      .end();
+  });
+}

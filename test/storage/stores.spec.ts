@@ -75,7 +75,7 @@ describe('stores that both databases share', () => {
     const foreign = { shop: 'main', orderId: 'A', amount: '7.00', currency: 'RUB', payerPaysCommission: true };
     const texts = { description: null, name: null, type: 'normal', custom: 'x', linkUrl: null, linkPageUrl: null };
     const bill = { ...foreign, ...texts, intentId: randomUUID(), customGiven: false, billId: 'foreign', createdAt };
-    await records.database.transaction((manager) => store.insert(manager, bill));
+    await records.database.transaction((manager) => store.insert(manager, bill, false));
     expect(await store.known('main', 'foreign')).toEqual({
       orderId: 'A',
       amount: '7.00',

@@ -3,7 +3,17 @@ import type { DataSource } from 'typeorm';
 import { spell } from './test-sql.js';
 import type { TestDatabase } from './database.js';
 
-const CHILDREN_FIRST = ['operator_action', 'delivery', 'event', 'review', 'payment', 'callback', 'bill', 'shop_order']
+const CHILDREN_FIRST = [
+  'lost_bill',
+  'operator_action',
+  'delivery',
+  'event',
+  'review',
+  'payment',
+  'callback',
+  'bill',
+  'shop_order',
+]
   .map((table) => `payment_acceptance.${table}`)
   .concat('effect');
 

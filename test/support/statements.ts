@@ -15,7 +15,9 @@ export class Statements {
 
   constructor(dataSource: DataSource) {
     const pool = (dataSource.driver as unknown as { master: { Client: { prototype: PgClient } } }).master;
-    const { prototype } = pool.Client;
+    // The pool's own client may be one of a class that is made of that of `pg`.
+    let { prototype } = pool.Client;
+    while (!Object.hasOwn(prototype, 'query')) prototype = Object.getPrototypeOf(prototype) as PgClient;
     const { query } = prototype;
     const { seen } = this;
     this.stop = () => (prototype.query = query);

@@ -40,8 +40,10 @@ export {
 export type { PaymentEventContext } from './events/consumer.js';
 export { PaymentHandlerError } from './events/consumer.errors.js';
 export { NonRetryableError } from './events/non-retryable.js';
+export { OrderNotFoundError } from './events/order-not-found.js';
 export { DeliveryWorker } from './events/delivery.worker.js';
 
+export { BillInquiry } from './settlement/bill-inquiry.js';
 export { Confirmer } from './settlement/confirmer.js';
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
@@ -63,7 +65,10 @@ export type { CheckWorkload } from './settlement/check-requests.js';
 export type { DeliveryWorkload } from './events/delivery.worker.js';
 export type { FailingConsumer, FailingShop, PaymentStats, ShopState } from './storage/operator.store.js';
 export { PaymentOperations } from './operations/payment-operations.service.js';
+export type { TakeInOptions } from './operations/lost-bills.js';
+export type { LostBill, LostBillPayment } from './storage/lost-bill.store.js';
 export type { OperationsView, PastEventsReport } from './operations/operations-view.js';
+export type { Released, ReleaseFilter } from './storage/release.js';
 export type { PastEventCounts, PastEventFilter } from './storage/past-events.store.js';
 export { PaymentChecks, type BillCheck, type ShopChecks } from './operations/payment-checks.service.js';
 export {
@@ -71,7 +76,8 @@ export {
   type ReconciliationOptions,
   type ShopReconciliation,
 } from './operations/payment-reconciliation.service.js';
-export type { ReconciledPayment, ReconciliationDifference } from './operations/reconciliation.js';
+export type { ReconciledPayment, ReconciliationDifference, StatementComparison } from './operations/reconciliation.js';
+export type { StatementPayment } from './operations/statement-payment.js';
 export {
   PaymentDoctor,
   type DoctorFinding,
@@ -86,6 +92,14 @@ export {
   type RefusedBill,
   type ShopImport,
 } from './operations/payment-import.service.js';
+export {
+  PaymentRecovery,
+  type AttachedBill,
+  type RecoveryOptions,
+  type RecoveryReport,
+  type ShopRecovery,
+} from './operations/payment-recovery.service.js';
+export type { RecoveredBill } from './operations/recovery.js';
 export {
   PaymentHealthIndicator,
   type PaymentDegradation,

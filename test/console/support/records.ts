@@ -84,7 +84,7 @@ export async function record(harness: Harness, shop: 'main' | 'eu'): Promise<Rec
 
 /** Empties the records, so that a test finds nothing of the one before. */
 export async function forget(harness: Harness): Promise<void> {
-  const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action'];
+  const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action', 'lost_bill'];
   const names = tables.map((name) => `payment_acceptance.${name}`).join(', ');
   await harness.host.dataSource.query(`TRUNCATE ${names}, payment_acceptance.shop_order, effect`);
   harness.host.app.get(Bookkeeper).mended = false;

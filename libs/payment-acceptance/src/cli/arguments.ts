@@ -17,15 +17,31 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --dry-run            only says how many
   reconcile --day DAY      a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
                            on the service's wall clock; exit code 1 on a difference
-      -s, --shop NAME      those of this shop; default: of every shop
+      -s, --shop NAME      those of this shop; default: of every shop, of a statement: of the default shop
       --followed           also bills that ended on an earlier day and are still followed
+      --against FILE       in place of --day: a statement of the merchant's account, CSV or JSON, of one shop
+      --column NAME=TITLE  what a column is called there: payment_id, status, amount, created_at, bill_id,
+                           order_id, currency; default: as in the service's specification
+      --status TEXT=STATUS what stands there for NEW, PROCESS, SUCCESS or FAIL; STATUS alone: of every row
   doctor                   looks whether the service behaves as expected; makes nothing there;
                            exit code 1 where it does not
       -s, --shop NAME      asks as this shop; default: as each in turn
   import FILE              takes over open bills of an older integration: JSON, an array or one object a line
       -s, --shop NAME      the shop of bills that name none; default: the default shop
+      --hold               keeps the events of these bills back until release
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only says what would happen
+  release                  the orders are there again: lets the events of held bills go, and has deliveries tried
+                           that found no order
+      --order ID  --shop NAME
+      --operator NAME      who does it, for the record; default: the user's name
+  recover --since TIME     after a restore, or a failover that lost commits: has known bills checked again, and
+                           looks for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
+      -s, --shop NAME      of this shop; default: of every shop
+      --from-log FILE      a log of the application, in which creations are found; may be given several times
+      --out FILE           writes the bills that are not known here, as import takes them, to a new file
+      --operator NAME      who does it, for the record; default: the user's name
+      --dry-run            only says what would happen; writes no file
 
 Options of every command:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as TypeORM's own commands take it
@@ -57,6 +73,13 @@ const OPTIONS = {
   all: { type: 'boolean' },
   day: { type: 'string' },
   followed: { type: 'boolean' },
+  against: { type: 'string' },
+  since: { type: 'string' },
+  'from-log': { type: 'string', multiple: true },
+  out: { type: 'string' },
+  hold: { type: 'boolean' },
+  column: { type: 'string', multiple: true },
+  status: { type: 'string', multiple: true },
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
@@ -72,9 +95,11 @@ const COMMANDS = {
     options: ['shop', 'operator', 'consumer', 'event', 'order', 'from', 'to', 'dry-run'],
     operand: undefined,
   },
-  reconcile: { options: ['shop', 'day', 'followed'], operand: undefined },
+  reconcile: { options: ['shop', 'day', 'followed', 'against', 'column', 'status'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
-  import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
+  import: { options: ['shop', 'hold', 'operator', 'dry-run'], operand: 'FILE' },
+  release: { options: ['shop', 'order', 'operator'], operand: undefined },
+  recover: { options: ['since', 'shop', 'from-log', 'out', 'operator', 'dry-run'], operand: undefined },
 } as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;
 
 export type CommandName = keyof typeof COMMANDS;

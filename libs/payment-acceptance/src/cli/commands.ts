@@ -89,7 +89,8 @@ export const deliver: Command = async (context, { values }, output) => {
   return 0;
 };
 
-function instantOf(option: string, text: string | undefined): Date | undefined {
+/** @throws UsageError for a text that is no instant */
+export function instantOf(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const instant = new Date(text);
   // Without a zone it would mean another moment on each machine.
@@ -132,20 +133,37 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const bills = (await readBills(operand)).map((bill) =>
     values.shop === undefined ? bill : inShop(bill, values.shop),
   );
-  const report = await context
-    .get(PaymentImport)
-    .importBills(bills, { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true });
+  const report = await context.get(PaymentImport).importBills(bills, {
+    operator: operatorOf(values.operator),
+    dryRun: values['dry-run'] === true,
+    hold: values.hold === true,
+  });
   if (values.json) printJson(output, report);
   else {
     const { dryRun, imported, present, refused } = report;
     output.out(
       `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
     );
+    if (values.hold && imported > 0 && !dryRun) {
+      output.out('Their events are kept back: restore the orders, then run payment-acceptance release.\n');
+    }
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
     }
   }
   return report.refused.length > 0 ? 1 : 0;
+};
+
+export const release: Command = async (context, { values }, output) => {
+  const { shop, order } = values;
+  const filter = { ...(shop !== undefined && { shop }), ...(order !== undefined && { orderId: order }) };
+  const released = await context.get(PaymentOperations).release(filter, operatorOf(values.operator));
+  if (values.json) printJson(output, released);
+  else {
+    output.out(`The events of ${released.bills} held bills go out.\n`);
+    output.out(`${released.retried} deliveries that found no order are tried again.\n`);
+  }
+  return 0;
 };
 
 /** The shop of those that name none. */
@@ -164,7 +182,8 @@ async function readBills(file: string): Promise<BillToImport[]> {
   }
 }
 
-function operatorOf(given: string | undefined): string {
+/** Who runs the command, where nobody is named. */
+export function operatorOf(given: string | undefined): string {
   if (given !== undefined) return given;
   try {
     return `cli:${userInfo().username}`;

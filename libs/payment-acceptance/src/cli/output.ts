@@ -11,12 +11,16 @@ export interface Output {
 }
 
 export function printJson({ out }: Output, document: unknown): void {
-  const text = JSON.stringify(document, null, 2);
+  out(`${jsonText(document, 2)}\n`);
+}
+
+/** JSON in which nothing is left that a terminal would obey. */
+export function jsonText(value: unknown, indent = 0): string {
+  const text = JSON.stringify(value, null, indent);
   // JSON escapes the controls below the space, and no others.
-  const escaped = text.replace(NON_PRINTING, (character) =>
+  return text.replace(NON_PRINTING, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  out(`${escaped}\n`);
 }
 
 /** Names and values, one a line. */

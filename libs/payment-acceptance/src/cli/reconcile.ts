@@ -1,11 +1,16 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { shownText } from '../common/text.js';
+import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentReconciliation, type ReconciliationOptions } from '../operations/payment-reconciliation.service.js';
-import { addToTotals, type ReconciledPayment, type ReconciliationTotal } from '../operations/reconciliation.js';
-import { UsageError } from './arguments.js';
+import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
+import { UsageError, type Arguments } from './arguments.js';
 import type { Command } from './commands.js';
-import { csvLine, printJson, type Output } from './output.js';
+import { csvLine, jsonText, type Output } from './output.js';
+import { StatementColumns } from './statement/columns.js';
+import { readStatement, type UnreadableRow } from './statement/statement-file.js';
 
 /** The columns of the CSV, in their order. */
-const COLUMNS: readonly [name: string, value: (row: ReconciledPayment) => string | null][] = [
+const COLUMNS: readonly [name: string, value: (row: StatementComparison) => string | null][] = [
   ['shop', ({ shop }) => shop],
   ['order_id', ({ orderId }) => orderId],
   ['bill_id', ({ billId }) => billId],
@@ -24,37 +29,140 @@ const COLUMNS: readonly [name: string, value: (row: ReconciledPayment) => string
   ['error', ({ error }) => error],
 ];
 
-/** A day's payments as CSV, written as they come, with the sums on the other stream; 1 on a difference. */
-export const reconcile: Command = async (context, { values }, output) => {
-  const { day, shop, followed = false, json = false } = values;
-  if (day === undefined) throw new UsageError('Say which day: --day 2026-11-21.');
-  const options: ReconciliationOptions = { day, followed, ...(shop !== undefined && { shop }) };
-  const rows: ReconciledPayment[] = [];
-  const totals = new Map<string, ReconciliationTotal>();
-  let [payments, different] = [0, 0];
-  if (!json) output.out(csvLine(COLUMNS.map(([name]) => name)));
-  for await (const row of context.get(PaymentReconciliation).reconcile(options)) {
-    payments += 1;
-    if (row.differences.length > 0) different += 1;
-    addToTotals(totals, row);
-    if (json) rows.push(row);
-    else output.out(csvLine(COLUMNS.map(([, value]) => value(row))));
+const UNSEEN =
+  'Only bills that are known here were asked about. Payments of bills that nothing here has heard of stand in a statement ' +
+  "of the merchant's account alone: hold one against the ledger with --against FILE.\n";
+
+/** How many unreadable rows a JSON document names; the other stream names all. */
+const MAX_NAMED = 1_000;
+
+/** What was found so far, without the rows. */
+class Findings {
+  readonly totals = new Map<string, ReconciliationTotal>();
+  readonly named: UnreadableRow[] = [];
+  rows = 0;
+  different = 0;
+  unknownBills = 0;
+  unreadable = 0;
+
+  add(row: StatementComparison): void {
+    this.rows += 1;
+    if (row.differences.length > 0) this.different += 1;
+    if (row.differences.includes('unknown-bill')) this.unknownBills += 1;
+    addToTotals(this.totals, row);
   }
-  if (json) printJson(output, { day, different, totals: [...totals.values()], rows });
-  else summarise(output, day, payments, different, [...totals.values()]);
-  return different > 0 ? 1 : 0;
+
+  addUnreadable(row: UnreadableRow): void {
+    this.unreadable += 1;
+    if (this.named.length < MAX_NAMED) this.named.push(row);
+  }
+}
+
+/**
+ * A day's payments, or a statement's, as CSV, written as they come, with the sums on the other stream; 1 on a difference
+ * or a row that cannot be read.
+ */
+export const reconcile: Command = async (context, given, output) => {
+  const { day, against, json = false } = given.values;
+  if ((day === undefined) === (against === undefined)) {
+    throw new UsageError('Say which day: --day 2026-11-21. Or which statement of the account: --against FILE.');
+  }
+  const found = new Findings();
+  const rows = day === undefined ? ofStatement(context, given, found, output) : ofDay(context, given, day);
+  const isStatement = day === undefined;
+  const written = json
+    ? jsonRows(output, isStatement ? { against } : { day }, isStatement)
+    : csvRows(output, day ?? against ?? '', isStatement);
+  for await (const row of rows) {
+    found.add(row);
+    written.write(row);
+  }
+  written.end(found);
+  if (day !== undefined) output.err(UNSEEN);
+  return found.different + found.unreadable > 0 ? 1 : 0;
 };
 
-function summarise(
-  { err }: Output,
+function ofDay(
+  context: INestApplicationContext,
+  { values }: Arguments,
   day: string,
-  rows: number,
-  different: number,
-  totals: readonly ReconciliationTotal[],
-): void {
-  err(`${day}: ${rows} rows, ${different} with a difference\n`);
-  for (const { currency, serviceAmount, servicePayments, ledgerAmount, ledgerPayments } of totals) {
-    err(`SUCCESS in ${currency || 'no currency'}: service ${serviceAmount} in ${servicePayments} payments, `);
+): AsyncIterable<StatementComparison> {
+  const { shop, followed = false, column, status } = values;
+  if (column !== undefined || status !== undefined) throw new UsageError('--column and --status belong to --against.');
+  const options: ReconciliationOptions = { day, followed, ...(shop !== undefined && { shop }) };
+  return context.get(PaymentReconciliation).reconcile(options);
+}
+
+async function* ofStatement(
+  context: INestApplicationContext,
+  { values }: Arguments,
+  found: Findings,
+  { err }: Output,
+): AsyncGenerator<StatementComparison> {
+  const { against = '', column = [], status = [], followed } = values;
+  if (followed) throw new UsageError('--followed belongs to --day.');
+  const columns = new StatementColumns(column, status);
+  const shops = context.get(ShopRegistry);
+  const shop = await shops.get(values.shop ?? shops.defaultName);
+  const payments = readStatement(against, columns, shop.timeZone, (row) => {
+    found.addUnreadable(row);
+    err(`${shownText(`line ${row.line}: ${row.reason}`)}\n`);
+  });
+  yield* context.get(PaymentReconciliation).against(payments, shop.name);
+}
+
+/** Writes rows as they come: a statement may have a million. */
+interface Rows {
+  write(row: StatementComparison): void;
+  end(found: Findings): void;
+}
+
+function csvRows(output: Output, subject: string, isStatement: boolean): Rows {
+  let begun = false;
+  const begin = (): void => {
+    if (!begun) output.out(csvLine(COLUMNS.map(([name]) => name)));
+    begun = true;
+  };
+  return {
+    write(row) {
+      begin();
+      output.out(csvLine(COLUMNS.map(([, value]) => value(row))));
+    },
+    end(found) {
+      begin();
+      summarise(output, subject, found, isStatement);
+    },
+  };
+}
+
+function jsonRows({ out }: Output, subject: Readonly<Record<string, string | undefined>>, isStatement: boolean): Rows {
+  let begun = false;
+  const begin = (): void => {
+    if (!begun) out(`{\n${jsonText(subject, 2).slice(2, -2)},\n  "rows": [`);
+  };
+  return {
+    write(row) {
+      begin();
+      out(`${begun ? ',' : ''}\n    ${jsonText(row)}`);
+      begun = true;
+    },
+    end({ different, totals, unknownBills, unreadable, named }) {
+      begin();
+      const found = { different, ...(isStatement && { unknownBills, unreadable, unreadableRows: named }) };
+      out(`${begun ? '\n  ' : ''}],\n${jsonText({ ...found, totals: [...totals.values()] }, 2).slice(2)}\n`);
+    },
+  };
+}
+
+function summarise({ err }: Output, subject: string, found: Findings, isStatement: boolean): void {
+  const { rows, different, totals, unknownBills, unreadable } = found;
+  err(shownText(`${subject}: ${rows} rows, ${different} with a difference`) + '\n');
+  if (isStatement) {
+    err(`${unknownBills} payments of bills that are not known here, ${unreadable} rows that cannot be read\n`);
+  }
+  for (const { currency, serviceAmount, servicePayments, ledgerAmount, ledgerPayments } of totals.values()) {
+    const theirs = isStatement ? 'statement' : 'service';
+    err(`SUCCESS in ${currency || 'no currency'}: ${theirs} ${serviceAmount} in ${servicePayments} payments, `);
     err(`ledger ${ledgerAmount} in ${ledgerPayments}\n`);
   }
 }

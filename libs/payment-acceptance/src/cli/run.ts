@@ -4,10 +4,11 @@ import { PaymentConfigurationError, UnknownShopError } from '../config/configura
 import { migratePaymentAcceptance } from '../storage/migrate.js';
 import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
 import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
-import { check, deliver, doctor, importFile, replay, status, type Command } from './commands.js';
+import { check, deliver, doctor, importFile, release, replay, status, type Command } from './commands.js';
 import { schemaOf, withDataSource, withModule } from './host.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
+import { recover } from './recover.js';
 
 const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   status,
@@ -17,6 +18,8 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   reconcile,
   doctor,
   import: importFile,
+  release,
+  recover,
 };
 
 /** Runs a command line; gives the exit code, and never rejects. */

@@ -7,7 +7,7 @@ const DAY = 24 * HOUR;
 
 /** Defaults of every group of options; their meaning stands beside the option. */
 /** See `PaymentAcceptanceOptions.statementTimeoutMs`. */
-export const STATEMENT_TIMEOUT_MS = 30 * SECOND;
+export const STATEMENT_TIMEOUT_MS = 10 * SECOND;
 
 export const DEFAULTS: Pick<
   ResolvedOptions,
@@ -52,6 +52,7 @@ export const DEFAULTS: Pick<
     replyBody: 'OK',
     replyContentType: 'text/plain; charset=utf-8',
     maxUnmatched: 10_000,
+    inquiriesPerHour: 240,
     maxPerBill: 100,
     requirePostbackDigest: false,
     resultWaitMs: 3 * SECOND,

@@ -52,7 +52,7 @@ export interface DeliveryOptions {
   /**
    * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses the last one is 24 to 48 hours
    * after the first, and eleven of them are within its first half hour. An attempt that ends with its process counts too, and
-   * is followed by the next as soon as its lease is over.
+   * is followed by the next as soon as its lease is over. A handler that throws an `OrderNotFoundError` has 60 at least.
    */
   maxAttempts?: number;
   /**
@@ -70,10 +70,16 @@ export interface CallbackOptions {
   /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
   replyContentType?: string;
   /**
-   * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for a
-   * day. So do those that `forwardUnknown` has accepted, as many beside them; further ones leave no record. Default 10000.
+   * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for 30
+   * days. So do those that `forwardUnknown` has accepted, as many beside them; further ones leave no record. Default 10000.
    */
   maxUnmatched?: number;
+  /**
+   * How often the service of each shop is asked for a bill that a postback names and that we do not have, by all instances
+   * together, 0 to 3600; 0: never, and then a bill whose commit was lost is not noticed. It bounds what made-up postbacks can
+   * cause. Bills of postbacks that `forwardUnknown` has accepted are not asked for. Default 240.
+   */
+  inquiriesPerHour?: number;
   /**
    * Callbacks that are kept of each bill, beside those that wait for their answer; beyond it a further one that repeats
    * what one of these asks for is answered 200 without a record, and any other takes the place of a later one. Default 100.
@@ -94,7 +100,8 @@ export interface CallbackOptions {
   /**
    * Takes postbacks whose `TrsId` is no bill of ours, for an older integration that still has open bills (assumed). Only
    * after it has resolved is the postback answered: 200 where it accepted or declined, 503 where it failed. One that it
-   * accepted is kept, too, and asks for a check should its bill turn out to be ours. Default: none.
+   * accepted is kept, too, and asks for a check should its bill turn out to be ours. Without it the bills of an older
+   * integration under the same `shopId` count as lost (`lost-bills`) as soon as a postback names them. Default: none.
    */
   forwardUnknown?: ForwardPostback;
   /** How long that may take before the answer is 503, in milliseconds. Default 10000. */
@@ -199,7 +206,8 @@ export interface PaymentAcceptanceOptions {
   /**
    * How long a statement of the module's own may take, in milliseconds. One that takes longer, behind a lock or on a connection
    * whose other side is gone, fails and loses its connection, so that the pool has room for another. The pool has as long to
-   * give it a connection. Migrations, and what handlers send, have no such limit. Default 30000.
+   * give it a connection. What reads or removes much (retention, reconciliation, past events, `readLedger`) has a minute, a
+   * statement of a migration an hour, what handlers send `deliveries.timeLimitMs`. Default 10000.
    */
   statementTimeoutMs?: number;
   /**
@@ -211,7 +219,8 @@ export interface PaymentAcceptanceOptions {
   wakeUps?: 'listen' | 'poll';
   /**
    * Whether the workers run by themselves from the start of the application on. With `false` they do only what
-   * `Confirmer.runOnce()` and `DeliveryWorker.runOnce()` are called for: in tests, or driven by a scheduler of the host.
+   * `Confirmer.runOnce()`, `DeliveryWorker.runOnce()` and `BillInquiry.runOnce()` are called for: in tests, or driven by a
+   * scheduler of the host.
    * Default `true`.
    */
   autoStart?: boolean;

@@ -14,6 +14,7 @@ const MAX_SCHEDULE_STEPS = 10 * 366 * 24 * 3_600_000;
 const MAX_TOKENS = 3;
 /** Older than this, a connection may meet the end of what servers allow one that is silent. */
 const MAX_OPEN_AHEAD_MS = 10_000;
+const MAX_INQUIRIES_PER_HOUR = 3_600;
 const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
 /**
@@ -162,6 +163,7 @@ function fill<T extends object>(group: string, defaults: T, given: unknown, prob
 /** Of an option that may be 0. */
 function mostOf(name: string): number | undefined {
   if (name === 'openAheadMs') return MAX_OPEN_AHEAD_MS;
+  if (name === 'inquiriesPerHour') return MAX_INQUIRIES_PER_HOUR;
   return name.endsWith('Percent') ? 100 : undefined;
 }
 

@@ -73,6 +73,12 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
       return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.unknownOutcomes(context));
     }
 
+    @Get('lost-bills')
+    @Guarded()
+    lostBills(@Req() request: unknown, @Res() response: unknown): Promise<void> {
+      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.lostBills(context));
+    }
+
     @Get('log')
     @Guarded()
     log(@Req() request: unknown, @Res() response: unknown): Promise<void> {

@@ -5,12 +5,15 @@ import { BILL_STATES } from '../domain/bill.js';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
 import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
+import { PAGE, pageOf } from '../storage/console/console.rows.js';
+import { LostBillStore } from '../storage/lost-bill.store.js';
 import { filterOf } from './filter.js';
 import { AGES, delaysOf } from './overview.js';
 import { billPage } from './pages/bill.page.js';
 import { billsPage } from './pages/bills.page.js';
 import { deadLettersPage } from './pages/dead-letters.page.js';
 import { logPage } from './pages/log.page.js';
+import { lostBillsPage } from './pages/lost-bills.page.js';
 import { overviewPage } from './pages/overview.page.js';
 import { reviewsPage } from './pages/reviews.page.js';
 import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
@@ -24,6 +27,7 @@ export class ConsolePages {
     private readonly lists: ConsoleListsStore,
     private readonly histories: ConsoleHistoryStore,
     private readonly figures: ConsoleFiguresStore,
+    private readonly losses: LostBillStore,
     private readonly shops: ShopRegistry,
   ) {}
 
@@ -87,6 +91,12 @@ export class ConsolePages {
       this.lists.waitingPostbacks(scope),
     ]);
     return unknownOutcomesPage(context, bills, postbacks, doneMessage(context));
+  }
+
+  async lostBills(context: PageContext): Promise<Page> {
+    const { scope, query } = context;
+    const rows = await this.losses.list(PAGE + 1, scope, query.get('after') ?? undefined);
+    return lostBillsPage(context, pageOf(rows), doneMessage(context));
   }
 
   /** Of all shops, so it is for those only who see all of them. */

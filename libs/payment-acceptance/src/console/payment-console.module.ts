@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ConsoleFiguresStore } from '../storage/console/console-figures.store.js';
 import { ConsoleHistoryStore } from '../storage/console/console-history.store.js';
 import { ConsoleListsStore } from '../storage/console/console-lists.store.js';
+import { LostBillStore } from '../storage/lost-bill.store.js';
 import { shared } from '../storage/stores.js';
 import { OperatorActions } from './actions/operator-actions.js';
 import { createConsoleController } from './console.controller.js';
@@ -27,6 +28,7 @@ export class PaymentConsoleModule {
         shared(ConsoleListsStore),
         shared(ConsoleHistoryStore),
         shared(ConsoleFiguresStore),
+        shared(LostBillStore),
         OperatorActions,
         ConsolePages,
         ConsoleResponder,

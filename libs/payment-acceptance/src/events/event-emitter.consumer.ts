@@ -4,6 +4,7 @@ import { EventEmitter2, EventEmitterReadinessWatcher, OnEvent, type OnEventMetad
 import { describeError } from '../common/errors.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
+import { isOrderNotFound } from './order-not-found.js';
 import type { AnyPaymentEvent, EventConsumer } from './consumer.js';
 import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
 
@@ -68,8 +69,12 @@ export class EventEmitterConsumers {
     const ends = await Promise.allSettled(
       listeners.map((listener) => Promise.resolve(event).then((payload) => listener.call(emitter, payload))),
     );
-    const errors = ends.filter((end) => end.status === 'rejected').map(({ reason }) => describeError(reason));
+    const reasons: unknown[] = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
+    const errors = reasons.map((reason) => describeError(reason));
     if (errors.length > 0) {
+      // What all of them wait for is waited for with patience.
+      const [first] = reasons;
+      if (isOrderNotFound(first) && reasons.every(isOrderNotFound)) throw first;
       throw new Error(
         `${errors.length} of ${listeners.length} listeners of ${event.name} failed: ${errors.join('; ')}`,
       );

@@ -7,6 +7,7 @@ import type { ClaimedDelivery, DeliveryStore } from '../storage/delivery.store.j
 import { NoConnectionError } from '../storage/storage.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { isNonRetryable } from './non-retryable.js';
+import { isOrderNotFound } from './order-not-found.js';
 
 /** How an attempt ended that has not succeeded. */
 export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
@@ -15,6 +16,9 @@ export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
 type Uncounted = 'unanswered' | 'no-connection';
 
 const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not begin' };
+
+/** How an order that is not found is waited for: 51 hours at most, of which a random half may be left out. */
+const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
 
 /** The longest pause after what is no attempt: the delivery goes out soon after the trouble is over. */
 const UNCOUNTED_CAP_MS = 30_000;
@@ -30,13 +34,16 @@ export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }
 export class FailedAttempts {
   /** How often in a row there was no attempt, by consumer. */
   private readonly uncounted = new Map<string, number>();
+  private readonly patience: typeof PATIENCE;
 
   constructor(
     private readonly store: DeliveryStore,
     private readonly random: PaymentRandom,
     private readonly options: ResolvedOptions['deliveries'],
     private readonly logger: PaymentLogger,
-  ) {}
+  ) {
+    this.patience = { ...PATIENCE, maxAttempts: Math.max(PATIENCE.maxAttempts, options.maxAttempts) };
+  }
 
   settle(consumer: EventConsumer, delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     if (error instanceof NoConnectionError) return this.giveBack(delivery, error, 'no-connection');
@@ -67,12 +74,13 @@ export class FailedAttempts {
 
   private async postpone(delivery: ClaimedDelivery, error: unknown): Promise<Failure> {
     const reason = describeError(error);
-    const { maxAttempts, retryBaseMs, retryCapMs } = this.options;
+    const { maxAttempts, retryBaseMs, retryCapMs } = isOrderNotFound(error) ? this.patience : this.options;
     const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
     const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    if (!(await this.store.fail(delivery, reason, pauseMs))) return this.takenOver(what, reason, fields);
+    if (!(await this.store.fail(delivery, reason, errorType(error), pauseMs)))
+      return this.takenOver(what, reason, fields);
     if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`, fields);
     else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`, { ...fields, againInMs: pauseMs });
     return pauseMs === null ? 'dead' : 'retried';

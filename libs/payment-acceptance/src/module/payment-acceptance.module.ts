@@ -19,6 +19,7 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
+import { LostBills } from '../operations/lost-bills.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentDoctor } from '../operations/payment-doctor.service.js';
 import { PaymentGauges } from '../operations/payment-gauges.js';
@@ -27,9 +28,11 @@ import { PaymentHealthIndicator } from '../operations/payment-health.indicator.j
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { PaymentReconciliation } from '../operations/payment-reconciliation.service.js';
+import { PaymentRecovery } from '../operations/payment-recovery.service.js';
 import { PaymentReviews } from '../operations/payment-reviews.service.js';
 import { RetentionWorker } from '../operations/retention.worker.js';
 import { Snapshots } from '../operations/snapshot.js';
+import { BillInquiry } from '../settlement/bill-inquiry.js';
 import { CheckRequests } from '../settlement/check-requests.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { FollowedShops } from '../settlement/followed-shops.js';
@@ -56,8 +59,10 @@ const PUBLIC = [
   PaymentReconciliation,
   PaymentDoctor,
   PaymentImport,
+  PaymentRecovery,
   PaymentCallbacks,
   Confirmer,
+  BillInquiry,
   DeliveryWorker,
   RetentionWorker,
   PaymentClock,
@@ -104,6 +109,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     Snapshots,
     PaymentGauges,
     Workload,
+    LostBills,
     CallbackAddresses,
     PaymentAcceptanceRuntime,
   ],

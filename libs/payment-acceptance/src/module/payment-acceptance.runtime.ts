@@ -17,6 +17,7 @@ import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
 import { RetentionWorker } from '../operations/retention.worker.js';
+import { BillInquiry } from '../settlement/bill-inquiry.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
@@ -26,6 +27,9 @@ import { ShopIdentities } from './shop-identities.js';
 
 /** Token of the `role` given beside the factory. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+
+/** How long a statement may take once the application shuts down, in milliseconds. */
+const STOPPING_STATEMENT_MS = 3_000;
 
 /** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
 @Injectable()
@@ -41,6 +45,7 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly added: AddedConsumers,
     private readonly identities: ShopIdentities,
     private readonly confirmer: Confirmer,
+    private readonly inquiry: BillInquiry,
     private readonly deliveries: DeliveryWorker,
     private readonly retention: RetentionWorker,
     private readonly transactions: DestroyableTransaction,
@@ -72,13 +77,16 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     if (!this.options.autoStart) return;
     this.connectSignals();
     this.confirmer.start();
+    this.inquiry.start();
     this.deliveries.start();
     this.retention.start();
   }
 
   /** While listeners and the database are still there. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all([this.confirmer.stop(), this.deliveries.stop(), this.retention.stop(), this.signals.stop()]);
+    this.database.hurry(STOPPING_STATEMENT_MS);
+    const { confirmer, inquiry, deliveries, retention, signals } = this;
+    await Promise.all([confirmer, inquiry, deliveries, retention, signals].map((worker) => worker.stop()));
   }
 
   /** Work is told of within the instance, and to the others; without that, each finds it when it looks. */

@@ -15,7 +15,10 @@ import { isUniqueViolation } from '../storage/query-errors.js';
 import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
 import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
 import type { OperatorStore, PaymentStats, ShopState } from '../storage/operator.store.js';
+import type { Released, ReleaseFilter } from '../storage/release.js';
 import type { ShopScope } from '../storage/scope.js';
+import type { LostBill } from '../storage/lost-bill.store.js';
+import type { LostBills, TakeInOptions } from './lost-bills.js';
 import { OperatorActionError } from './operator.errors.js';
 import type { PaymentWorkload, Workload } from './workload.js';
 import type { BillId, IntentId } from '../domain/ids.js';
@@ -45,6 +48,7 @@ export interface OperationsTools {
   readonly random: PaymentRandom;
   readonly overload: DroppedCallbacks;
   readonly workload: Workload;
+  readonly lostBills: LostBills;
   readonly production: boolean;
 }
 
@@ -147,6 +151,34 @@ export class OperationsView {
     });
   }
 
+  /**
+   * Bills that the service has made and the ledger does not have, those found first at first, at most `limit`: postbacks named
+   * them, and the service lists their payments.
+   * @param after id of the last one of a page: then those that follow it
+   */
+  lostBills(limit = 1_000, after?: string): Promise<LostBill[]> {
+    return this.tools.lostBills.list(limit, this.scope, after);
+  }
+
+  /**
+   * Takes a lost bill into the ledger, for the order that a person has found out: it is imported, checked at once, and settles
+   * like any other. Recorded as `import-bill`.
+   * @param id of the lost bill, as {@link lostBills} gives it
+   * @throws OperatorActionError where there is none (any more), or it cannot be imported so
+   */
+  takeInLostBill(id: string, options: TakeInOptions): Promise<void> {
+    return this.tools.lostBills.takeIn(id, options, this.scope);
+  }
+
+  /**
+   * Says that a lost bill is none of ours: it counts no longer, and is not asked for again.
+   * @param note why: it is required
+   * @throws OperatorActionError
+   */
+  dismissLostBill(id: string, operator: string, note: string): Promise<void> {
+    return this.tools.lostBills.dismiss(id, operator, note, this.scope);
+  }
+
   /** Dead letters that fit the filter, in settlement order, at most `limit`. */
   async deadLetters(filter: DeadLetterFilter = {}, limit = 1_000): Promise<DeadLetter[]> {
     return fitsNothing(filter) ? [] : this.tools.store.deadLetters(filter, limit, this.scope);
@@ -194,6 +226,21 @@ export class OperationsView {
       const made = await pastEvents.deliver(manager, filter, this.scope);
       await deliveries.free('all', [], manager);
       return { made, leftOut: uncertain };
+    });
+  }
+
+  /**
+   * Says that orders are there again: lets the events of bills go that were imported with `hold`, in their order, and has
+   * deliveries tried now whose handler threw an `OrderNotFoundError`: those that fit, or with `{}` all. Doing it again does
+   * no harm.
+   */
+  async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {
+    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
+    const { store, deliveries } = this.tools;
+    return this.act(operator, 'release', filter.orderId ?? 'orders', detail, async (manager) => {
+      const released = await store.release(manager, filter, this.scope);
+      await deliveries.free('all', [], manager);
+      return released;
     });
   }
 

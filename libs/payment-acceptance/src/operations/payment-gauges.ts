@@ -14,6 +14,10 @@ const GAUGES = {
   },
   'payment_acceptance.reviews.open': { unit: '{review}', description: 'What does not match, for a person to decide.' },
   'payment_acceptance.bills.unknown': { unit: '{bill}', description: 'Creations whose outcome never became known.' },
+  'payment_acceptance.bills.lost': {
+    unit: '{bill}',
+    description: 'Bills of the service that the ledger does not have.',
+  },
   'payment_acceptance.callbacks.waiting': { unit: '{callback}', description: 'Postbacks that name no bill of ours.' },
   'payment_acceptance.shops.refused': { unit: '{shop}', description: 'Shops that the service refuses.' },
 } as const;
@@ -81,6 +85,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
       { gauge: 'payment_acceptance.dead_letters', value: now.deadLetters },
       { gauge: 'payment_acceptance.reviews.open', value: now.openReviews },
       { gauge: 'payment_acceptance.bills.unknown', value: now.unknownBills },
+      { gauge: 'payment_acceptance.bills.lost', value: now.lostBills },
       { gauge: 'payment_acceptance.callbacks.waiting', value: now.waitingCallbacks },
       { gauge: 'payment_acceptance.shops.refused', value: now.refusedShops.length },
     ];

@@ -6,6 +6,7 @@ import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import type { FailingConsumer, FailingShop, PaymentStats } from '../storage/operator.store.js';
+import { ReadOnlyDatabaseError } from '../storage/storage.errors.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** From which values on the module counts as degraded. Ages and pauses in milliseconds. */
@@ -20,12 +21,16 @@ export interface PaymentHealthThresholds {
   readonly oldestDeliveryMs?: number;
   /** Age of the oldest event whose delivery fails and is tried again. Default 10 minutes. */
   readonly failingDeliveryMs?: number;
+  /** Bills whose events are kept back until they are released. Default 1. */
+  readonly heldBills?: number;
   /** Dead letters. Default 1. */
   readonly deadLetters?: number;
   /** Open reviews. Default 10. */
   readonly openReviews?: number;
   /** Creations whose outcome never became known. Default 10. */
   readonly unknownBills?: number;
+  /** Bills that the service has made and the ledger does not have. Default 1. */
+  readonly lostBills?: number;
   /** Requests to the service in a row, of this process, that got no usable answer. Default 3. */
   readonly serviceFailures?: number;
   /** How long a worker of this process may not have looked for work. Default 60000. */
@@ -38,9 +43,11 @@ export type PaymentDegradation =
   | 'checks-failing'
   | 'deliveries-late'
   | 'deliveries-failing'
+  | 'bills-held'
   | 'dead-letters'
   | 'open-reviews'
   | 'unknown-outcomes'
+  | 'lost-bills'
   | 'shops-refused'
   | 'service-not-answering'
   | 'worker-stalled';
@@ -50,7 +57,8 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   readonly status: Status;
   /** Everything that is past its threshold; empty where all is well. */
   readonly degraded: readonly PaymentDegradation[];
-  readonly database: { readonly reachable: boolean; readonly error?: string };
+  /** `readOnly`: it answers and takes no writes, as a standby, or a primary that has been demoted. */
+  readonly database: { readonly reachable: boolean; readonly readOnly?: true; readonly error?: string };
   /** By host: how it has answered the requests of this process. Nothing is asked for the sake of health. */
   readonly service: Readonly<
     Record<string, { lastAnswerAt: string | null; lastFailureAt: string | null; failuresInARow: number }>
@@ -75,9 +83,11 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   failingBills: 1,
   oldestDeliveryMs: 5 * MINUTE,
   failingDeliveryMs: 10 * MINUTE,
+  heldBills: 1,
   deadLetters: 1,
   openReviews: 10,
   unknownBills: 10,
+  lostBills: 1,
   serviceFailures: 3,
   workerSilenceMs: MINUTE,
 };
@@ -85,7 +95,7 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
 /**
  * Health as `@nestjs/terminus` takes it, which it does not need: `health.check([() => payments.isHealthy('payments')])`.
  *
- * `down` only where the platform has to act: the database does not answer, so that nothing can be stored. What needs a
+ * `down` only where the platform has to act: the database does not answer, or takes no writes, so that nothing can be stored. What needs a
  * person, or passes by itself, is `degraded`: an instance that is taken out of service could only make it worse. Never
  * throws. At most one reading of the tables a second, however often it is asked.
  */
@@ -117,7 +127,7 @@ export class PaymentHealthIndicator {
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
       health = { ...here, status, degraded, database: { reachable: true }, backlog };
     } catch (error) {
-      health = { ...here, status: 'down', database: { reachable: false, error: reasonOf(error) } };
+      health = { ...here, status: 'down', database: whyDown(error) };
     }
     return { [key]: health } as Record<Key, typeof health>;
   }
@@ -146,6 +156,11 @@ export class PaymentHealthIndicator {
   }
 }
 
+function whyDown(error: unknown): PaymentHealth['database'] {
+  const readOnly = error instanceof ReadOnlyDatabaseError;
+  return { reachable: readOnly, ...(readOnly && { readOnly }), error: reasonOf(error) };
+}
+
 /** A code such as `ECONNREFUSED`: the driver's own sentences name hosts and users, and health may be public. */
 function reasonOf(error: unknown): string {
   return error instanceof TimeoutError ? error.message : errorType(error);
@@ -157,9 +172,11 @@ function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>
     ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],
     ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
     ['deliveries-failing', now.failingConsumers.some(({ oldestMs }) => oldestMs >= limits.failingDeliveryMs)],
+    ['bills-held', now.heldBills >= limits.heldBills],
     ['dead-letters', now.deadLetters >= limits.deadLetters],
     ['open-reviews', now.openReviews >= limits.openReviews],
     ['unknown-outcomes', now.unknownBills >= limits.unknownBills],
+    ['lost-bills', now.lostBills >= limits.lostBills],
     ['shops-refused', now.refusedShops.length > 0],
   ];
   return found.filter(([, past]) => past).map(([reason]) => reason);

@@ -36,13 +36,25 @@ export interface BillToImport {
   readonly custom?: string;
   readonly payerPaysCommission?: boolean;
   readonly description?: string;
+  /**
+   * `false` where order and amount are not our own record, as a postback names them, and nobody has confirmed them: it is
+   * refused then. Default `true`.
+   */
+  readonly verified?: boolean;
 }
 
 export interface ImportOptions {
   /** Who imports: it is recorded for each bill. */
   readonly operator: string;
+  /** Why, for the record. Default: none. */
+  readonly note?: string;
   /** Only say what would happen. Default `false`. */
   readonly dryRun?: boolean;
+  /**
+   * Keep the events of the bills back until `PaymentOperations.release`, since the orders that they are about are yet to be
+   * restored. Of bills that are here already nothing is changed. Default `false`.
+   */
+  readonly hold?: boolean;
 }
 
 /** A bill that was not imported, and why. */
@@ -66,6 +78,8 @@ export interface ImportReport {
 
 const BILL_ID = /^[\x21-\x7e]{1,128}$/;
 const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
+
+type Importing = Required<Pick<ImportOptions, 'operator' | 'hold'>> & Pick<ImportOptions, 'note'>;
 
 /** The import of one shop's bills. */
 export interface ShopImport {
@@ -116,8 +130,9 @@ export class PaymentImport {
   private async importInto(
     scope: ShopScope,
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
-    { operator, dryRun = false }: ImportOptions,
+    { operator, note, dryRun = false, hold = false }: ImportOptions,
   ): Promise<ImportReport> {
+    const how = { operator, hold, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new OperatorActionError('Say who imports with "operator".');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored by now. */
@@ -125,7 +140,7 @@ export class PaymentImport {
     let index = -1;
     for await (const given of bills) {
       index += 1;
-      const outcome = await this.take(scope, given, operator, dryRun ? planned : undefined);
+      const outcome = await this.take(scope, given, how, dryRun ? planned : undefined);
       if (typeof outcome === 'string') report[outcome] += 1;
       else {
         const { orderId, billId } = (given as Partial<Record<keyof BillToImport, unknown>> | null) ?? {};
@@ -139,7 +154,7 @@ export class PaymentImport {
   private async take(
     scope: ShopScope,
     given: BillToImport,
-    operator: string,
+    how: Importing,
     planned: Map<string, KnownBill> | undefined,
   ): Promise<'imported' | 'present' | string[]> {
     const bill = await this.read(scope, given);
@@ -151,7 +166,7 @@ export class PaymentImport {
       return 'imported';
     }
     try {
-      await this.insert(bill, operator);
+      await this.insert(bill, how);
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       const rival = await this.store.known(bill.shop, bill.billId);
@@ -162,11 +177,12 @@ export class PaymentImport {
     return 'imported';
   }
 
-  private async insert(bill: ForeignBill, operator: string): Promise<void> {
-    const detail = { shop: bill.shop, orderId: bill.orderId, serviceBillId: bill.billId, amount: bill.amount };
+  private async insert(bill: ForeignBill, { operator, hold, ...note }: Importing): Promise<void> {
+    const { shop, orderId, billId: serviceBillId, amount } = bill;
+    const detail = { shop, orderId, serviceBillId, amount, hold, ...note };
     await this.operator.transaction(async (manager) => {
       await this.bills.lockOrder(manager, bill.shop, bill.orderId);
-      await this.store.insert(manager, bill);
+      await this.store.insert(manager, bill, hold);
       const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.intentId, detail };
       await this.operator.record(manager, action);
     });
@@ -179,6 +195,9 @@ export class PaymentImport {
     if (!shop) return [`There is no shop "${shown(given.shop)}".`];
     const id = timeOrderedUuid(this.random, this.clock.now());
     const problems: string[] = [];
+    if (given.verified !== undefined && (given.verified as unknown) !== true) {
+      problems.push('It is not verified: make sure of order and amount, correct them, and set "verified" to true.');
+    }
     const createdAt = instantOf(given.createdAt);
     if (!createdAt) problems.push('createdAt must be an ISO 8601 instant with its zone, such as 2026-11-21T12:00:00Z.');
     else if (createdAt > this.clock.now()) problems.push('createdAt is in the future.');

@@ -9,6 +9,7 @@ import { DeliveryStore } from '../storage/delivery.store.js';
 import { PastEventsStore } from '../storage/past-events.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
+import { LostBills } from './lost-bills.js';
 import { OperationsView } from './operations-view.js';
 import { Workload } from './workload.js';
 
@@ -26,10 +27,24 @@ export class PaymentOperations extends OperationsView {
     random: PaymentRandom,
     overload: DroppedCallbacks,
     workload: Workload,
+    lostBills: LostBills,
     @Inject(RESOLVED_OPTIONS) { production }: ResolvedOptions,
   ) {
     super(
-      { ledger, store, bills, deliveries, pastEvents, client, shops, random, overload, workload, production },
+      {
+        ledger,
+        store,
+        bills,
+        deliveries,
+        pastEvents,
+        client,
+        shops,
+        random,
+        overload,
+        workload,
+        lostBills,
+        production,
+      },
       null,
     );
   }

@@ -14,7 +14,15 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from '../storage/reconciliation.store.js';
 import { OperatorActionError } from './operator.errors.js';
-import { comparePayments, isOfDay, notAnswered, type ReconciledPayment } from './reconciliation.js';
+import {
+  comparePayments,
+  isOfDay,
+  notAnswered,
+  type ReconciledPayment,
+  type StatementComparison,
+} from './reconciliation.js';
+import type { StatementPayment } from './statement-payment.js';
+import { compareStatement } from './statement-reconciliation.js';
 
 export interface ReconciliationOptions {
   /** The day, `YYYY-MM-DD`, on the service's wall clock: in the `timeZone` of each shop. */
@@ -33,6 +41,8 @@ export interface ReconciliationOptions {
 export interface ShopReconciliation {
   /** As {@link PaymentReconciliation.reconcile}, of that shop. */
   reconcile(options: Omit<ReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
+  /** As {@link PaymentReconciliation.against}, of that shop. */
+  against(statement: AsyncIterable<StatementPayment>): AsyncGenerator<StatementComparison>;
 }
 
 /** Clocks of the service and of the database may disagree by this much. */
@@ -61,7 +71,25 @@ export class PaymentReconciliation {
    */
   forShop(name: string): ShopReconciliation {
     const shop = this.shops.named(name);
-    return { reconcile: (options) => this.reconcile({ ...options, shop }) };
+    return {
+      reconcile: (options) => this.reconcile({ ...options, shop }),
+      against: (statement) => this.against(statement, shop),
+    };
+  }
+
+  /**
+   * Holds a statement of the merchant's account at the service against the ledger, both ways: the only way to find payments
+   * of bills that nothing here has heard of, since the service is only ever asked about bills that are known. A row for
+   * each payment that it lists, and for each of the ledger's within its span of time that it does not. Memory grows by
+   * at most 64 bytes for each row. The service is not asked.
+   * @param shop name of the shop whose account it is; the default shop where absent
+   * @throws UnknownShopError
+   */
+  async *against(
+    statement: AsyncIterable<StatementPayment>,
+    shop: string = this.shops.defaultName,
+  ): AsyncGenerator<StatementComparison> {
+    yield* compareStatement(this.store, await this.shops.get(shop), statement);
   }
 
   /**

@@ -18,7 +18,13 @@ export type ReconciliationDifference =
   /** The ledger calls it succeeded, and there is no `payment.succeeded`. */
   | 'event-missing'
   /** The service gave no answer about the bill. */
-  | 'not-answered';
+  | 'not-answered'
+  /** Against a statement: the bill of a payment that the ledger does not have is not known here at all. */
+  | 'unknown-bill'
+  /** Against a statement: the ledger has a payment of its span of time that it does not list. */
+  | 'missing-in-statement'
+  /** Against a statement: it lists the payment more than once. */
+  | 'listed-twice';
 
 /** One payment, at the service and in the ledger; or a bill about which the service gave no answer. */
 export interface ReconciledPayment {
@@ -45,6 +51,16 @@ export interface ReconciledPayment {
   readonly differences: readonly ReconciliationDifference[];
   /** Code of the error, where the service gave no answer. */
   readonly error: string | null;
+}
+
+/** One payment, in a statement and in the ledger: `service…` is what the statement says. */
+export interface StatementComparison extends Omit<ReconciledPayment, 'orderId' | 'billId' | 'billState'> {
+  /** The order of our bill; where that is not known the one that the statement names, from which nothing follows. */
+  readonly orderId: OrderId | null;
+  /** The service's `bill_id`. */
+  readonly billId: BillId | null;
+  /** `null` where the bill is not known here. */
+  readonly billState: BillState | null;
 }
 
 /** Sums of SUCCESS payments in one currency; exact. */
@@ -106,7 +122,7 @@ export function notAnswered(shop: string, bill: BillToReconcile, error: string):
 }
 
 /** Adds a row to the totals of its currencies. */
-export function addToTotals(totals: Map<string, ReconciliationTotal>, row: ReconciledPayment): void {
+export function addToTotals(totals: Map<string, ReconciliationTotal>, row: StatementComparison): void {
   const of = (currency: string): ReconciliationTotal =>
     totals.get(currency) ?? {
       currency,
@@ -115,12 +131,13 @@ export function addToTotals(totals: Map<string, ReconciliationTotal>, row: Recon
       ledgerPayments: 0,
       ledgerAmount: '0.00',
     };
-  if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !row.differences.includes('other-bill')) {
+  const counted = row.differences.includes('other-bill') || row.differences.includes('listed-twice');
+  if (row.serviceStatus === 'SUCCESS' && row.serviceAmount !== null && !counted) {
     const total = of(row.serviceCurrency ?? '');
     const serviceAmount = addAmounts(total.serviceAmount, row.serviceAmount);
     totals.set(total.currency, { ...total, servicePayments: total.servicePayments + 1, serviceAmount });
   }
-  if (row.ledgerStatus === 'SUCCESS' && row.ledgerAmount !== null) {
+  if (row.ledgerStatus === 'SUCCESS' && row.ledgerAmount !== null && !row.differences.includes('listed-twice')) {
     const total = of(row.ledgerCurrency ?? '');
     const ledgerAmount = addAmounts(total.ledgerAmount, row.ledgerAmount);
     totals.set(total.currency, { ...total, ledgerPayments: total.ledgerPayments + 1, ledgerAmount });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { TimeoutError } from '../common/timeout.js';
+import type { Database } from '../storage/database.js';
 import type { OperatorStore, PaymentStats } from '../storage/operator.store.js';
 import type { RefusalStore } from '../storage/refusal.store.js';
 import { Snapshots } from './snapshot.js';
@@ -22,6 +23,7 @@ describe('snapshot', () => {
     snapshots = new Snapshots(
       operator as unknown as OperatorStore,
       { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
+      { verifyWritable: () => Promise.resolve() } as unknown as Database,
     );
   });
   afterEach(() => {

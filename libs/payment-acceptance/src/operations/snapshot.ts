@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
+import { Database } from '../storage/database.js';
 import { OperatorStore, type FailingConsumer, type FailingShop, type PaymentStats } from '../storage/operator.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
@@ -40,11 +41,12 @@ export class Snapshots {
   constructor(
     private readonly operator: OperatorStore,
     private readonly refusals: RefusalStore,
+    private readonly database: Database,
   ) {}
 
   /**
    * A reading that is still going on is joined.
-   * @throws TimeoutError where it takes too long
+   * @throws TimeoutError where it takes too long, ReadOnlyDatabaseError where the server takes no writes
    */
   read(): Promise<Snapshot> {
     const { latest } = this;
@@ -65,6 +67,8 @@ export class Snapshots {
     this.unfinished += 1;
     try {
       const stats = await this.operator.stats(null);
+      // A read-only server answers all the rest as if it were well.
+      await this.database.verifyWritable();
       const refusedShops = await this.refusals.refused(MAX_SHOPS);
       const failingConsumers = await this.operator.failingConsumers(MAX_CONSUMERS);
       return { ...stats, refusedShops, failingConsumers, failingShops: await this.operator.failingShops(MAX_SHOPS) };

@@ -52,6 +52,13 @@ export class CheckRequests {
     return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
   }
 
+  /** Whether a request beside those for the bills of a shop takes no place from them: they leave one free after it. */
+  hasRoomBeside(shop: string, shops: number): boolean {
+    const limiter = this.limiters.get(shop);
+    if (!limiter || limiter.isIdle) return true;
+    return !limiter.isPaused && !limiter.isAway && this.free(shop, shops) >= Math.min(2, limiter.most);
+  }
+
   /** Whether the service has asked for a pause. */
   isPaused(shop: string): boolean {
     return this.limiters.get(shop)?.isPaused ?? false;

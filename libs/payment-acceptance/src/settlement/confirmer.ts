@@ -26,8 +26,15 @@ import { recordLags } from './lags.js';
 import { RefusedBills } from './refused-bills.js';
 import { SettlementService, type Settled } from './settlement.service.js';
 
-/** How long a callback waits for a bill that cannot be checked: one that we do not know, or that the service does not. */
-const WAITING_MS = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** How long a callback waits for a bill that cannot be checked. */
+const WAITING = {
+  /** For one that we do not know: its commit may have been lost, and what the postback says serves to find it again. */
+  unmatchedMs: 30 * DAY_MS,
+  /** For one of ours that the service has not named. */
+  unnamedMs: DAY_MS,
+};
 
 /** How often what was given up is looked for: creations that never ended, callbacks that waited for too long. */
 const HOUSEKEEPING_MS = 30_000;
@@ -104,7 +111,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
-    await this.callbacks.retireWaiting(WAITING_MS);
+    await this.callbacks.retireWaiting(WAITING);
   }
 
   /** @internal */

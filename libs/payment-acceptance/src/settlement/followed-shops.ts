@@ -49,6 +49,11 @@ export class FollowedShops {
     return this.names.length;
   }
 
+  /** Whether this instance checks the bills of that shop. */
+  follows(shop: string): boolean {
+    return this.names.includes(shop);
+  }
+
   /** Which of the shops have bills to be checked now, and when the next one may be due. */
   async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;

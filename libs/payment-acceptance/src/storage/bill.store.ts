@@ -117,6 +117,27 @@ export abstract class BillStore {
   }
 
   /**
+   * Stores an intent once more whose commit the database has lost, as one that fails over to a standby behind it does: as the
+   * order's latest. Gives what is there of it instead: the intent itself, or the service's bill, which somebody has imported.
+   */
+  async restore(
+    bill: Omit<NewBill, 'attempt'>,
+    billId: BillId | undefined,
+    leaseMs: number,
+  ): Promise<BillRecord | undefined> {
+    return this.transaction(async (manager) => {
+      await this.lockOrder(manager, bill.shop, bill.orderId);
+      const bills = await this.ofOrder(bill.shop, bill.orderId, manager);
+      const present = bills.find(
+        (each) => each.intentId === bill.intentId || (each.billId !== null && each.billId === billId),
+      );
+      if (present) return present;
+      await this.insert(manager, { ...bill, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
+      return undefined;
+    });
+  }
+
+  /**
    * Ends a creation that made no bill (`REJECTED`) or that may have made one (`UNKNOWN`); `false` where its own answer
    * came first.
    */

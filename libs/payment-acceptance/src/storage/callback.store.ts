@@ -43,6 +43,14 @@ export interface RecordLimits {
   readonly maxPerBill: number;
 }
 
+/** How long a callback waits for a bill that cannot be checked, in milliseconds. */
+export interface WaitingLimits {
+  /** For one that is not known. */
+  readonly unmatchedMs: number;
+  /** For one that has no id at the service. */
+  readonly unnamedMs: number;
+}
+
 /** One row per callback received, as long as they are not too many. Recording never waits for a bill and never changes one. */
 export abstract class CallbackStore {
   constructor(protected readonly database: Database) {}
@@ -82,5 +90,5 @@ export abstract class CallbackStore {
    * whose bill never got an id at the service. They make room, and stay recorded. A bill that is attached or imported
    * after that is checked at once anyway.
    */
-  abstract retireWaiting(afterMs: number): Promise<void>;
+  abstract retireWaiting(after: WaitingLimits): Promise<void>;
 }

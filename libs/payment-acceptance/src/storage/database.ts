@@ -7,11 +7,11 @@ import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema
 import type { Dialect } from './dialect.js';
 import { HeldConnections } from './held-connections.js';
 import { poolSizeOf } from './pool.js';
-import { isConflict } from './query-errors.js';
-import { readRows, type Reading } from './reading.js';
-import type { Statement } from './statement.js';
+import { isConflict, isReadOnly } from './query-errors.js';
+import { flag, readRows, type Reading } from './reading.js';
+import { sql, type Statement } from './statement.js';
 import { answerWithin } from './statement-limit.js';
-import { PoolExhaustedError, StatementTimeoutError } from './storage.errors.js';
+import { PoolExhaustedError, ReadOnlyDatabaseError, StatementTimeoutError } from './storage.errors.js';
 import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
 
 /** How often a transaction is tried that conflicts with others. */
@@ -48,7 +48,10 @@ export abstract class Database {
     MAX_TEXTS,
   );
 
+  private readonly poolSize: number;
   private readonly held: HeldConnections;
+  /** When the pool's connections were opened, of those that were opened since we know the pool. */
+  private readonly openedAt = new WeakMap<object, number>();
 
   /**
    * @param schema name of the schema, or on MariaDB the prefix, of our tables
@@ -60,7 +63,8 @@ export abstract class Database {
     readonly schema = DEFAULT_SCHEMA,
     readonly probe: PaymentProbe = new PaymentProbe(),
   ) {
-    this.held = new HeldConnections(poolSizeOf(dataSource));
+    this.poolSize = poolSizeOf(dataSource);
+    this.held = new HeldConnections(this.poolSize);
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
@@ -73,6 +77,31 @@ export abstract class Database {
    * Any time unless the module's options have set it.
    */
   statementMs = Infinity;
+
+  /**
+   * For the shutdown: from now on no statement takes longer than this, and what is under way no longer than this from now,
+   * since the host's pool closes only when all of its connections are back.
+   */
+  hurry(limitMs: number): void {
+    this.statementMs = Math.min(this.statementMs, limitMs);
+    const overdue = this.held.hurry(limitMs);
+    const end = async (runner: QueryRunner): Promise<void> => this.destroy(runner, await runner.connect());
+    // All at once, since each may take a second. Who waits for its statement is told by that.
+    setTimeout(() => void Promise.allSettled(overdue().map(end)), limitMs).unref();
+  }
+
+  /**
+   * Asks whether the server takes writes.
+   * @throws ReadOnlyDatabaseError
+   */
+  async verifyWritable(): Promise<void> {
+    const { dialect } = this;
+    const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
+    await this.onRunner(undefined, undefined, async (runner) => {
+      const [row] = (await runner.query(text)) as { readOnly: unknown }[];
+      if (flag(row?.readOnly)) throw new ReadOnlyDatabaseError();
+    });
+  }
 
   /** How far our clock is ahead of the database's: what `Dialect.now` is given. */
   get offsetMs(): number {
@@ -90,36 +119,61 @@ export abstract class Database {
   }
 
   private run(statement: Statement, manager?: EntityManager): Promise<Answer> {
-    const { parameter } = this.dialect;
-    return this.probed(statement.text(parameter), (text) => this.answer(text, statement.values, manager));
+    const { values, limitMs } = statement;
+    const whole = statement.text(this.dialect.parameter);
+    return this.probed(whole, (text) => this.answer(text, values, manager, limitMs));
   }
 
   /**
    * Sends a text as it is, in the manager's transaction, or on a connection of its own. Never through the data source or
    * its manager: libraries make those follow the host's calls into the host's transaction, and roll ours back with it.
    */
-  protected async send(text: string, values: readonly unknown[], manager?: EntityManager): Promise<unknown> {
-    return this.onRunner(manager, (runner) => runner.query(text, [...values]));
+  protected async send(
+    text: string,
+    values: readonly unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<unknown> {
+    return this.onRunner(manager, limitMs, (runner) => runner.query(text, [...values]));
   }
 
   /**
-   * Gives a statement the manager's connection, or one of its own, for as long as it may take.
+   * Gives a statement the manager's connection, or one of its own, for as long as it may take. One that a read-only server
+   * has refused has done nothing, and its connection is gone: it goes out again, until on a new connection the answer is how
+   * things are now.
+   * @param limitMs where it may take longer than others
    * @throws StatementTimeoutError after which the connection is gone, with its transaction
    * @throws PoolExhaustedError
    */
   protected async onRunner<T>(
     manager: EntityManager | undefined,
+    limitMs: number | undefined,
     statement: (runner: QueryRunner) => Promise<T>,
   ): Promise<T> {
     const given = manager?.queryRunner;
-    if (given) return this.inTime(given, statement);
-    const runner = this.dataSource.createQueryRunner();
-    await this.connect(runner);
-    try {
-      return await this.inTime(runner, statement);
-    } finally {
-      await this.release(runner);
+    if (given) return this.inTime(given, statement, limitMs);
+    const began = performance.now();
+    for (let attempt = 1; ; attempt += 1) {
+      const runner = this.dataSource.createQueryRunner();
+      const connection = await this.connect(runner, limitMs);
+      try {
+        return await this.inTime(runner, statement);
+      } catch (error) {
+        if (!isReadOnly(error) || !this.mayHaveOthers(connection, began, attempt)) throw error;
+      } finally {
+        await this.release(runner);
+      }
     }
+  }
+
+  /** For the pool's event: only a new connection tells which server is there now. */
+  protected opened(connection: object): void {
+    this.openedAt.set(connection, performance.now());
+  }
+
+  /** Whether other connections of the pool may lead to a server that takes writes, where this one's does not. */
+  private mayHaveOthers(connection: object, began: number, attempt: number): boolean {
+    return attempt <= this.poolSize && (this.openedAt.get(connection) ?? -Infinity) < began;
   }
 
   /**
@@ -127,11 +181,11 @@ export abstract class Database {
    * good. A runner that got none needs no release.
    * @throws PoolExhaustedError
    */
-  private async connect(runner: QueryRunner): Promise<unknown> {
+  private async connect(runner: QueryRunner, limitMs?: number): Promise<object> {
     const { statementMs, held } = this;
     held.check();
-    const connecting: Promise<unknown> = runner.connect();
-    let connection: unknown;
+    const connecting = runner.connect() as Promise<object>;
+    let connection: object;
     try {
       connection = await (statementMs === Infinity ? connecting : withTimeout(statementMs, connecting));
     } catch (error) {
@@ -146,7 +200,7 @@ export abstract class Database {
       await runner.release();
       throw error;
     }
-    held.take(runner, statementMs);
+    held.take(runner, limitMs === undefined ? statementMs : Math.max(limitMs, statementMs));
     return connection;
   }
 
@@ -155,11 +209,17 @@ export abstract class Database {
     return runner.release();
   }
 
-  private async inTime<T>(runner: QueryRunner, statement: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  private async inTime<T>(
+    runner: QueryRunner,
+    statement: (runner: QueryRunner) => Promise<T>,
+    limitMs = 0,
+  ): Promise<T> {
+    const usualMs = this.held.limitOf(runner) ?? this.statementMs;
     try {
-      return await answerWithin(this.held.limitOf(runner) ?? this.statementMs, statement(runner));
+      return await answerWithin(Math.max(usualMs, limitMs), statement(runner));
     } catch (error) {
       if (error instanceof StatementTimeoutError) await this.destroy(runner, await runner.connect());
+      else if (isReadOnly(error)) await this.discard(runner, await runner.connect());
       throw error;
     }
   }
@@ -174,7 +234,12 @@ export abstract class Database {
   }
 
   /** What the driver answers to {@link send}. */
-  protected abstract answer(text: string, values: readonly unknown[], manager?: EntityManager): Promise<Answer>;
+  protected abstract answer(
+    text: string,
+    values: readonly unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<Answer>;
 
   /**
    * One transaction at READ COMMITTED: what SKIP LOCKED and re-reading under a lock are right at. Work that the database
@@ -183,8 +248,10 @@ export abstract class Database {
   async transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const { statementMs: limitMs } = this;
     const options = { level: await this.isolationLevel(), limitMs, ...this.endedAfter(UNATTENDED_MS) };
+    const began = performance.now();
+    let current: object = {};
     const connection: TransactionConnection = {
-      connect: (runner) => this.connect(runner),
+      connect: async (runner) => (current = await this.connect(runner)),
       release: (runner) => this.release(runner),
       destroy: (runner, open) => this.destroy(runner, open),
     };
@@ -196,6 +263,7 @@ export abstract class Database {
         return result;
       } catch (error) {
         if (this.hasToBeRepeated(error)) continue;
+        if (isReadOnly(error) && this.mayHaveOthers(current, began, attempt)) continue;
         if (attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
@@ -217,6 +285,9 @@ export abstract class Database {
    * @throws UndestroyableConnectionError
    */
   abstract verifyDestroyable(connection: unknown): void;
+
+  /** Ends a connection. Resolves when the pool knows; the runner is still to be released. */
+  abstract discard(runner: QueryRunner, connection: unknown): Promise<void>;
 
   /** Ends a connection and its server process at once. Resolves when the pool knows; the runner is still to be released. */
   abstract destroy(runner: QueryRunner, connection: unknown): Promise<void>;

@@ -1,8 +1,9 @@
 import type { EntityManager } from 'typeorm';
+import { databaseText } from '../common/text.js';
 import type { BillState } from '../domain/bill.js';
 import type { DeliveryId, IntentId } from '../domain/ids.js';
 import type { Database } from './database.js';
-import { toSql, sql, type Expression, type Statement } from './statement.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from './statement.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -75,6 +76,15 @@ export function isPending(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
 }
 
+/**
+ * Whether the bill is held: no event of it goes out before an operator releases it.
+ * @param billId of what is looked at
+ * @param end of the subquery, for the planner
+ */
+export function isHeld(billId: Expression, end: Statement = rawSql('')): Statement {
+  return sql`EXISTS (SELECT 1 FROM payment_acceptance.held_bill h WHERE h.bill_id = ${toSql(billId)} ${end})`;
+}
+
 /** Consumers and their deliveries. */
 export abstract class DeliveryStore {
   constructor(protected readonly database: Database) {}
@@ -101,17 +111,17 @@ export abstract class DeliveryStore {
 
   /**
    * Counts an attempt and leases the delivery, before anything of it runs. Only the first of its queue is eligible, and none
-   * while another one of the queue runs. Those of shops that a consumer does not name here are left to instances where it
+   * while another one of the queue runs, or of a bill that is held. Those of shops that a consumer does not name here are left to instances where it
    * does.
    *
    * The column `behind` keeps the others out of the way: a delivery that is settled while an earlier one of its queue waits
-   * is marked, and no claim meets it before {@link free} has unmarked it. The mark is never what a claim relies on: previous
+   * is marked, and so is every one of a bill that is held, and no claim meets it before {@link free} has unmarked it. The mark is never what a claim relies on: previous
    * releases set none, and end deliveries without unmarking the next.
    */
   abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
 
   /**
-   * Unmarks the next delivery of each of these queues, or of all, unless an earlier one holds it back. None does that has
+   * Unmarks the next delivery of each of these queues, or of all, unless its bill is held or an earlier one holds it back. None does that has
    * had {@link HOLDING_ATTEMPTS}, or that nobody has hosted for an hour, or that has been due for so long and is of a shop
    * that its consumer does not name here: it may wait for ever.
    *
@@ -151,21 +161,25 @@ export abstract class DeliveryStore {
   /** Gives a claim back for a while, whose attempt does not count; `false` if the token was replaced, or it is done. */
   async giveBack(delivery: ClaimedDelivery, error: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, attempts = attempts - 1, lease_token = NULL,
+      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = NULL, attempts = attempts - 1, lease_token = NULL,
          lease_until = NULL, due_at = ${this.now(pauseMs)}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
     return given === 1;
   }
 
-  /** Puts the delivery off, or, with no pause, makes it a dead letter; `false` if the token was replaced, or it is done. */
-  async fail(delivery: ClaimedDelivery, error: string, pauseMs: number | null): Promise<boolean> {
+  /**
+   * Puts the delivery off, or, with no pause, makes it a dead letter; `false` if the token was replaced, or it is done.
+   * @param code the kind of the error, in few values
+   */
+  async fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {
     const outcome =
       pauseMs === null
         ? sql`state = 'DEAD', ended_at = ${this.now()}`
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
     const failed = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, lease_token = NULL, lease_until = NULL, ${outcome}
+      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = ${databaseText(code).slice(0, 255)},
+         lease_token = NULL, lease_until = NULL, ${outcome}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
     return failed === 1;

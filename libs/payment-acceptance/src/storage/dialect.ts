@@ -21,12 +21,16 @@ export interface Dialect {
   readonly text: (value: Expression) => Statement;
   /** Text in a property of a JSON object; NULL where there is none. */
   readonly jsonText: (object: Expression, property: string) => Statement;
+  /** Whether a text has a match of a regular expression, anywhere. @param pattern means the same to both databases */
+  readonly hasMatch: (text: Expression, pattern: string) => Statement;
   /** JSON text of an array with an object for each row of a group, in an order; `[]` where there is no row. */
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   /** Follows a column: whether its value is in the list; of an empty list none is. */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
   /** Whether a stored list of texts has a value. */
   readonly listHas: (list: Expression, value: Expression) => Statement;
+  /** Whether the server takes no writes: 1 or 0. */
+  readonly readOnly: Statement;
   /** The end of an INSERT that leaves a row as it is which is there already. @param column any of the table */
   readonly unlessThere: (column: Lowercase<string>) => Statement;
 }

@@ -10,7 +10,7 @@ const OVERDUE_MS = 2_000;
  */
 export class HeldConnections {
   /** In the order in which they were taken. */
-  private readonly held = new Map<QueryRunner, { readonly since: number; readonly limitMs: number }>();
+  private readonly held = new Map<QueryRunner, { readonly since: number; limitMs: number }>();
   private readonly half: number;
 
   constructor(
@@ -39,6 +39,13 @@ export class HeldConnections {
   take(runner: QueryRunner, limitMs: number): void {
     const isBeyondHalf = this.held.size >= this.half;
     this.held.set(runner, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
+  }
+
+  /** Shortens the limits of those that are held; gives which of them are held still when it is called. */
+  hurry(limitMs: number): () => QueryRunner[] {
+    const before = [...this.held];
+    for (const [, one] of before) one.limitMs = Math.min(one.limitMs, limitMs);
+    return () => before.filter(([runner, one]) => this.held.get(runner) === one).map(([runner]) => runner);
   }
 
   giveBack(runner: QueryRunner): void {

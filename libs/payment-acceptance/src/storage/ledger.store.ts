@@ -4,6 +4,7 @@ import type { DeliveryState } from '../domain/delivery.js';
 import { Database } from './database.js';
 import { flag, integer, json } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
+import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { sql, type Statement } from './statement.js';
 
 /** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
@@ -122,7 +123,9 @@ export class LedgerStore {
          ${dialect.text('amount')} AS amount, currency, failure, ${dialect.iso('created_at')} AS "createdAt",
          ${dialect.iso('checked_at')} AS "checkedAt", ${dialect.iso('next_check_at')} AS "nextCheckAt",
          last_check_error AS "lastCheckError"
-       FROM payment_acceptance.bill WHERE ${ofScope('shop', scope)} ORDER BY created_at DESC, id LIMIT ${limit}`,
+       FROM payment_acceptance.bill WHERE ${ofScope('shop', scope)} ORDER BY created_at DESC, id LIMIT ${limit}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
       { attempt: integer },
     );
   }
@@ -134,7 +137,9 @@ export class LedgerStore {
          ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
          p.from_card AS "fromCard", p.verdict, ${dialect.iso('p.first_seen_at')} AS "firstSeenAt"
        FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id
-       WHERE ${ofScope('p.shop', scope)} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT ${limit}`,
+       WHERE ${ofScope('p.shop', scope)} ORDER BY p.first_seen_at DESC, p.payment_id LIMIT ${limit}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
       {},
     );
   }
@@ -146,7 +151,7 @@ export class LedgerStore {
          c.service_bill_id AS "trsId", c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration, c.pending,
          c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
        FROM payment_acceptance.callback c LEFT JOIN payment_acceptance.bill b ON b.id = c.bill_id
-       WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`,
+       WHERE ${ofScope('c.shop', scope)} ORDER BY c.received_at DESC, c.id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
       { corroboration: json, pending: flag, asks: integer },
     );
   }
@@ -162,7 +167,7 @@ export class LedgerStore {
          ${dialect.jsonText('e.payload', 'paymentId')} AS "paymentId", ${dialect.iso('e.occurred_at')} AS "occurredAt",
          (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
        FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id
-       WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`,
+       WHERE ${ofScope('e.shop', scope)} ORDER BY e.seq DESC LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
       { deliveries: json },
     );
   }
@@ -172,7 +177,9 @@ export class LedgerStore {
     return this.database.rows<LedgerReview>(
       sql`SELECT r.id, r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId", r.payment_id AS "paymentId",
          r.reason, r.state, ${dialect.text('r.detail')} AS detail, ${dialect.iso('r.opened_at')} AS "openedAt"
-       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE ${which} LIMIT ${limit}`,
+       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE ${which} LIMIT ${limit}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
       { detail: json },
     );
   }

@@ -7,6 +7,7 @@ import type { Migration } from './migration.js';
 import { openDatabase } from './open-database.js';
 import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
 import { integer } from './reading.js';
+import { MIGRATION_STATEMENT_MS } from './statement-limit.js';
 import { sql } from './statement.js';
 import { SchemaBehindError } from './storage.errors.js';
 
@@ -28,6 +29,7 @@ export async function migratePaymentAcceptance(
   { schema }: MigrationOptions = {},
 ): Promise<void> {
   const database = await openDatabase(dataSource, new PaymentClock(), schema);
+  database.statementMs = MIGRATION_STATEMENT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
   await migrate(database, (manager) => missing(database, manager));

@@ -3,10 +3,13 @@ import type { EntityManager } from 'typeorm';
 import { databaseText } from '../common/text.js';
 import { Database } from './database.js';
 import { deadLettersOf, type DeadLetter, type DeadLetterFilter } from './dead-letters.js';
+import { isHeld } from './delivery.store.js';
 import type { Dialect } from './dialect.js';
+import { IS_LOST } from './lost-bills.js';
 import { integer } from './reading.js';
+import { isReleased, ORDER_NOT_FOUND, type Released, type ReleaseFilter } from './release.js';
 import { ofScope, type ShopScope } from './scope.js';
-import { rawSql, sql, type Expression, type Statement } from './statement.js';
+import { countWhere, rawSql, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** A review as an operator closes it. */
@@ -28,10 +31,15 @@ export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'
 /** Counts and ages that tell whether somebody has to look. */
 export interface PaymentStats {
   readonly unknownBills: number;
+  /** Bills that the service has made and the ledger does not have, and that nobody has dismissed. */
+  readonly lostBills: number;
   readonly openReviews: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
-  /** Age of the oldest pending delivery and of the longest overdue check, in milliseconds. */
+  /** Bills whose events are kept back until they are released, and their deliveries, which count as pending, too. */
+  readonly heldBills: number;
+  readonly heldDeliveries: number;
+  /** Age of the oldest pending delivery that is not kept back, and of the longest overdue check, in milliseconds. */
   readonly oldestDeliveryMs: number | null;
   readonly oldestCheckMs: number | null;
   readonly waitingCallbacks: number;
@@ -44,6 +52,8 @@ export interface FailingConsumer {
   readonly deliveries: number;
   /** Age of the oldest event of these, in milliseconds. */
   readonly oldestMs: number;
+  /** Of how many of these the handler has found no order: it threw an `OrderNotFoundError`. */
+  readonly ordersNotFound: number;
 }
 
 /** A shop with bills whose checks fail. */
@@ -185,6 +195,45 @@ export class OperatorStore {
     );
   }
 
+  /**
+   * Lets the events of held bills go, and deliveries be tried now whose handler has found no order. All of them wait behind
+   * others of their queues until `DeliveryStore.free` has looked.
+   */
+  async release(manager: EntityManager, filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
+    const { dialect } = this.database;
+    const fits = isReleased(filter, scope);
+    const held = await this.database.rows<{ id: IntentId }>(
+      sql`SELECT b.id FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
+       WHERE ${fits} ORDER BY b.id`,
+      {},
+      manager,
+    );
+    const bills = await this.database.change(
+      sql`DELETE FROM payment_acceptance.held_bill WHERE bill_id ${dialect.oneOf(
+        held.map(({ id }) => id),
+        'uuid',
+      )}`,
+      manager,
+    );
+    const missing = await this.database.rows<{ id: DeliveryId }>(
+      sql`SELECT ${dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
+       JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       WHERE d.state = 'PENDING' AND d.last_error_code = ${ORDER_NOT_FOUND} AND ${fits} ORDER BY d.id`,
+      {},
+      manager,
+    );
+    // One that runs at this moment meets the order, or comes again by itself.
+    const retried = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET attempts = 0, due_at = ${dialect.now(0)}
+       WHERE id ${dialect.oneOf(
+         missing.map(({ id }) => id),
+         'bigint',
+       )} AND state = 'PENDING' AND lease_token IS NULL`,
+      manager,
+    );
+    return { bills, retried };
+  }
+
   async stats(scope: ShopScope): Promise<PaymentStats> {
     const { dialect } = this.database;
     const age = (instant: Lowercase<string>) => dialect.msBetween(instant, this.now());
@@ -196,21 +245,28 @@ export class OperatorStore {
     const [stats] = await this.database.rows<PaymentStats>(
       sql`SELECT
          (SELECT count(*) FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}) AS "unknownBills",
+         (SELECT count(*) FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}) AS "lostBills",
          (SELECT count(*) FROM payment_acceptance.review WHERE state = 'OPEN' AND ${ofScope('shop', scope)}) AS "openReviews",
          (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'DEAD' AND ${ofShop}) AS "deadLetters",
          (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'PENDING' AND ${ofShop}) AS "pendingDeliveries",
          (SELECT ${age('min(e.occurred_at)')} FROM payment_acceptance.delivery d
           JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}) AS "oldestDeliveryMs",
+          WHERE d.state = 'PENDING' AND NOT ${isHeld('d.bill_id')} AND ${ofScope('e.shop', scope)}) AS "oldestDeliveryMs",
+         (SELECT count(*) FROM payment_acceptance.held_bill h WHERE ${ofScope('h.shop', scope)}) AS "heldBills",
+         (SELECT count(*) FROM payment_acceptance.held_bill h JOIN payment_acceptance.delivery d ON d.bill_id = h.bill_id
+          WHERE d.state = 'PENDING' AND ${ofScope('h.shop', scope)}) AS "heldDeliveries",
          (SELECT ${age('min(next_check_at)')} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${ofScope('shop', scope)}) AS "oldestCheckMs",
          (SELECT count(*) FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
             AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}) AS "waitingCallbacks"`,
       {
         unknownBills: integer,
+        lostBills: integer,
         openReviews: integer,
         deadLetters: integer,
         pendingDeliveries: integer,
+        heldBills: integer,
+        heldDeliveries: integer,
         oldestDeliveryMs: integer,
         oldestCheckMs: integer,
         waitingCallbacks: integer,
@@ -224,10 +280,11 @@ export class OperatorStore {
   failingConsumers(limit: number): Promise<FailingConsumer[]> {
     const { dialect } = this.database;
     return this.database.rows<FailingConsumer>(
-      sql`SELECT d.consumer, count(*) AS deliveries, ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs"
+      sql`SELECT d.consumer, count(*) AS deliveries,
+         ${countWhere(sql`d.last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound", ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs"
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        WHERE d.state = 'PENDING' AND d.last_error IS NOT NULL GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
-      { deliveries: integer, oldestMs: integer },
+      { deliveries: integer, oldestMs: integer, ordersNotFound: integer },
     );
   }
 

@@ -5,6 +5,7 @@ import type { OrderId } from '../domain/ids.js';
 import { Database } from './database.js';
 import { flag, integer } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
+import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { countWhere, join, sql, type Statement } from './statement.js';
 
 /** Which past events a consumer is to get; what is left out is any. */
@@ -50,7 +51,7 @@ export class PastEventsStore {
   async count(filter: PastEventFilter, scope: ShopScope, manager?: EntityManager): Promise<PastEventCounts> {
     const [counts] = await this.database.rows<PastEventCounts>(
       sql`SELECT ${countWhere(NEVER_HAD)} AS missing, ${countWhere(sql`NOT ${NEVER_HAD}`)} AS uncertain
-       ${this.undelivered(filter, scope)}`,
+       ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
       { missing: integer, uncertain: integer },
       manager,
     );
@@ -63,7 +64,9 @@ export class PastEventsStore {
     const made = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
        SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
-       ${this.undelivered(filter, scope)} AND ${NEVER_HAD} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`,
+       ${this.undelivered(filter, scope)} AND ${NEVER_HAD} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`.withTime(
+        LONG_STATEMENT_MS,
+      ),
       {},
       manager,
     );

@@ -1,4 +1,5 @@
 import { QueryFailedError } from 'typeorm';
+import { ReadOnlyDatabaseError } from './storage.errors.js';
 
 /** What PostgreSQL and MariaDB say of a statement that fails; MariaDB has numbers beside. */
 function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
@@ -27,6 +28,19 @@ const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY'])
 export function mayConcernOneRow(error: unknown): boolean {
   const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
   return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
+}
+
+/**
+ * What a server answers that takes no writes: on PostgreSQL a standby, or a session that is read-only; on MariaDB a server with
+ * `read_only` or `innodb_read_only`, and such a session.
+ */
+const READ_ONLY = new Set<unknown>(['25006', 1290, 1836, 1792]);
+
+/** Whether the connection leads to a server that takes no writes, as one that has been a primary until a switchover. */
+export function isReadOnly(error: unknown): boolean {
+  if (error instanceof ReadOnlyDatabaseError) return true;
+  const { code, errno } = trouble(error);
+  return READ_ONLY.has(errno ?? code);
 }
 
 /** Whether the error says that a row with the same unique key exists already. */

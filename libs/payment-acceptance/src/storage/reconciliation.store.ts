@@ -3,8 +3,9 @@ import type { BillState } from '../domain/bill.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
 import { Database } from './database.js';
-import { flag, instant } from './reading.js';
-import { rawSql, toSql, sql, type Expression } from './statement.js';
+import { flag, instant, type Reading } from './reading.js';
+import { LONG_STATEMENT_MS } from './statement-limit.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** A bill that may have had payments in a span of time. */
@@ -31,6 +32,21 @@ export interface PaymentToReconcile {
   readonly succeeded: boolean;
 }
 
+/** A payment as the ledger has it, with its bill. */
+export interface LedgerPaymentOfBill extends PaymentToReconcile {
+  readonly orderId: OrderId;
+  /** The service's id of its bill. */
+  readonly billId: BillId;
+  readonly billState: BillState;
+}
+
+/** A bill of ours, by the service's id. */
+export interface NamedBill {
+  readonly billId: BillId;
+  readonly orderId: OrderId;
+  readonly state: BillState;
+}
+
 export interface ReconciliationSpan {
   readonly shop: string;
   readonly from: Date;
@@ -39,6 +55,8 @@ export interface ReconciliationSpan {
   /** Also bills that were paid or had expired before, and are still followed since a payment may come late. */
   readonly followedSince: Date | null;
 }
+
+const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
 /** Comes before every other id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -71,21 +89,58 @@ export class ReconciliationStore {
            OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id
              AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))
            OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND ${within('c.received_at')}))
-       ORDER BY ${openedAt}, b.id LIMIT ${limit}`,
+       ORDER BY ${openedAt}, b.id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
       { openedAt: instant },
     );
   }
 
   /** The ledger's payments of a bill. */
   payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
-    const { dialect } = this.database;
     return this.database.rows<PaymentToReconcile>(
-      sql`SELECT p.payment_id AS "paymentId", p.status, ${dialect.text('p.amount')} AS amount, p.currency,
-         p.service_created_at AS "createdAtText", ${dialect.epochMs('p.first_seen_at')} AS "firstSeenAt", p.verdict,
-         EXISTS (SELECT 1 FROM payment_acceptance.event e
-           WHERE e.key = concat('payment.succeeded:', p.shop, ':', p.payment_id)) AS succeeded
-       FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId} ORDER BY p.first_seen_at, p.payment_id`,
-      { firstSeenAt: instant, succeeded: flag },
+      sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+       ORDER BY p.first_seen_at, p.payment_id`,
+      PAYMENT,
     );
+  }
+
+  /** Those of the shop's payments with these ids that the ledger has. */
+  paymentsNamed(shop: string, paymentIds: readonly PaymentId[]): Promise<LedgerPaymentOfBill[]> {
+    const named = this.database.dialect.oneOf(paymentIds, 'text');
+    return this.paymentsOfBills(sql`p.shop = ${shop} AND p.payment_id ${named}`);
+  }
+
+  /** The shop's payments that became known at that moment or later, by their ids; at most `limit` after the one given. */
+  paymentsSeen(shop: string, from: Date, after: PaymentId, limit: number): Promise<LedgerPaymentOfBill[]> {
+    const since = this.database.dialect.instant(from.getTime());
+    return this.paymentsOfBills(
+      sql`p.shop = ${shop} AND p.payment_id > ${after} AND p.first_seen_at >= ${since} ORDER BY p.payment_id LIMIT ${limit}`,
+    );
+  }
+
+  /** Those of the shop's bills that are known, whatever their state. */
+  billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
+    return this.database.rows<NamedBill>(
+      sql`SELECT b.service_bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.service_bill_id ${this.database.dialect.oneOf(billIds, 'text')}`,
+      {},
+    );
+  }
+
+  private paymentsOfBills(condition: Statement): Promise<LedgerPaymentOfBill[]> {
+    return this.database.rows<LedgerPaymentOfBill>(
+      sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.service_bill_id AS "billId", b.state AS "billState"
+       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id WHERE ${condition}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
+      PAYMENT,
+    );
+  }
+
+  private paymentColumns(): Statement {
+    const { dialect } = this.database;
+    return sql`p.payment_id AS "paymentId", p.status, ${dialect.text('p.amount')} AS amount, p.currency,
+      p.service_created_at AS "createdAtText", ${dialect.epochMs('p.first_seen_at')} AS "firstSeenAt", p.verdict,
+      EXISTS (SELECT 1 FROM payment_acceptance.event e
+        WHERE e.key = concat('payment.succeeded:', p.shop, ':', p.payment_id)) AS succeeded`;
   }
 }

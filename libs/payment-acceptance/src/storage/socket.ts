@@ -2,6 +2,8 @@
 export interface Stream {
   readonly closed: boolean;
   readonly destroyed: boolean;
+  /** Our port, where it is a TCP connection that is open. */
+  readonly localPort?: number;
   destroy(): void;
   once(event: 'close', listener: () => void): void;
 }

@@ -11,7 +11,14 @@ export class Statement {
   constructor(
     readonly parts: readonly string[],
     readonly values: readonly (Value | Parameter)[],
+    /** How long it may take, in milliseconds, where that is longer than others may. */
+    readonly limitMs?: number,
   ) {}
+
+  /** The same for one that reads or removes much at once, and that nobody's payment waits for. */
+  withTime(limitMs: number): Statement {
+    return new Statement(this.parts, this.values, limitMs);
+  }
 
   /** @param parameter how the database writes the parameter at a place, from 1 on */
   text(parameter: (place: number) => string): string {

@@ -76,6 +76,18 @@ export class PoolExhaustedError extends PaymentAcceptanceError {
   }
 }
 
+/** The server takes no writes: a standby, or a primary that has been demoted. */
+export class ReadOnlyDatabaseError extends PaymentAcceptanceError {
+  readonly code = 'read-only-database';
+
+  constructor() {
+    super(
+      'The database is read-only, so nothing can be stored. Where a standby has become the primary, have the address that the ' +
+        'data source names lead there; a new connection is tried each time.',
+    );
+  }
+}
+
 /** No connection came for a handler, which therefore has not begun. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';

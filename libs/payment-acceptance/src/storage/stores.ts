@@ -9,7 +9,9 @@ import { DestroyableTransaction } from './destroyable-transaction.js';
 import { DueStore } from './due.store.js';
 import { EvidenceStore } from './evidence.store.js';
 import { ImportStore } from './import.store.js';
+import { InquiryStore } from './inquiry.store.js';
 import { LedgerStore } from './ledger.store.js';
+import { LostBillStore } from './lost-bill.store.js';
 import { MariaBillStore } from './mariadb/bill.store.js';
 import { MariaCallbackBatchStore } from './mariadb/callback-batch.store.js';
 import { MariaCallbackStore } from './mariadb/callback.store.js';
@@ -35,6 +37,7 @@ import { PostgresRetentionStore } from './postgres/retention.store.js';
 import { PostgresSettlementStore } from './postgres/settlement.store.js';
 import { PostgresSettlementWriter } from './postgres/settlement.writer.js';
 import { ReconciliationStore } from './reconciliation.store.js';
+import { RecoveryStore } from './recovery.store.js';
 import { RefusalStore } from './refusal.store.js';
 import { ResultStore } from './result.store.js';
 import { RetentionStore } from './retention.store.js';
@@ -81,10 +84,13 @@ export const STORES: readonly FactoryProvider[] = [
   perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
   shared(EvidenceStore),
   shared(ImportStore),
+  shared(InquiryStore),
   shared(LedgerStore),
+  shared(LostBillStore),
   shared(OperatorStore),
   shared(PastEventsStore),
   shared(ReconciliationStore),
+  shared(RecoveryStore),
   shared(RefusalStore),
   shared(ResultStore),
   shared(ShopIdentityStore),

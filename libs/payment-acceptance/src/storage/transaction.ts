@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+import { isReadOnly } from './query-errors.js';
 import { answerWithin } from './statement-limit.js';
 
 type Call<T> = (...given: unknown[]) => Promise<T>;
@@ -88,6 +89,8 @@ export class Transaction {
   hasFailed = false;
   private closed = false;
   private refused = false;
+  /** Whether the server takes no writes, so that its connection is of no use to anybody. */
+  private isReadOnly = false;
   /** What goes out for the START TRANSACTION that is being sent. */
   private first: string | undefined;
   /** The statement that is the only one to pass after the end of the work. */
@@ -168,7 +171,7 @@ export class Transaction {
         () => true,
         () => false,
       ));
-    this.isOver = restored && this.running.size === 0;
+    this.isOver = restored && this.running.size === 0 && !this.isReadOnly;
   }
 
   /** Lets one statement pass, with those of the host's subscribers to it. */
@@ -194,6 +197,7 @@ export class Transaction {
       return await this.track(send(...given));
     } catch (error) {
       this.hasFailed = true;
+      this.isReadOnly ||= isReadOnly(error);
       throw error;
     }
   }

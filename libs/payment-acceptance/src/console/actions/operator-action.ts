@@ -12,6 +12,8 @@ export interface OperatorAction {
   /** Of the button that does it. */
   readonly label: string;
   readonly fields: readonly Field[];
+  /** Whether it has to be said why. Default `false`. */
+  readonly noteRequired?: boolean;
   /**
    * Does it, and says where to go.
    * @throws OperatorActionError, PaymentServiceError, InputError

@@ -4,11 +4,13 @@ import { cleanLine } from '../../common/text.js';
 import { OperatorActionError } from '../../operations/operator.errors.js';
 import { ConsoleHistoryStore } from '../../storage/console/console-history.store.js';
 import { ConsoleListsStore, isDeliveryId } from '../../storage/console/console-lists.store.js';
+import { LostBillStore } from '../../storage/lost-bill.store.js';
 import { filterOf } from '../filter.js';
 import { html } from '../html.js';
 import { confirmPage } from '../pages/confirm.page.js';
 import { ConsoleRefusal, notHere, type Message, type Page, type Redirect, type PageContext } from '../page-context.js';
 import { InputError, type ImpossibleAction, type Input, type OperatorAction } from './operator-action.js';
+import { dismissLostBill, takeInBill } from './lost-bill.actions.js';
 import { replayFilter, replayOne } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
@@ -28,6 +30,7 @@ export class OperatorActions {
   constructor(
     private readonly lists: ConsoleListsStore,
     private readonly histories: ConsoleHistoryStore,
+    private readonly losses: LostBillStore,
   ) {}
 
   async ask(context: PageContext, name: string, target: string): Promise<Page> {
@@ -85,6 +88,10 @@ export class OperatorActions {
         return attachBill(context, await this.bill(context, target));
       case 'void-bill':
         return voidBill(context, await this.bill(context, target));
+      case 'take-in-bill':
+        return takeInBill(context, await this.lostBill(context, target));
+      case 'dismiss-lost-bill':
+        return dismissLostBill(context, await this.lostBill(context, target));
       case 'replay':
         return target === 'all' ? this.replayAll(context) : this.replay(context, target);
       default:
@@ -102,6 +109,12 @@ export class OperatorActions {
     const bill = await this.histories.bill(context.scope, intentId);
     if (!bill) throw notHere('bill');
     return bill;
+  }
+
+  private async lostBill(context: PageContext, id: string) {
+    const lost = await this.losses.byId(id, context.scope);
+    if (!lost) throw notHere('lost bill');
+    return lost;
   }
 
   private async replay(context: PageContext, deliveryId: string) {

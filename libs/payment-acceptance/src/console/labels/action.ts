@@ -11,8 +11,16 @@ export function actionTitle({ action, detail }: ConsoleAction): string {
       return `attached bill ${text(detail.serviceBillId)}`;
     case 'void-bill':
       return 'voided the unknown outcome';
+    case 'import-bill':
+      return `imported bill ${text(detail.serviceBillId)}`;
+    case 'dismiss-lost-bill':
+      return `dismissed lost bill ${text(detail.serviceBillId)}`;
     case 'replay':
       return `replayed ${filterText(detail.filter)}`;
+    case 'release':
+      return 'said that the orders are there again';
+    case 'recover':
+      return `had bills checked again, to recover what changed since ${text(detail.since)}`;
     default:
       return action;
   }

@@ -25,6 +25,10 @@ function messageOf(done: string, number: number): Message | undefined {
       return { tone: 'good', text: 'The bill was attached. It is checked at once, and settles like any other.' };
     case 'voided':
       return { tone: 'good', text: 'The attempt was voided.' };
+    case 'taken-in':
+      return { tone: 'good', text: 'The bill was taken in. It is checked at once, and settles like any other.' };
+    case 'bill-dismissed':
+      return { tone: 'good', text: 'The bill was dismissed.' };
     case 'replayed':
       return number === 0
         ? { tone: 'warn', text: 'Nothing was replayed: no dead letter fits any more.' }

@@ -18,7 +18,7 @@ export function confirmPage(
   context: PageContext,
   { action, address, csrfToken, status, message, input }: Confirmation,
 ): Page {
-  const { title, place, content, fields, label } = action;
+  const { title, place, content, fields, label, noteRequired = false } = action;
   const filled: Input = input ?? (() => '');
   return {
     ...(status !== undefined && { status }),
@@ -28,7 +28,8 @@ export function confirmPage(
     content: html`<section class="card" aria-label="What it is about">${content}</section>
       <form class="card narrow" method="post" action="${context.link(address, filterOf(context.query))}">
         <input type="hidden" name="csrf" value="${csrfToken}" />
-        ${fields.map((field) => inputOf(field, filled(field.name)))} ${inputOf(NOTE, filled('note'))}
+        ${fields.map((field) => inputOf(field, filled(field.name)))}
+        ${inputOf({ ...NOTE, required: noteRequired }, filled('note'))}
         <p class="actions">
           <button>${label}</button>
           <a class="button quiet" href="${context.link(place)}">Do nothing</a>
@@ -38,11 +39,10 @@ export function confirmPage(
   };
 }
 
-const NOTE: Field = {
+const NOTE: Omit<Field, 'required'> = {
   name: 'note',
   label: 'Note',
   hint: 'Why you do it: for the log, and for whoever looks next.',
-  required: false,
 };
 
 function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {

@@ -8,6 +8,7 @@ const PLACES: readonly (readonly [string, string])[] = [
   ['reviews', 'Reviews'],
   ['dead-letters', 'Dead letters'],
   ['unknown-outcomes', 'Unknown outcomes'],
+  ['lost-bills', 'Lost bills'],
   ['log', 'Log'],
 ];
 

@@ -63,7 +63,7 @@ function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
 }
 
 function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
-  const needs = stats.openReviews + stats.deadLetters + stats.unknownBills + refused.length;
+  const needs = stats.openReviews + stats.deadLetters + stats.unknownBills + stats.lostBills + refused.length;
   const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_MS;
   if (needs > 0)
     return html`<p class="message bad">
@@ -87,10 +87,12 @@ function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly Sho
     counted('reviews', stats.openReviews, 'Open reviews'),
     counted('dead-letters', stats.deadLetters, 'Dead letters'),
     counted('unknown-outcomes', stats.unknownBills, 'Unknown outcomes'),
+    counted('lost-bills', stats.lostBills, 'Lost bills'),
     tile('Refused shops', refused.length, refused.length > 0 ? 'bad' : undefined),
     aged('Longest overdue check', stats.oldestCheckMs),
     aged('Oldest event not taken', stats.oldestDeliveryMs),
     tile('Deliveries that wait', stats.pendingDeliveries),
+    ...(stats.heldBills > 0 ? [tile('Bills held back until their orders are there', stats.heldBills, 'warn')] : []),
     tile(html`<a href="${link('unknown-outcomes')}">Postbacks without a bill</a>`, stats.waitingCallbacks),
   ];
 }

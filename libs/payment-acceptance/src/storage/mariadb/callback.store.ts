@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { assertedStatus } from '../assertion.js';
-import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from '../callback.store.js';
+import {
+  CallbackStore,
+  type NewCallback,
+  type Recorded,
+  type RecordLimits,
+  type WaitingLimits,
+} from '../callback.store.js';
 import { integer } from '../reading.js';
 import { sql, type Statement } from '../statement.js';
 import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
@@ -31,14 +37,19 @@ export class MariaCallbackStore extends CallbackStore {
     return recorded === 'unmatched' && (await this.linkAfterwards(callback)) ? 'matched' : recorded;
   }
 
-  override async retireWaiting(afterMs: number): Promise<void> {
+  override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
     const { dialect, offsetMs } = this.database;
-    for (const [waiting, state] of [
-      [sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL`, sql`t.bill_id IS NULL`],
+    for (const [waiting, state, afterMs] of [
+      [
+        sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL`,
+        sql`t.bill_id IS NULL`,
+        unmatchedMs,
+      ],
       [
         sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
          WHERE c.pending = 1 AND b.service_bill_id IS NULL`,
         sql`t.bill_id IS NOT NULL`,
+        unnamedMs,
       ],
     ] as const) {
       const found = await this.database.rows<{ id: string }>(

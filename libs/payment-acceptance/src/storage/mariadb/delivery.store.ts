@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
+  isHeld,
   isPending,
   type AbsentConsumer,
   ABSENT_MS,
@@ -91,7 +92,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       const d = toSql(alias);
       const now = this.now();
       const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
-      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
+      return sql`${d}.due_at <= ${now} AND ${known} AND NOT ${isHeld(sql`${d}.bill_id`)} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
@@ -139,8 +140,8 @@ export class MariaDeliveryStore extends DeliveryStore {
          SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND ${given}
          GROUP BY n.bill_id, n.consumer) first
        JOIN payment_acceptance.delivery d ON d.bill_id = first.bill_id AND d.consumer = first.consumer AND d.seq = first.seq
-       WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
-         AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+       WHERE NOT ${isHeld('d.bill_id')} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+         WHERE other.state = 'PENDING' AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
          AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
       {},
       manager,

@@ -15,11 +15,14 @@ export const mariadb: Dialect = {
   text: (value) => sql`CAST(${toSql(value)} AS CHAR)`,
   jsonText: (object, property) =>
     sql`JSON_VALUE(${toSql(object)}, CONCAT('$.', ${property})) COLLATE utf8mb4_nopad_bin`,
+  hasMatch: (text, pattern) => sql`(${toSql(text)} REGEXP ${pattern})`,
   jsonArray(properties, order) {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
     return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;
   },
   oneOf: (values) => sql`IN (${values})`,
   listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
+  // A number, or from MariaDB 12 on a word.
+  readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),
   unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

@@ -1,4 +1,6 @@
-import type { EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { PaymentClock } from '../../common/clock.js';
+import type { PaymentProbe } from '../../common/probe.js';
 import { withTimeout } from '../../common/timeout.js';
 import { Database, type Answer } from '../database.js';
 import { isConflict } from '../query-errors.js';
@@ -9,8 +11,15 @@ import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
 
+interface MysqlPool {
+  on(event: 'connection', listener: (connection: object) => void): void;
+}
+
 /** How long the server is asked, at most, to end what a closed connection has left, in milliseconds. */
 const ENDING_MS = 2_000;
+
+/** A query that others do not have, in milliseconds. */
+const LONG_QUERY_MS = 1_000;
 
 /** How often a statement on its own is tried that conflicts with others. */
 const STATEMENT_ATTEMPTS = 4;
@@ -24,11 +33,22 @@ export class MariaDatabase extends Database {
   override readonly dialect = mariadb;
   protected override readonly prefix = `${this.schema}_`;
 
-  protected override async answer(text: string, values: readonly unknown[], manager?: EntityManager): Promise<Answer> {
+  constructor(dataSource: DataSource, clock: PaymentClock, schema?: string, probe?: PaymentProbe) {
+    super(dataSource, clock, schema, probe);
+    const { pool } = dataSource.driver as { pool?: MysqlPool };
+    pool?.on('connection', (connection) => this.opened(connection));
+  }
+
+  protected override async answer(
+    text: string,
+    values: readonly unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<Answer> {
     const parameters = values.map(given);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.send(text, parameters, manager);
+        const result = await this.send(text, parameters, manager, limitMs);
         if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], changed: 0 };
         return { rows: [], changed: (result as { affectedRows?: number }).affectedRows ?? 0 };
       } catch (error) {
@@ -50,27 +70,30 @@ export class MariaDatabase extends Database {
     mysqlConnectionOf(connection);
   }
 
-  override async destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
+  override async discard(_runner: QueryRunner, connection: unknown): Promise<void> {
     const mysql = mysqlConnectionOf(connection);
-    const lost = mysql.stream.destroyed;
     // The pool's own listener hears the first error only; nobody else would hear a second.
     mysql.on('error', () => undefined);
     await closeNow(mysql.stream);
+  }
+
+  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+    const { stream, threadId } = mysqlConnectionOf(connection);
+    const { destroyed, localPort } = stream;
+    await this.discard(runner, connection);
     // The server goes on with a running query, and keeps its locks, until it is told to end.
-    if (!lost) await withTimeout(ENDING_MS, this.kill(mysql.threadId)).catch(() => undefined);
+    if (!destroyed) await withTimeout(ENDING_MS, this.kill(threadId, localPort)).catch(() => undefined);
   }
 
   /** Its connection is closed only where it takes too long: killing that one's thread would take one more, and so on. */
-  private async kill(threadId: number): Promise<void> {
+  private async kill(threadId: number, localPort: number | undefined): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
     try {
       const connection: unknown = await runner.connect();
-      const killed: Promise<unknown> = runner.query('KILL CONNECTION ?', [threadId]);
+      const killed = killThread(runner, threadId, localPort);
       await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
         killed.catch(() => undefined);
-        const own = mysqlConnectionOf(connection);
-        own.on('error', () => undefined);
-        await closeNow(own.stream);
+        await this.discard(runner, connection);
         throw error;
       });
     } finally {
@@ -135,6 +158,19 @@ export class MariaDatabase extends Database {
       );
     }
   }
+}
+
+/**
+ * Ends a thread that is ours, as far as can be told: it has our connection's port, or, where a proxy is between, a query that
+ * has run for long. Where the address leads to another server by now, its thread of this number is somebody else's.
+ */
+async function killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
+  const found = (await runner.query(
+    `SELECT ID FROM information_schema.PROCESSLIST
+     WHERE ID = ? AND (HOST LIKE CONCAT('%:', ?) OR COMMAND IN ('Query', 'Execute') AND TIME_MS >= ?)`,
+    [threadId, localPort, LONG_QUERY_MS],
+  )) as unknown[];
+  if (found.length > 0) await runner.query('KILL CONNECTION ?', [threadId]);
 }
 
 /** The driver writes a list with commas between; of an empty one nothing would be left to stand after IN. */

@@ -4,9 +4,12 @@ import type { Migration } from '../migration.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 import { assertedEvents } from './asserted-events.js';
+import { deliveryErrorCodes } from './delivery-error-codes.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
+import { heldBills } from './held-bills.js';
 import { keptDeliveries } from './kept-deliveries.js';
+import { lostBills } from './lost-bills.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
 
@@ -17,6 +20,9 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   failingBills,
   keptDeliveries,
   assertedEvents,
+  lostBills,
+  heldBills,
+  deliveryErrorCodes,
 ];
 
 const LOCK_SECONDS = 120;

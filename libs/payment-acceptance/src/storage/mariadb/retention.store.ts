@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { flag } from '../reading.js';
 import { RetentionStore } from '../retention.store.js';
+import { LONG_STATEMENT_MS } from '../statement-limit.js';
 import { rawSql, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
@@ -65,7 +66,9 @@ export class MariaRetentionStore extends RetentionStore {
       if (!turn?.mine) return 0;
       try {
         const found = await ids(
-          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`,
+          sql`SELECT CAST(t.id AS CHAR) AS id FROM ${rows} WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`.withTime(
+            LONG_STATEMENT_MS,
+          ),
         );
         if (found.length === 0) return 0;
         const locked = await ids(

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { NewEvent, Settlement } from '../../domain/settlement.js';
+import { isHeld } from '../delivery.store.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../query-errors.js';
 import { flag, integer } from '../reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
@@ -46,7 +47,7 @@ export class MariaSettlementWriter implements SettlementWriter {
           sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
            SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}, EXISTS (
              SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-               AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name)
+               AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name) OR ${isHeld('e.bill_id')}
            FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
              AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}
            RETURNING consumer, behind`,

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { assertedStatus } from '../assertion.js';
-import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from '../callback.store.js';
+import {
+  CallbackStore,
+  type NewCallback,
+  type Recorded,
+  type RecordLimits,
+  type WaitingLimits,
+} from '../callback.store.js';
 import { flag, type Reading } from '../reading.js';
 import { toSql, sql, type Expression, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
@@ -145,13 +151,16 @@ export class PostgresCallbackStore extends CallbackStore {
     return (await this.linkLate(id)) ? 'matched' : 'unmatched';
   }
 
-  override async retireWaiting(afterMs: number): Promise<void> {
+  override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
     const { offsetMs } = this.database;
-    for (const waiting of [
-      sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL`,
-      sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
-       WHERE c.pending AND c.bill_id IS NOT NULL AND b.service_bill_id IS NULL`,
-    ]) {
+    for (const [waiting, afterMs] of [
+      [sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL`, unmatchedMs],
+      [
+        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+         WHERE c.pending AND c.bill_id IS NOT NULL AND b.service_bill_id IS NULL`,
+        unnamedMs,
+      ],
+    ] as const) {
       await this.database.change(
         sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${postgres.now(offsetMs)}
          WHERE id IN (SELECT c.id FROM ${waiting} AND c.received_at < ${postgres.now(offsetMs - afterMs)}

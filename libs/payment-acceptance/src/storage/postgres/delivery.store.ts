@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
+  isHeld,
   isPending,
   type AbsentConsumer,
   ABSENT_MS,
@@ -70,7 +71,7 @@ const CLAIM = prepare(
         SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
           AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
-          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int) AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)}
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
@@ -103,7 +104,7 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
       SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
         AND n.behind AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
     JOIN payment_acceptance.delivery d ON d.id = first.id
-    WHERE d.behind AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+    WHERE d.behind AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
       AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
       AND ${holdsBack('other', now)} ${ROW_BY_ROW})
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED

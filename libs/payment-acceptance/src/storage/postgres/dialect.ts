@@ -11,11 +11,13 @@ export const postgres: Dialect = {
   iso: (instant) => sql`to_char(${toSql(instant)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   text: (value) => sql`(${toSql(value)})::text`,
   jsonText: (object, property) => sql`(${toSql(object)} ->> ${property}::text)`,
+  hasMatch: (text, pattern) => sql`(${toSql(text)} ~ ${pattern}::text)`,
   jsonArray(properties, order) {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
     return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')::text`;
   },
   oneOf: (values, type) => sql`= ANY(${values}::${rawSql(type)}[])`,
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
+  readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

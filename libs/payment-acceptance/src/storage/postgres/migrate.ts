@@ -14,6 +14,9 @@ import { failingBills } from '../migrations/0011-failing-bills.js';
 import { shopIdentities } from '../migrations/0010-shop-identities.js';
 import { keptDeliveries } from '../migrations/0012-kept-deliveries.js';
 import { assertedEvents } from '../migrations/0013-asserted-events.js';
+import { heldBills } from '../migrations/0015-held-bills.js';
+import { deliveryErrorCodes } from '../migrations/0016-delivery-error-codes.js';
+import { lostBills } from '../migrations/0014-lost-bills.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
@@ -31,6 +34,9 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   failingBills,
   keptDeliveries,
   assertedEvents,
+  lostBills,
+  heldBills,
+  deliveryErrorCodes,
 ];
 
 /** Any constant of ours: instances that start together take turns on it. */

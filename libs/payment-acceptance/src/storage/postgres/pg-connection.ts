@@ -5,6 +5,12 @@ import { UndestroyableConnectionError } from '../storage.errors.js';
 /** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
 export interface PgClient {
   readonly processID: number;
+  /** Of the session: who knows it may cancel its statements. */
+  readonly secretKey: unknown;
+  readonly host?: string;
+  readonly port: number;
+  readonly ssl?: unknown;
+  readonly sslNegotiation?: unknown;
   readonly connection: PgConnection;
 }
 

@@ -2,27 +2,31 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
 import type { PaymentProbe } from '../../common/probe.js';
 import { Database, type Answer } from '../database.js';
-import { withTimeout } from '../../common/timeout.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
 import { UnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
+import { cancelStatement } from './cancel-request.js';
 import { postgres } from './dialect.js';
 import { isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
 import type { PreparedStatement } from './prepare.js';
 import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
 
 interface PgPool {
-  on(event: 'connect', listener: (client: PgEvents) => void): void;
+  readonly options?: { readonly connectionTimeoutMillis?: number };
+  Client: new (options: object) => ConnectingClient;
+  on(event: 'connect', listener: (client: ConnectingClient) => void): void;
 }
 
-interface PgEvents {
+interface ConnectingClient {
+  /** How long connecting may take, in milliseconds; 0 is any time. */
+  _connectionTimeoutMillis?: number;
   on(event: 'error', listener: () => void): void;
 }
 
-/** How long the server is asked, at most, to end what a closed connection has left, in milliseconds. */
-const ENDING_MS = 2_000;
+/** What `mysql2` allows for opening a connection. */
+const OPENING_MS = 10_000;
 
 /** PostgreSQL takes no more. */
 const MAX_UNATTENDED_MS = 2 ** 31 - 1;
@@ -32,9 +36,25 @@ const MAX_UNATTENDED_MS = 2 ** 31 - 1;
  * server ends in that moment (a restart, an administrator) would end the whole process. Whoever uses it learns of the end
  * all the same, from the query that fails.
  */
-function guardNewConnections(dataSource: DataSource): void {
-  const { master } = dataSource.driver as { master?: PgPool };
-  master?.on('connect', (client) => client.on('error', () => undefined));
+function guardNewConnection(client: ConnectingClient): void {
+  client.on('error', () => undefined);
+}
+
+/**
+ * Where the host's data source does not say how long opening a connection may take (`connectTimeoutMS`), `pg` waits for
+ * good for a server that is gone without a word, with a place of the pool for each. Nothing else of the pool changes: who
+ * waits for a place waits as before.
+ */
+function limitOpening(pool: PgPool, database: Database): void {
+  if (pool.options?.connectionTimeoutMillis) return;
+  const { Client } = pool;
+  pool.Client = class extends Client {
+    override _connectionTimeoutMillis = Math.min(
+      this._connectionTimeoutMillis || Infinity,
+      OPENING_MS,
+      database.statementMs,
+    );
+  };
 }
 
 /** A data source on PostgreSQL, through the driver `pg`. */
@@ -46,7 +66,14 @@ export class PostgresDatabase extends Database {
 
   constructor(dataSource: DataSource, clock: PaymentClock, schema?: string, probe?: PaymentProbe) {
     super(dataSource, clock, schema, probe);
-    guardNewConnections(dataSource);
+    const { master } = dataSource.driver as { master?: PgPool };
+    if (master) {
+      master.on('connect', (client) => {
+        guardNewConnection(client);
+        this.opened(client);
+      });
+      limitOpening(master, this);
+    }
     this.preparedStatements = new PreparedStatements(dataSource);
   }
 
@@ -79,7 +106,8 @@ export class PostgresDatabase extends Database {
     manager?: EntityManager,
   ): Promise<Row[]> {
     const values = statement.values(given);
-    const rows = await this.probed(statement.text, (text) => this.sendPrepared(text, values, manager));
+    const { text: whole, limitMs } = statement;
+    const rows = await this.probed(whole, (text) => this.sendPrepared(text, values, manager, limitMs));
     return readRows(rows, reading);
   }
 
@@ -96,20 +124,30 @@ export class PostgresDatabase extends Database {
     return this.transaction((manager) => this.execute(statement, given, reading, manager));
   }
 
-  private async sendPrepared(text: string, values: unknown[], manager?: EntityManager): Promise<Answer['rows']> {
+  private async sendPrepared(
+    text: string,
+    values: unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<Answer['rows']> {
     if (this.preparedStatements.areUsable) {
       try {
-        return await this.onRunner(manager, (runner) => this.preparedStatements.run(runner, text, values));
+        return await this.onRunner(manager, limitMs, (runner) => this.preparedStatements.run(runner, text, values));
       } catch (error) {
         if (manager || !(error instanceof PreparedStatementsUnavailableError)) throw error;
       }
     }
-    return (await this.answer(text, values, manager)).rows;
+    return (await this.answer(text, values, manager, limitMs)).rows;
   }
 
   /** TypeORM gives UPDATE and DELETE as a pair of their rows and of how many these are. */
-  protected override async answer(text: string, values: readonly unknown[], manager?: EntityManager): Promise<Answer> {
-    const result = await this.send(text, values, manager);
+  protected override async answer(
+    text: string,
+    values: readonly unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<Answer> {
+    const result = await this.send(text, values, manager, limitMs);
     if (!Array.isArray(result)) return { rows: [], changed: 0 };
     if (!Array.isArray(result[0])) return { rows: result as Answer['rows'][number][], changed: result.length };
     const [rows, changed] = result as [Answer['rows'], number];
@@ -130,33 +168,16 @@ export class PostgresDatabase extends Database {
     pgClientOf(connection);
   }
 
-  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
-    if (!isPgClient(connection)) return removeFromPool(runner);
-    const { stream } = connection.connection;
-    // A socket that has been lost says nothing of who has its process's number by now.
-    const lost = stream.destroyed;
-    await closeNow(stream);
+  override async discard(runner: QueryRunner, connection: unknown): Promise<void> {
+    if (isPgClient(connection)) await closeNow(connection.connection.stream);
     await removeFromPool(runner);
-    // A closed socket does not end a query that is running on the server, nor release its locks. Where ending it is not
-    // permitted, or not possible, what follows waits for those locks, and nothing is wrong but the delay.
-    if (!lost) await withTimeout(ENDING_MS, this.endBackend(connection.processID)).catch(() => undefined);
   }
 
-  /** Its connection is closed only where it takes too long: ending that one's backend would take one more, and so on. */
-  private async endBackend(processID: number): Promise<void> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
-      const connection: unknown = await runner.connect();
-      const ended = runner.query('SELECT pg_terminate_backend($1::int)', [processID]);
-      await withTimeout(ENDING_MS, ended).catch(async (error: unknown) => {
-        ended.catch(() => undefined);
-        if (isPgClient(connection)) await closeNow(connection.connection.stream);
-        await removeFromPool(runner);
-        throw error;
-      });
-    } finally {
-      await runner.release();
-    }
+  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+    // A socket that has been lost has no statement that could be cancelled.
+    const isOpen = isPgClient(connection) && !connection.connection.stream.destroyed;
+    await this.discard(runner, connection);
+    if (isOpen) await cancelStatement(this.dataSource, connection);
   }
 
   override async isolationLevel(): Promise<'READ COMMITTED' | undefined> {

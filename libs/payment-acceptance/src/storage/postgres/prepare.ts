@@ -3,11 +3,13 @@ import { Parameter, Statement, type Value } from '../statement.js';
 /** A statement that is put together once, and whose plan connections keep. Its parameters have names. */
 export class PreparedStatement<Name extends string> {
   readonly text: string;
+  readonly limitMs: number | undefined;
 
   constructor(
     private readonly names: readonly Name[],
-    { parts, values }: Statement,
+    { parts, values, limitMs }: Statement,
   ) {
+    this.limitMs = limitMs;
     const places = new Map<string, number>(names.map((name, index) => [name, index + 1]));
     const place = (value: unknown): string => {
       const found = value instanceof Parameter ? places.get(value.name) : undefined;

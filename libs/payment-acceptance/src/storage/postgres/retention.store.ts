@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RetentionStore } from '../retention.store.js';
+import { LONG_STATEMENT_MS } from '../statement-limit.js';
 import { sql, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
 import { later } from './planner.js';
@@ -17,7 +18,7 @@ const batch = (statement: (given: { before: Statement; limit: Statement }) => St
   prepare(['offsetMs', 'afterMs', 'limit', 'lock'], ({ offsetMs, afterMs, limit, lock }) => {
     const before = later(postgres.now(offsetMs), sql`-${afterMs}::double precision`);
     return sql`WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${lock}) AS mine)
-      ${statement({ before, limit })}`;
+      ${statement({ before, limit })}`.withTime(LONG_STATEMENT_MS);
   });
 
 const REDACT_CALLBACKS = batch(

@@ -1,0 +1,102 @@
+import { AnswerNotUnderstoodError } from '../client/service.errors.js';
+import { describeError, errorType } from '../common/errors.js';
+import type { PaymentLogger } from '../common/payment-logger.js';
+import type { PaymentRandom } from '../common/random.js';
+import type { ResolvedOptions } from '../config/resolved-options.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { BillId } from '../domain/ids.js';
+import type { BillStore, CreatedBill, NewBill } from '../storage/bill.store.js';
+import { isUniqueViolation } from '../storage/query-errors.js';
+import { BillNotStoredError, UnknownOutcomeError } from './bill.errors.js';
+import { CreationOutcomes } from './creation-outcomes.js';
+import { linkLateCallbacks } from './late-callbacks.js';
+
+/** What is stored before the request leaves. */
+export type Intent = Omit<NewBill, 'attempt'>;
+
+/** Brings intents in the tables to the states that follow from how their requests have ended. */
+export class IntentEnds {
+  private readonly outcomes: CreationOutcomes;
+
+  constructor(
+    private readonly store: BillStore,
+    private readonly random: PaymentRandom,
+    private readonly logger: PaymentLogger,
+    private readonly options: Pick<ResolvedOptions, 'creation' | 'schedule'>,
+  ) {
+    this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
+  }
+
+  /** @throws BillNotStoredError where the order has a bill that is not stored yet */
+  settle(shop: string, orderId: string): Promise<void> {
+    return this.outcomes.settle(shop, orderId);
+  }
+
+  stop(): Promise<void> {
+    return this.outcomes.stop();
+  }
+
+  /** Stores the service's answer, which opens the bill: unless its id is that of another one, or an operator was faster. */
+  open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
+    const { shop, orderId, intentId } = intent;
+    const { openMs, jitterPercent } = this.options.schedule;
+    const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
+    const { billId } = answer;
+    const unknown = (flaw: string): UnknownOutcomeError => {
+      const error = new AnswerNotUnderstoodError({ shop, operation: 'createBill' }, flaw);
+      this.logger.error(error.message, { shop, orderId, intentId, billId, error: errorType(error) });
+      return new UnknownOutcomeError(shop, orderId, intentId, error, billId);
+    };
+    const open = () => this.store.open(intentId, answer, firstCheckMs);
+    return this.outcomes.store(
+      { shop, orderId, intentId, made: answer },
+      // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
+      async () =>
+        (await open()) ?? (await this.store.byId(intentId)) ?? (await this.restored(intent, billId)) ?? (await open()),
+      async (stored) => {
+        let opened: BillRecord | undefined;
+        try {
+          opened = await stored;
+        } catch (error) {
+          if (!isUniqueViolation(error)) throw new BillNotStoredError(shop, orderId, intentId, billId);
+          const twin = unknown(`bill_id ${billId} is that of another bill`);
+          await this.close(intent, 'UNKNOWN', twin.cause);
+          throw twin;
+        }
+        if (opened?.billId !== billId) throw unknown(`an operator has ended the intent of bill ${billId}`);
+        await linkLateCallbacks(this.store, opened);
+        return opened;
+      },
+    );
+  }
+
+  /** The error that ends the call is worth more than one about storing it, of which the log tells. */
+  async close(intent: Intent, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
+    const { shop, orderId, intentId } = intent;
+    const end = (): Promise<boolean> => this.store.close(intentId, state, describeError(reason));
+    const close = async (): Promise<boolean> => {
+      if (await end()) return true;
+      // Of a bill that was not made there is nothing to keep.
+      if (state === 'REJECTED' || (await this.store.byId(intentId))) return false;
+      await this.restored(intent, undefined);
+      return end();
+    };
+    await this.outcomes
+      .store({ shop, orderId, intentId, made: state }, close, (closed) => closed)
+      .catch(() => undefined);
+  }
+
+  /** The intent was committed, and is gone: the database has failed over to a server that did not have it. */
+  private async restored(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
+    const present = await this.store.restore(intent, billId, this.options.creation.leaseMs);
+    if (!present) {
+      const { shop, orderId, intentId } = intent;
+      this.logger.warn(
+        `The database has lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
+          'once more. Other commits of that moment may be lost, too: payment-acceptance recover finds what can be found.',
+        { shop, orderId, intentId, ...(billId !== undefined && { billId }), error: 'lost-commit' },
+      );
+    }
+    return present;
+  }
+}

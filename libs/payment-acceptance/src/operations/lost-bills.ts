@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentRandom } from '../common/random.js';
+import type { OrderId } from '../domain/ids.js';
+import type { DecimalAmount } from '../domain/money.js';
+import { LostBillStore, type LostBill } from '../storage/lost-bill.store.js';
+import { OperatorStore } from '../storage/operator.store.js';
+import type { ShopScope } from '../storage/scope.js';
+import { OperatorActionError } from './operator.errors.js';
+import { PaymentImport } from './payment-import.service.js';
+
+/** What a person has found out about a lost bill. The service's list does not say it, and a postback proves nothing. */
+export interface TakeInOptions {
+  /** The order it was made for, 1 to 255 characters. */
+  readonly orderId: OrderId;
+  /** What the bill asks for: an exact decimal above 0, such as `100.05`. What was paid may be another amount. */
+  readonly amount: DecimalAmount;
+  /** Three capital letters. Default: the shop's currency. */
+  readonly currency?: string;
+  /** Who says so: it is recorded. */
+  readonly operator: string;
+  /** How it was found out, for the record. */
+  readonly note?: string;
+}
+
+/** What people do about bills that the service has made and the ledger does not have. */
+@Injectable()
+export class LostBills {
+  constructor(
+    private readonly store: LostBillStore,
+    private readonly operator: OperatorStore,
+    private readonly importer: PaymentImport,
+    private readonly random: PaymentRandom,
+  ) {}
+
+  list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
+    return this.store.list(limit, scope, after);
+  }
+
+  /** See `OperationsView.takeInLostBill`. */
+  async takeIn(id: string, { operator, note = '', ...known }: TakeInOptions, scope: ShopScope): Promise<void> {
+    const lost = await this.find(id, scope);
+    const { shop, billId } = lost;
+    const { refused } = await this.importer.importBills([{ shop, billId, createdAt: earliest(lost), ...known }], {
+      operator,
+      note,
+    });
+    if (refused[0]) throw new OperatorActionError(refused[0].problems.join(' '));
+  }
+
+  /** See `OperationsView.dismissLostBill`. */
+  async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
+    if (note.trim() === '') throw new OperatorActionError('Say in a note why the bill is none of yours.');
+    const { shop, billId } = await this.find(id, scope);
+    await this.operator.transaction(async (manager) => {
+      if (!(await this.store.dismiss(manager, id))) throw notLost(id);
+      const detail = { shop, serviceBillId: billId, note };
+      const action = { id: this.random.uuid(), operator, action: 'dismiss-lost-bill', target: id, detail };
+      await this.operator.record(manager, action);
+    });
+  }
+
+  private async find(id: string, scope: ShopScope): Promise<LostBill> {
+    const lost = await this.store.byId(id, scope);
+    if (!lost) throw notLost(id);
+    return lost;
+  }
+}
+
+/** Nobody here knows when it was made: it was there when its first payment was made, and when its first postback came. */
+function earliest({ payments, firstPostbackAt }: LostBill): string {
+  const times = [firstPostbackAt, ...payments.map(({ createdAt }) => createdAt)].filter((at) => at !== null);
+  return times.reduce((first, at) => (at < first ? at : first));
+}
+
+function notLost(id: string): OperatorActionError {
+  return new OperatorActionError(`There is no lost bill ${id.slice(0, 64)} (any more).`);
+}

@@ -1,0 +1,67 @@
+import type { CreationRecord } from '../bills/creation-log.js';
+import type { BillId, OrderId } from '../domain/ids.js';
+import { parseAmount } from '../domain/money.js';
+import type { UnknownBillPostback } from '../storage/recovery.store.js';
+import type { BillToImport } from './payment-import.service.js';
+
+/** A bill that is not known here, as `import` takes it once a person has set `verified`, where that is `false`. */
+export interface RecoveredBill extends BillToImport {
+  readonly shop: string;
+  /** Whether order and amount are our own record; `false` where somebody has to confirm them. */
+  readonly verified: boolean;
+  readonly createdAt: string;
+  /** Where it was found. */
+  readonly source: 'log' | 'postback';
+  /** What a person has to know of it. */
+  readonly note: string;
+}
+
+/** The bill of a record of the log. @param doubt why a person has to look at it, if so */
+export function billOfRecord(record: CreationRecord, doubt?: string): RecoveredBill {
+  const { linkPageUrl, intentId, ...bill } = record;
+  return {
+    verified: doubt === undefined,
+    source: 'log',
+    note: doubt ?? `Our own record of the creation, intent ${intentId}.`,
+    ...bill,
+    ...(linkPageUrl !== null && { linkPageUrl }),
+  };
+}
+
+/** What all postbacks together say of a bill that is not known here. */
+export class PostbackEvidence {
+  private readonly orders = new Set<OrderId>();
+  private count = 0;
+
+  constructor(
+    private readonly shop: string,
+    private readonly first: UnknownBillPostback,
+  ) {}
+
+  get billId(): BillId {
+    return this.first.billId;
+  }
+
+  add({ orderId }: UnknownBillPostback): void {
+    this.count += 1;
+    if (this.orders.size < 5) this.orders.add(orderId);
+  }
+
+  bill(): RecoveredBill {
+    const { billId, orderId, amountText, currencyText, status, digest, receivedAt } = this.first;
+    const orders = this.orders.size > 1 ? ` They name several orders: ${[...this.orders].join(', ')}.` : '';
+    return {
+      verified: false,
+      source: 'postback',
+      note:
+        `Nothing but postbacks names it (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
+        'Look for the bill in the account, and for its order; its amount is what the bill asked for, without a commission.',
+      shop: this.shop,
+      orderId,
+      billId,
+      amount: parseAmount(amountText ?? '') ?? '',
+      ...(currencyText !== null && /^[A-Z]{3}$/.test(currencyText) && { currency: currencyText }),
+      createdAt: receivedAt.toISOString(),
+    };
+  }
+}

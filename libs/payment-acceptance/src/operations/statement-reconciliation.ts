@@ -1,0 +1,141 @@
+import type { Shop } from '../config/resolved-options.js';
+import { databaseText } from '../common/text.js';
+import type { PaymentId } from '../domain/ids.js';
+import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from '../storage/reconciliation.store.js';
+import type { ReconciliationDifference, StatementComparison } from './reconciliation.js';
+import { SeenIds } from './seen-ids.js';
+import { statementInstant, type StatementPayment } from './statement-payment.js';
+
+/** How many payments are looked up together. */
+const BATCH = 500;
+const PAGE = 5_000;
+
+/** Clocks of the service and of the database may disagree by this much. */
+const SKEW_MS = 3_600_000;
+
+/** What is known of a statement when all of it has been read. */
+class StatementSpan {
+  readonly ids = new SeenIds();
+  readonly statuses = new Set<string>(['SUCCESS']);
+  from = Infinity;
+  to = -Infinity;
+
+  /** `false` for a payment that it has had before. */
+  add({ paymentId, status, createdAt }: StatementPayment): boolean {
+    this.from = Math.min(this.from, createdAt.getTime());
+    this.to = Math.max(this.to, createdAt.getTime());
+    this.statuses.add(status);
+    return this.ids.add(paymentId);
+  }
+
+  /** Whether the statement would list a payment of the ledger, if it is whole. */
+  covers({ status, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
+    const created = createdAtText === null ? undefined : statementInstant(createdAtText, timeZone);
+    const at = (created ?? firstSeenAt).getTime();
+    return this.statuses.has(status) && at >= this.from && at <= this.to;
+  }
+}
+
+/**
+ * Holds a statement of the merchant's account against the ledger, both ways: first a row for each payment that it lists,
+ * then one for each of the ledger's that it should list and does not. Those are the payments made within the time that
+ * its own payments span: the SUCCESS ones, and the others if it lists any of that status. Changes nothing.
+ */
+export async function* compareStatement(
+  store: ReconciliationStore,
+  shop: Shop,
+  statement: AsyncIterable<StatementPayment>,
+): AsyncGenerator<StatementComparison> {
+  const span = new StatementSpan();
+  for await (const batch of batchesOf(statement)) yield* compareBatch(store, shop.name, batch, span);
+  if (span.from > span.to) return;
+  let after: PaymentId = '';
+  for (;;) {
+    const page = await store.paymentsSeen(shop.name, new Date(span.from - SKEW_MS), after, PAGE);
+    for (const kept of page) {
+      if (!span.ids.has(kept.paymentId) && span.covers(kept, shop.timeZone)) {
+        yield rowOf(shop.name, undefined, kept, undefined, ['missing-in-statement']);
+      }
+    }
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = last.paymentId;
+  }
+}
+
+async function* compareBatch(
+  store: ReconciliationStore,
+  shop: string,
+  batch: readonly StatementPayment[],
+  span: StatementSpan,
+): AsyncGenerator<StatementComparison> {
+  const payments = await store.paymentsNamed(
+    shop,
+    batch.map(({ paymentId }) => databaseText(paymentId)),
+  );
+  const kept = new Map(payments.map((payment) => [payment.paymentId, payment]));
+  const named = batch.flatMap(({ paymentId, billId }) =>
+    kept.has(paymentId) || billId === null ? [] : databaseText(billId),
+  );
+  const bills = new Map((await store.billsNamed(shop, [...new Set(named)])).map((bill) => [bill.billId, bill]));
+  for (const listed of batch) {
+    const own = kept.get(listed.paymentId);
+    const bill = listed.billId === null ? undefined : bills.get(listed.billId);
+    const twice: ReconciliationDifference[] = span.add(listed) ? [] : ['listed-twice'];
+    yield rowOf(shop, listed, own, bill, [...twice, ...differencesOf(listed, own, bill)]);
+  }
+}
+
+function differencesOf(
+  listed: StatementPayment,
+  kept: LedgerPaymentOfBill | undefined,
+  bill: NamedBill | undefined,
+): ReconciliationDifference[] {
+  if (!kept) return listed.billId !== null && !bill ? ['missing-in-ledger', 'unknown-bill'] : ['missing-in-ledger'];
+  const found: [ReconciliationDifference, boolean][] = [
+    ['other-bill', listed.billId !== null && listed.billId !== kept.billId],
+    ['status', listed.status !== kept.status],
+    ['amount', listed.amount !== kept.amount],
+    ['currency', listed.currency !== null && listed.currency !== kept.currency],
+    ['event-missing', kept.verdict === 'succeeded' && !kept.succeeded],
+  ];
+  return found.filter(([, differs]) => differs).map(([difference]) => difference);
+}
+
+function rowOf(
+  shop: string,
+  listed: StatementPayment | undefined,
+  kept: LedgerPaymentOfBill | undefined,
+  bill: NamedBill | undefined,
+  differences: readonly ReconciliationDifference[],
+): StatementComparison {
+  return {
+    shop,
+    orderId: kept?.orderId ?? bill?.orderId ?? listed?.orderId ?? null,
+    billId: kept?.billId ?? listed?.billId ?? null,
+    billState: kept?.billState ?? bill?.state ?? null,
+    paymentId: listed?.paymentId ?? kept?.paymentId ?? null,
+    createdAt: listed?.createdAtText ?? kept?.createdAtText ?? null,
+    firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
+    serviceStatus: listed?.status ?? null,
+    ledgerStatus: kept?.status ?? null,
+    serviceAmount: listed?.amount ?? null,
+    ledgerAmount: kept?.amount ?? null,
+    serviceCurrency: listed?.currency ?? null,
+    ledgerCurrency: kept?.currency ?? null,
+    verdict: kept?.verdict ?? null,
+    differences,
+    error: null,
+  };
+}
+
+async function* batchesOf<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const one of all) {
+    batch.push(one);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

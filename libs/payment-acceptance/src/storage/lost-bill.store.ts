@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
+import type { ReportedPayment } from '../domain/payment.js';
+import { isUuid } from '../domain/uuid.js';
+import { Database } from './database.js';
+import { IS_LOST, WAITS } from './lost-bills.js';
+import { integer, json, type Reading } from './reading.js';
+import { ofScope, type ShopScope } from './scope.js';
+import { rawSql, sql, type Statement } from './statement.js';
+
+/** A payment of a lost bill, as the service listed it last (section 2.3). */
+export type LostBillPayment = Pick<
+  ReportedPayment,
+  'paymentId' | 'status' | 'statusText' | 'amount' | 'amountReceived' | 'currency' | 'fromCard' | 'createdAtText'
+> & {
+  /** ISO 8601, by the shop's `timeZone`; `null` where it could not be read. */
+  readonly createdAt: string | null;
+};
+
+/** A bill that the service has made for a shop, and that the ledger does not have. */
+export interface LostBill {
+  /** Ours, of this record. */
+  readonly id: string;
+  readonly shop: string;
+  /** The service's `bill_id`. */
+  readonly billId: BillId;
+  /** The order that the first postback of it named. Anybody can send a postback: it proves nothing. */
+  readonly namedOrderId: OrderId | null;
+  /** How many different orders the postbacks name that wait for it: of a genuine bill it is one. */
+  readonly namedOrders: number;
+  /** Our intent for the named order whose outcome is unknown, where there is one: then it may be its bill. */
+  readonly unknownIntentId: IntentId | null;
+  /** What the service listed last, at most 20, successful ones first; empty where it lists too many to show any. */
+  readonly payments: readonly LostBillPayment[];
+  /** How many payments it listed. */
+  readonly listed: number;
+  /** When its first postback came, when the service confirmed the bill, and when it was asked last: ISO 8601. */
+  readonly firstPostbackAt: string;
+  readonly foundAt: string;
+  readonly askedAt: string;
+}
+
+const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };
+
+/** The statements of bills that the service has made and the ledger does not have. */
+@Injectable()
+export class LostBillStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Lost bills, those found first at first.
+   * @param after id of the last one of the page before
+   */
+  list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
+    const later =
+      after !== undefined && isUuid(after)
+        ? sql`AND (l.found_at, l.id) > (SELECT found_at, id FROM payment_acceptance.lost_bill
+           WHERE id = ${after} AND ${ofScope('shop', scope)})`
+        : rawSql('');
+    return this.read(sql`${ofScope('l.shop', scope)} ${later} ORDER BY l.found_at, l.id LIMIT ${limit}`);
+  }
+
+  /** `undefined` where there is none, or it is lost no longer. */
+  async byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
+    if (!isUuid(id)) return undefined;
+    const [lost] = await this.read(sql`l.id = ${id} AND ${ofScope('l.shop', scope)}`);
+    return lost;
+  }
+
+  async dismiss(manager: EntityManager, id: string): Promise<boolean> {
+    const dismissed = await this.database.change(
+      sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL WHERE id = ${id} AND state = 'LOST'`,
+      manager,
+    );
+    return dismissed === 1;
+  }
+
+  private read(which: Statement): Promise<LostBill[]> {
+    const { iso, text } = this.database.dialect;
+    return this.database.rows<LostBill>(
+      sql`SELECT l.id, l.shop, l.service_bill_id AS "billId", l.order_id AS "namedOrderId", (
+           SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
+             AND c.service_bill_id = l.service_bill_id AND ${WAITS}) AS "namedOrders", (
+           SELECT u.id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
+             AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
+         ${text('l.payments')} AS payments, l.listed, ${iso('l.first_postback_at')} AS "firstPostbackAt",
+         ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
+       FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`,
+      LOST_BILL,
+    );
+  }
+}

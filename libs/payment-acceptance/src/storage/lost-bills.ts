@@ -1,0 +1,11 @@
+import { sql } from './statement.js';
+
+/** Whether the ledger has no bill for the row `l` of `lost_bill`: one that was attached or imported is lost no longer. */
+export const NOT_IN_LEDGER = sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
+  WHERE b.shop = l.shop AND b.service_bill_id = l.service_bill_id)`;
+
+/** Whether the row `l` of `lost_bill` is one that the service has confirmed, and that nobody has dealt with. */
+export const IS_LOST = sql`l.state = 'LOST' AND ${NOT_IN_LEDGER}`;
+
+/** Whether a callback `c` waits for a bill that is not known. */
+export const WAITS = sql`c.pending = TRUE AND c.bill_id IS NULL`;

@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance';
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { commandsOf, type Commands } from '../support/commands.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { EffectWriter } from '../support/orders.js';
+import { postbackFields, postJson } from '../support/http.js';
+
+let harness: Harness;
+let commands: Commands;
+/** What the application has logged. */
+let log: string[];
+
+type Report = RecoveryReport & { written: string | null };
+
+const HOUR = 3_600_000;
+const ago = (ms: number): string => new Date(harness.clock.now().getTime() - ms).toISOString();
+const recover = async (...more: string[]) => {
+  const { code, document } = await commands.json('recover', '--since', ago(0), ...more);
+  return { code, document: document as Report };
+};
+const sql = (text: string) => harness.host.dataSource.query(text);
+const paidOrders = async () => (await harness.effects()).map(({ orderId }) => orderId).sort();
+
+/** A bill whose commits the database then loses, all of them or the last one. */
+async function lost(orderId: string, which: 'all' | 'last' = 'all'): Promise<string> {
+  const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+  await sql(
+    which === 'all'
+      ? `DELETE FROM payment_acceptance.bill WHERE service_bill_id = '${billId}'`
+      : `UPDATE payment_acceptance.bill SET state = 'CREATING', service_bill_id = NULL, link_page_url = NULL, opened_at = NULL,
+           next_check_at = NULL, lease_until = created_at WHERE service_bill_id = '${billId}'`,
+  );
+  return billId;
+}
+
+describe('recovering what a database has lost', () => {
+  beforeEach(async () => {
+    log = [];
+    jest.spyOn(Logger.prototype, 'log').mockImplementation((line: unknown) => void log.push(`LOG ${String(line)}`));
+    harness = await startHarness({ providers: [EffectWriter] });
+    commands = commandsOf(harness);
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    commands.close();
+    await harness.close();
+  });
+
+  test('known bills are checked again, paid and expired ones too, at half of the rate; others keep their places', async () => {
+    const made = [];
+    for (const orderId of ['open', 'paid', 'expired', 'long-ago']) {
+      made.push(await harness.host.payments.createBill({ orderId, amount: '10' }));
+    }
+    const [, paid, expired, longAgo] = made.map(({ billId }) => billId);
+    await harness.sandbox.pay(paid!);
+    await harness.settle();
+    await sql(`UPDATE payment_acceptance.bill SET state = 'EXPIRED', ended_at = opened_at, next_check_at = NULL
+      WHERE service_bill_id IN ('${expired!}', '${longAgo!}')`);
+    const past = `'2026-01-01 00:00:00'`;
+    await sql(`UPDATE payment_acceptance.bill SET opened_at = ${past}, created_at = ${past}, ended_at = ${past}
+      WHERE service_bill_id = '${longAgo!}'`);
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await harness.sandbox.pay(expired!);
+    const dry = await recover('--dry-run');
+    expect(dry.document.shops).toEqual([
+      { shop: 'main', rechecked: 3, withinSeconds: 1 },
+      { shop: 'eu', rechecked: 0, withinSeconds: 0 },
+    ]);
+    await harness.settle();
+    expect(await paidOrders()).toEqual(['paid']);
+    for (const _time of [1, 2]) expect((await recover()).document.shops[0]).toMatchObject({ rechecked: 3 });
+    const before = harness.sandbox.bills().length;
+    await harness.settle();
+    expect(await paidOrders()).toEqual(['expired', 'paid']);
+    expect(harness.sandbox.bills().length).toBe(before);
+    const [{ checked }] = (await sql(`SELECT count(*) AS checked FROM payment_acceptance.bill
+      WHERE service_bill_id = '${longAgo!}' AND checked_at IS NOT NULL`)) as [{ checked: unknown }];
+    expect(Number(checked)).toBe(0);
+  });
+
+  test('checks of a shop are spread, so that those of new bills come in between', async () => {
+    await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
+    await sql(`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', 'many')`);
+    const now = harness.clock.now().toISOString().slice(0, 23).replace('T', ' ');
+    const rows = Array.from(
+      { length: 45 },
+      (_each, index) =>
+        `('00000000-0000-4000-8000-0000000000${String(index + 10)}', 'main', 'many', ${index + 1}, 'OPEN', 10, 'RUB', false, 'normal', '',
+          false, 'many-${index}', '${now}', '${now}', '${now}', NULL)`,
+    );
+    await sql(`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type,
+      custom, custom_given, service_bill_id, created_at, opened_at, check_after, next_check_at) VALUES ${rows.join(', ')}`);
+    expect((await recover()).document.shops[0]).toEqual({ shop: 'main', rechecked: 46, withinSeconds: 3 });
+    const places = (await harness.host.ledger()).bills.map(({ nextCheckAt }) => Date.parse(nextCheckAt!)).sort();
+    const seconds = [...new Set(places)];
+    expect(seconds.map((at) => places.filter((place) => place === at).length)).toEqual([20, 20, 6]);
+    expect(seconds[2]! - seconds[0]!).toBeGreaterThanOrEqual(2_000);
+  });
+
+  test('bills of the log are ours to import, and settle with what waits for them; an unknown outcome is attached', async () => {
+    const [gone, half] = [await lost('gone'), await lost('half', 'last')];
+    await harness.host.payments.createBill({ orderId: 'kept', amount: '10' });
+    await harness.host.confirmer.runOnce();
+    await sql(`UPDATE payment_acceptance.bill SET state = 'UNKNOWN' WHERE state = 'CREATING'`);
+    for (const billId of [gone, half]) await harness.sandbox.pay(billId);
+    await harness.settle();
+    const [file, out] = [commands.file('app.log', log.join('\n')), commands.file('bills.jsonl')];
+    const { code, document } = await recover('--from-log', file, '--from-log', file, '--out', out);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({
+      attached: [{ orderId: 'half', billId: half, error: null }],
+      bills: [{ verified: true, source: 'log', orderId: 'gone', billId: gone, amount: '10.00', currency: 'RUB' }],
+      log: { creations: 6, unreadable: [] },
+      unknownOutcomes: 0,
+      written: out,
+    });
+    expect(await commands.command('import', out)).toMatchObject({ code: 0, out: expect.stringMatching(/^1 imported/) });
+    const again = await recover('--from-log', file);
+    expect(again.document).toMatchObject({ attached: [], bills: [], written: null });
+    await harness.settle();
+    expect(await paidOrders()).toEqual(['gone', 'half']);
+    // What was found keeps its payment page: the order's bill is this one.
+    expect((await harness.host.payments.createBill({ orderId: 'kept', amount: '10' })).attempt).toBe(1);
+  });
+
+  test('what only a postback names is refused until a person has confirmed it; a file is never written over', async () => {
+    const billId = await lost('unlogged');
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    const made = postbackFields({ InvId: 'made-up', OutSum: '5.00', TrsId: 'made-up-bill' });
+    for (const InvId of ['made-up', 'another'])
+      await postJson(`${harness.host.url}/postback/payment`, { ...made, InvId });
+    const out = commands.file('bills.jsonl');
+    const { document } = await recover('--out', out);
+    expect(document.bills).toMatchObject([
+      { verified: false, source: 'postback', orderId: 'unlogged', billId, amount: '10.00', currency: 'RUB' },
+      {
+        verified: false,
+        billId: 'made-up-bill',
+        amount: '5.00',
+        note: expect.stringContaining('several orders: made-up, another'),
+      },
+    ]);
+    expect(await commands.command('import', out)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* It is not verified: make sure/),
+    });
+    expect((await commands.command('recover', '--since', ago(0), '--out', out)).code).toBe(2);
+    const confirmed = readFileSync(out, 'utf8').split('\n')[0]!.replace('"verified":false', '"verified":true');
+    expect((await commands.command('import', commands.file('confirmed', confirmed))).code).toBe(0);
+    await harness.settle();
+    expect(await paidOrders()).toEqual(['unlogged']);
+  });
+
+  test('a line of the log that a stranger had written is none of ours, and takes the place of none', async () => {
+    const billId = await lost('A-1');
+    const [line = ''] = log.filter((each) => each.includes(billId));
+    const forged = line.replace('"orderId":"A-1"', '"orderId":"expensive"');
+    const files = [forged + '\n' + line, line + '\n' + forged].map((text, index) =>
+      commands.file(`log-${index}`, text),
+    );
+    for (const file of files) {
+      const { document } = await recover('--from-log', file);
+      expect(document.bills).toMatchObject([{ verified: true, orderId: 'A-1' }]);
+    }
+    const { document } = await recover('--from-log', commands.file('forged', forged));
+    expect(document.bills).toMatchObject([
+      { verified: false, orderId: 'expensive', note: expect.stringMatching(/no seal/) },
+    ]);
+    const cut = await recover('--from-log', commands.file('cut', line.slice(0, -30)));
+    expect(cut).toMatchObject({ code: 1, document: { log: { unreadable: [1] } } });
+  });
+
+  test('says what it did, what it cannot know, and what comes next', async () => {
+    await lost('gone');
+    const file = commands.file('app.log', log.join('\n'));
+    const { code, out } = await commands.command(
+      'recover',
+      '--since',
+      ago(HOUR),
+      '--from-log',
+      file,
+      '--shop',
+      'main',
+      '--dry-run',
+    );
+    expect(code).toBe(0);
+    expect(out.replace(/log: \d+ lines/, 'LOG')).toBe(
+      'main: 0 known bills would be checked again within 0 s\nLOG, 1 creations since\n' +
+        '1 bills are not known here: 1 by our own record, 0 to be confirmed\n\nNext:\n' +
+        '1. Run it without --dry-run, with --out FILE.\n' +
+        '2. payment-acceptance import FILE --hold, then restore the orders, then payment-acceptance release.\n' +
+        '3. Bills of which neither a line of the log nor a postback is left are not found so. ' +
+        "The merchant's account shows them: export its payments since then, and hold them against the ledger with " +
+        'payment-acceptance reconcile --against FILE.\n',
+    );
+    expect((await commands.command('recover')).code).toBe(2);
+    expect((await commands.command('recover', '--since', 'yesterday')).code).toBe(2);
+    const nowhere = await commands.command('recover', '--since', ago(0), '--from-log', '/nowhere.log');
+    expect(nowhere).toMatchObject({ code: 2, err: expect.stringContaining('--from-log: ENOENT') });
+    const recovery = harness.host.app.get(PaymentRecovery);
+    const ofEu = await recovery.forShop('eu').recover({ since: new Date(), operator: 'ann', log: Readable.from(log) });
+    expect(ofEu).toMatchObject({ bills: [], shops: [{ shop: 'eu' }], log: { creations: 0 } });
+    await expect(recovery.recover({ since: new Date(), operator: ' ' })).rejects.toThrow('Say who recovers');
+  });
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SeenIds } from '../../libs/payment-acceptance/src/operations/seen-ids.js';
+import { commandsOf, type Commands } from '../support/commands.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
+
+let harness: Harness;
+let commands: Commands;
+
+interface Row {
+  paymentId: string;
+  orderId: string | null;
+  billState: string | null;
+  differences: string[];
+}
+
+interface Document {
+  different: number;
+  unknownBills: number;
+  unreadable: number;
+  unreadableRows: { line: number; reason: string }[];
+  totals: object[];
+  rows: Row[];
+}
+
+async function against(...args: string[]): Promise<{ code: number; document: Document }> {
+  const { code, document } = await commands.json('reconcile', '--against', ...args);
+  return { code, document: document as Document };
+}
+
+/** The payment of a bill, as the merchant's account lists it. */
+async function listed(billId: string): Promise<Record<string, string>> {
+  const answer = await fetch(`${harness.sandboxUrl}/api/v1/bill/payments?id=${billId}`, {
+    headers: { authorization: `Bearer ${MAIN_TOKEN}` },
+  });
+  const { data } = (await answer.json()) as { data: Record<string, string | number>[] };
+  return Object.fromEntries(Object.entries(data[0]!).map(([name, value]) => [name, String(value)]));
+}
+
+async function paid(orderId: string, amount = '10.00'): Promise<Record<string, string>> {
+  const { billId } = await harness.host.payments.createBill({ orderId, amount });
+  await harness.sandbox.pay(billId);
+  await harness.settle();
+  return listed(billId);
+}
+
+const HEADER = ['id', 'bill_id', 'status', 'amount', 'currency_in', 'created_at'];
+const csv = (payments: Record<string, string>[]): string =>
+  [HEADER, ...payments.map((payment) => HEADER.map((name) => payment[name]!))].map((row) => row.join(';')).join('\r\n');
+
+describe('a statement of the account against the ledger', () => {
+  beforeAll(async () => {
+    harness = await startHarness();
+    commands = commandsOf(harness);
+  });
+  afterAll(async () => {
+    commands.close();
+    await harness.close();
+  });
+
+  test('finds what either side has not, a bill that nothing here has heard of, and what differs', async () => {
+    const first = await paid('agreed');
+    const left = await paid('left-out');
+    const other = await paid('other-amount');
+    const status = await paid('other-status');
+    const unseen = await harness.host.payments.createBill({ orderId: 'unseen', amount: '10' });
+    await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+    await harness.sandbox.pay(unseen.billId);
+    const unknown = await commands.foreignBill('nobody-knows', '7.05');
+    await harness.sandbox.pay(unknown.billId);
+    await harness.sandbox.clearFaults();
+    const last = await paid('last');
+    const file = commands.file(
+      'statement.csv',
+      csv([
+        first,
+        { ...other, amount: '10,01' },
+        { ...status, status: 'FAIL' },
+        await listed(unseen.billId),
+        await listed(unknown.billId),
+        { ...first, amount: 'ten' },
+        last,
+        last,
+      ]),
+    );
+    const { code, document } = await against(file);
+    expect(code).toBe(1);
+    expect(document.rows.map(({ orderId, billState, differences }) => [orderId, billState, differences])).toEqual([
+      ['agreed', 'PAID', []],
+      ['other-amount', 'PAID', ['amount']],
+      ['other-status', 'PAID', ['status']],
+      ['unseen', 'OPEN', ['missing-in-ledger']],
+      [null, null, ['missing-in-ledger', 'unknown-bill']],
+      ['last', 'PAID', []],
+      ['last', 'PAID', ['listed-twice']],
+      ['left-out', 'PAID', ['missing-in-statement']],
+    ]);
+    expect(document.rows.at(-1)!.paymentId).toBe(left.id);
+    expect(document).toMatchObject({
+      different: 6,
+      unknownBills: 1,
+      unreadable: 1,
+      unreadableRows: [{ line: 7, reason: expect.stringContaining('amount "ten"') }],
+      // Exact: 10 + 10.01 + 10 + 7.05 + 10 of the statement, five times 10 of the ledger.
+      totals: [
+        { currency: 'RUB', servicePayments: 5, serviceAmount: '47.06', ledgerPayments: 5, ledgerAmount: '50.00' },
+      ],
+    });
+    const text = await commands.command('reconcile', '--against', file);
+    expect(text.code).toBe(1);
+    expect(text.out.split('\r\n')[5]).toMatch(
+      /^main,,\S+,,\S+,2026-.*,,SUCCESS,,7\.05,,RUB,,,missing-in-ledger unknown-bill,$/,
+    );
+    expect(text.err).toMatch(
+      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills that are not known here, 1 rows/,
+    );
+    expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
+  });
+
+  test('agrees with a whole one; failures count only where it lists failures', async () => {
+    const { billId } = await harness.host.payments.createBill({ orderId: 'fails', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.settle();
+    const failed = await listed(billId);
+    const bounds = [await paid('bound-1'), await paid('bound-2')].map((payment) => ({
+      ...payment,
+      created_at: failed.created_at!,
+    }));
+    const whole = commands.file('whole.json', JSON.stringify(bounds));
+    const { document } = await against(whole);
+    expect(document.rows.filter(({ orderId }) => orderId === 'fails')).toEqual([]);
+    const another = { ...failed, id: 'P-other', bill_id: 'B-other' };
+    const more = commands.file('more.jsonl', [...bounds, another].map((row) => JSON.stringify(row)).join('\n'));
+    const again = await against(more);
+    expect(again.document.rows.find(({ orderId }) => orderId === 'fails')!.differences).toEqual([
+      'missing-in-statement',
+    ]);
+  });
+
+  test('nothing of it is silent: an empty file, another shop, options that belong elsewhere', async () => {
+    const file = commands.file('one.csv', csv([await paid('of-main')]));
+    expect((await against(file, '--shop', 'eu')).document).toMatchObject({
+      unknownBills: 1,
+    });
+    for (const args of [[], ['--day', '2026-11-21', '--against', file], ['--against', file, '--followed']]) {
+      expect((await commands.command('reconcile', ...args)).code).toBe(2);
+    }
+    expect(await commands.command('reconcile', '--against', commands.file('empty.csv', '\n'))).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('The statement is empty'),
+    });
+    expect((await commands.command('reconcile', '--day', '2026-11-21', '--status', 'SUCCESS')).code).toBe(2);
+    const plain = await commands.command('reconcile', '--day', '2026-01-01');
+    expect(plain.err).toMatch(/Payments of bills that nothing here has heard of .* --against FILE\.\n$/);
+  });
+
+  test('remembers each payment of a long one', () => {
+    const seen = new SeenIds();
+    const ids = Array.from({ length: 30_000 }, (_each, index) => `P-${index}`);
+    expect(ids.every((id) => seen.add(id))).toBe(true);
+    expect(ids.some((id) => seen.add(id))).toBe(false);
+    expect(ids.every((id) => seen.has(id))).toBe(true);
+    expect(seen.has('P-30000')).toBe(false);
+  });
+});
