@@ -8,6 +8,7 @@ import { dataFolder, root } from './project.mjs';
 
 const projects = [
   { folder: 'libs/payment-acceptance', config: 'tsconfig.build.json', output: 'libs/payment-acceptance/dist/esm' },
+  { folder: 'libs/payment-console', config: 'tsconfig.build.json', output: 'libs/payment-console/dist/esm' },
   { folder: 'libs/payment-sandbox', config: 'tsconfig.build.json', output: 'libs/payment-sandbox/dist/esm' },
   { folder: 'apps/shop', config: 'tsconfig.app.json', output: 'dist/apps/shop' },
   { folder: 'apps/sandbox', config: 'tsconfig.app.json', output: 'dist/apps/sandbox' },

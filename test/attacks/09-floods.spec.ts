@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { PaymentOperations } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import type { Logger } from 'typeorm';
 import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
 import { postbackFields, postJson, redirectFields } from '../support/http.js';

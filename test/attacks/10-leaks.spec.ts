@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  Confirmer,
-  PaymentAcceptanceService,
-  PaymentOperations,
-  paymentAcceptanceOptionsFromEnv,
-} from 'nestjs-payment-acceptance';
+import { Confirmer } from '../../libs/payment-acceptance/src/settlement/confirmer.js';
+import { PaymentAcceptanceService, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { inspect } from 'node:util';

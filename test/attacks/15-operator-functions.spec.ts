@@ -7,12 +7,10 @@ import {
   NonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  PaymentOperations,
-  PaymentReviews,
   UnknownOutcomeError,
   UnknownShopError,
-  type PaymentLedger,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { DataSource } from 'typeorm';
 import { freePort } from '../../scripts/lib/free-port.mjs';
 import { startHarness, type Harness } from '../support/harness.js';

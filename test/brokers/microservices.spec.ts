@@ -2,12 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { Controller, Injectable, type INestMicroservice, type Provider } from '@nestjs/common';
 import { ClientsModule, EventPattern, Payload, Transport, type ClientProxy } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import {
-  OnPaymentSucceeded,
-  PaymentAcceptanceModule,
-  PaymentConfigurationError,
-  PaymentHandlerError,
-} from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { PaymentHandlerError } from 'nestjs-payment-acceptance/operations';
 import {
   createPaymentInbox,
   processOnce,

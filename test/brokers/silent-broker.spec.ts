@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, PaymentRandom, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
 import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { setImmediate } from 'node:timers/promises';

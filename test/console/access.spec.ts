@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Injectable, Module, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule, type PaymentConsoleOptions } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule, type PaymentConsoleOptions } from 'nestjs-payment-console';
 import { ADAPTERS } from '../support/adapters.js';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { watchRoutes } from '../support/routes.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { ONE_ADAPTER } from '../support/adapters.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { formOf, Operator, type Answer } from './support/operator.js';

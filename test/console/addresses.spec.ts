@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { Operator } from './support/operator.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { MARKUP, skeletonOf, tagsOf } from '../attacks/support/markup.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { BillInquiry } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper, forget } from './support/records.js';

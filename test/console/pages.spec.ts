@@ -9,7 +9,7 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { map, type Observable } from 'rxjs';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { setCallbacks, startHarness, type Harness } from '../support/harness.js';

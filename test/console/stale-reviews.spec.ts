@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentChecks } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentChecks } from 'nestjs-payment-acceptance/operations';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper, forget, record } from './support/records.js';

@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  ApplicationStoppingError,
-  PaymentProbe,
-  RequestRefusedError,
-  UnknownOutcomeError,
-} from 'nestjs-payment-acceptance';
+import { ApplicationStoppingError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onPostgres } from '../support/database.js';

@@ -4,11 +4,11 @@ import {
   NonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  PaymentOperations,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 

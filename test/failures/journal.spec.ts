@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { PaymentCallbacks, PaymentOperations } from 'nestjs-payment-acceptance';
+import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'typeorm';

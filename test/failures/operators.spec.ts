@@ -4,14 +4,12 @@ import {
   NonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  OperatorActionError,
-  PaymentOperations,
-  PaymentReviews,
   UnknownOutcomeError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { OperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 

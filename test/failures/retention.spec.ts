@@ -7,13 +7,12 @@ import {
   OnPaymentFailed,
   OnPaymentSucceeded,
   OrderAlreadyPaidError,
-  PaymentOperations,
-  PaymentReviews,
-  RetentionWorker,
   type PaymentAcceptanceOptions,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { onPostgres } from '../support/database.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance';
+import { OperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
 const DAY = 86_400_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { redirectSignature } from 'nestjs-payment-acceptance';
+import { redirectSignature } from 'nestjs-payment-acceptance/callbacks';
 import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postForm, redirectFields } from '../support/http.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { PaymentRandom } from 'nestjs-payment-acceptance';
+import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, PaymentProbe } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import type { QueryRunner } from 'typeorm';
 import { startHarness, type Harness } from '../support/harness.js';
 import { pay } from '../support/pay.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentReviews } from 'nestjs-payment-acceptance';
+import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 

@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import {
-  OnPaymentSucceeded,
-  PaymentHealthIndicator,
-  type PaymentEventContext,
-  type PaymentSucceededEvent,
-} from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 import type { DataSource, QueryRunner } from 'typeorm';

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, PaymentHealthIndicator, PaymentRandom } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
+import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness } from '../support/harness.js';
 import { pay } from '../support/pay.js';
 import { until } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { ConsoleHistoryStore } from '../../libs/payment-acceptance/src/storage/console/console-history.store.js';
+import { BillHistoryStore } from '../../libs/payment-acceptance/src/storage/records/bill-history.store.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { pay } from '../support/pay.js';
@@ -39,7 +39,7 @@ describe('records of one instant', () => {
         id,
       ]);
     }
-    const history = await new ConsoleHistoryStore(app.get(Database)).ofBill(null, intentId);
+    const history = await new BillHistoryStore(app.get(Database)).ofBill(null, intentId);
     expect(history?.callbacks.map(({ id }) => id)).toEqual(ids.map(({ id }) => id));
   });
 });

@@ -3,12 +3,11 @@ import { Injectable } from '@nestjs/common';
 import {
   OnPaymentFailed,
   OnPaymentSucceeded,
-  OperatorActionError,
-  PaymentOperations,
-  RetentionWorker,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { OperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';

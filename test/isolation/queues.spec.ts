@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import {
   OnPaymentFailed,
   OnPaymentSucceeded,
-  PaymentOperations,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { pay } from '../support/pay.js';
 

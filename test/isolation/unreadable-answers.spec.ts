@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { PaymentHealthIndicator } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { until } from '../support/until.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { BillNotStoredError, PaymentProbe } from 'nestjs-payment-acceptance';
+import { BillNotStoredError } from 'nestjs-payment-acceptance';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { until } from '../support/until.js';
 

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { OperatorActionError, PaymentServiceError } from 'nestjs-payment-acceptance';
+import { OperatorActionError } from 'nestjs-payment-acceptance/operations';
+import { PaymentServiceError } from 'nestjs-payment-acceptance';
 import { CONSUMERS } from './desk.js';
 import { cents } from './truth.js';
 import { anIndex, pick, step } from './step.js';

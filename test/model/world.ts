@@ -1,7 +1,7 @@
 import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
-import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance';
+import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { setCallbacks, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { preparingDriver } from '../support/prepared-statements.js';
 import { Books, Desk, Handlers } from './desk.js';

@@ -4,13 +4,13 @@ import {
   InjectPaymentShop,
   InvalidShopError,
   PaymentAcceptanceModule,
-  PaymentOperations,
   PaymentShop,
   ShopNotReadError,
   ShopResolverError,
   UnknownShopError,
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { inspect } from 'node:util';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';

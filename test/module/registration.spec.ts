@@ -9,11 +9,11 @@ import {
   PaymentAcceptanceService,
   paymentAcceptanceConfig,
   PaymentConfigurationError,
-  PaymentOperations,
   PaymentShop,
   UnknownShopError,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
 

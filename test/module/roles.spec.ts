@@ -1,11 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
-import {
-  PaymentAcceptanceModule,
-  OnPaymentSucceeded,
-  PaymentAcceptanceService,
-  PaymentHandlerError,
-} from 'nestjs-payment-acceptance';
+import { PaymentAcceptanceModule, OnPaymentSucceeded, PaymentAcceptanceService } from 'nestjs-payment-acceptance';
+import { PaymentHandlerError } from 'nestjs-payment-acceptance/operations';
 import { Effect, moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';

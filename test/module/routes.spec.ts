@@ -17,7 +17,8 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Response } from 'express';
-import { PaymentAcceptanceModule, PaymentCallbacks, PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { PaymentAcceptanceModule, PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
 import type { Observable } from 'rxjs';
 import { ADAPTERS } from '../support/adapters.js';
 import { EU_TOKEN, moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';

@@ -5,11 +5,11 @@ import {
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
   PaymentConfigurationError,
-  PaymentOperations,
   SchemaBehindError,
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { moduleOptions } from '../support/harness.js';

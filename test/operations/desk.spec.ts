@@ -5,7 +5,7 @@ import {
   PaymentReconciliation,
   type ReconciledPayment,
   type ReconciliationOptions,
-} from 'nestjs-payment-acceptance';
+} from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentDoctor, type DoctorFinding } from 'nestjs-payment-acceptance';
+import { PaymentDoctor, type DoctorFinding } from 'nestjs-payment-acceptance/operations';
 import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { EffectWriter } from '../support/orders.js';

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Controller, Get, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import {
-  NonRetryableError,
-  OnPaymentSucceeded,
-  PaymentHealthIndicator,
-  PaymentOperations,
-  PaymentProbe,
-  type PaymentHealth,
-} from 'nestjs-payment-acceptance';
+import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator, PaymentOperations, type PaymentHealth } from 'nestjs-payment-acceptance/operations';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { DataSource } from 'typeorm';
 import { startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, ON_MARIADB } from '../support/database.js';

@@ -4,14 +4,16 @@ import {
   OnPaymentFailed,
   OnPaymentSucceeded,
   OrderNotFoundError,
-  PaymentHealthIndicator,
-  PaymentImport,
-  PaymentOperations,
-  type BillToImport,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import {
+  PaymentHealthIndicator,
+  PaymentImport,
+  PaymentOperations,
+  type BillToImport,
+} from 'nestjs-payment-acceptance/operations';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 

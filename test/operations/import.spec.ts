@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance';
+import { OperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance/operations';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConsoleLogger, Injectable, Logger } from '@nestjs/common';
-import { NonRetryableError, OnPaymentSucceeded, PaymentProbe } from 'nestjs-payment-acceptance';
+import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm } from '../support/http.js';
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import {
-  BillInquiry,
   OperatorActionError,
   PaymentHealthIndicator,
   PaymentOperations,
-  PaymentRandom,
   type LostBill,
-  type ServiceRequestInfo,
-} from 'nestjs-payment-acceptance';
+} from 'nestjs-payment-acceptance/operations';
+import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
+import type { ServiceRequestInfo } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { postbackFields, postForm } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';

@@ -4,9 +4,9 @@ import {
   PaymentDoctor,
   PaymentImport,
   PaymentReconciliation,
-  UnknownShopError,
   type BillToImport,
-} from 'nestjs-payment-acceptance';
+} from 'nestjs-payment-acceptance/operations';
+import { UnknownShopError } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 
 const SERVICES = [PaymentChecks, PaymentDoctor, PaymentImport, PaymentReconciliation];

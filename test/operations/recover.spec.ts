@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance';
+import { PaymentRecovery, type RecoveryReport } from 'nestjs-payment-acceptance/operations';
 import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { commandsOf, type Commands } from '../support/commands.js';

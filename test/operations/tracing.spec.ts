@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Injectable } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { OnPaymentSucceeded, PaymentReviews, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { registerSdk, type Sdk } from './sdk.js';

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, PaymentOperations } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { startGate, type Gate } from '../support/gate.js';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { Operator } from '../console/support/operator.js';

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { ConsoleFiguresStore } from '../../libs/payment-acceptance/src/storage/console/console-figures.store.js';
-import { ConsoleHistoryStore } from '../../libs/payment-acceptance/src/storage/console/console-history.store.js';
-import { ConsoleListsStore } from '../../libs/payment-acceptance/src/storage/console/console-lists.store.js';
+import { FiguresStore } from '../../libs/payment-acceptance/src/storage/records/figures.store.js';
+import { BillHistoryStore } from '../../libs/payment-acceptance/src/storage/records/bill-history.store.js';
+import { RecordListsStore } from '../../libs/payment-acceptance/src/storage/records/record-lists.store.js';
 import { EvidenceStore } from '../../libs/payment-acceptance/src/storage/evidence.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/storage/import.store.js';
 import { LedgerStore } from '../../libs/payment-acceptance/src/storage/ledger.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/storage/operator.store.js';
+import { StatisticsStore } from '../../libs/payment-acceptance/src/storage/records/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/storage/reconciliation.store.js';
 import { RefusalStore } from '../../libs/payment-acceptance/src/storage/refusal.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/storage/result.store.js';
@@ -147,9 +148,10 @@ describe('stores that both databases share', () => {
     await records.postback({ pending: true, corroboration: { forwarded: 'accepted' } });
     const store = new OperatorStore(records.database);
     const counts = { unknownBills: 1, deadLetters: 1, pendingDeliveries: 0, waitingCallbacks: 1, oldestCheckMs: null };
-    expect(await store.stats('main')).toMatchObject(counts);
-    expect(await store.stats('eu')).toMatchObject({ unknownBills: 0, deadLetters: 0, waitingCallbacks: 0 });
-    const [letter] = await store.deadLetters({ consumer: 'orders' }, 9, null);
+    const statistics = new StatisticsStore(records.database);
+    expect(await statistics.stats('main')).toMatchObject(counts);
+    expect(await statistics.stats('eu')).toMatchObject({ unknownBills: 0, deadLetters: 0, waitingCallbacks: 0 });
+    const [letter] = await new RecordListsStore(records.database).deadLetters(null, { consumer: 'orders' }, 9);
     expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: expect.stringMatching(/^\d+$/) });
     const replay = (deliveryId: string, scope: string | null) =>
       store.transaction((manager) => store.replay(manager, { deliveryId }, scope));
@@ -160,7 +162,7 @@ describe('stores that both databases share', () => {
     const attach = () => store.transaction((manager) => store.attach(manager, id, 'attached', null));
     expect([await attach(), await attach()]).toEqual([true, false]);
     records.clock.advance(5_000);
-    const { oldestDeliveryMs, oldestCheckMs } = await store.stats(null);
+    const { oldestDeliveryMs, oldestCheckMs } = await statistics.stats(null);
     expect(oldestDeliveryMs).toBeGreaterThanOrEqual(5_000);
     expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
   });
@@ -174,13 +176,12 @@ describe('stores that both databases share', () => {
     const [newest] = ids as [string];
     await records.payment(newest, 'p-1');
     const review = await records.review(newest, 'p-1', { listed: { amount: '1.00' } });
-    const store = new ConsoleListsStore(records.database);
-    const query = { scope: null, states: ['OPEN', 'PAID'] } as const;
-    const { rows, more } = await store.bills(query);
+    const store = new RecordListsStore(records.database);
+    const { rows, more } = await store.bills(null, ['OPEN', 'PAID']);
     expect([rows.map(({ intentId }) => intentId), more]).toEqual([ids.slice(0, 20), true]);
-    const next = await store.bills({ ...query, before: rows.at(-1)!.intentId });
+    const next = await store.bills(null, ['OPEN', 'PAID'], rows.at(-1)!.intentId);
     expect([next.rows.map(({ intentId }) => intentId), next.more]).toEqual([ids.slice(20), false]);
-    expect(await store.bills({ ...query, states: [] })).toEqual({ rows: [], more: false });
+    expect(await store.bills(null, [])).toEqual({ rows: [], more: false });
     for (const text of ['order-21', 'service-order-21', 'p-1', newest]) {
       expect(await store.search('main', text)).toMatchObject([{ intentId: newest, attempt: 1, amount: '10.50' }]);
     }
@@ -193,7 +194,7 @@ describe('stores that both databases share', () => {
     }
     const actions = await store.actions();
     expect(actions.rows.map(({ intentId }) => intentId)).toEqual([null, null, newest, newest]);
-    const history = await new ConsoleHistoryStore(records.database).ofBill('main', newest);
+    const history = await new BillHistoryStore(records.database).ofBill('main', newest);
     expect(history).toMatchObject({
       bill: { customGiven: true, payerPaysCommission: false, failedChecks: 0 },
       actions: [{ detail: { note: 'why' } }, { target: newest }],
@@ -207,7 +208,7 @@ describe('stores that both databases share', () => {
     const event = await records.event(id, 'payment.succeeded', { paymentId: 'p-1' });
     await records.delivery(event, id, 'orders', 'PENDING');
     records.clock.advance(120_000);
-    const figures = await new ConsoleFiguresStore(records.database).read('main', [60_000, 300_000]);
+    const figures = await new FiguresStore(records.database).read('main', [60_000, 300_000]);
     expect(figures.hours).toHaveLength(24);
     expect(figures.hours.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(1);
     expect(figures).toMatchObject({

@@ -27,7 +27,7 @@ export class CommandProject {
       cpSync(join(repository, name), join(this.folder, name), { recursive: true });
     }
     symlinkSync(join(repository, 'node_modules'), join(this.folder, 'node_modules'));
-    for (const library of ['libs/payment-acceptance', 'libs/payment-sandbox']) {
+    for (const library of ['libs/payment-acceptance', 'libs/payment-console', 'libs/payment-sandbox']) {
       this.workspace(library, 'tsconfig.build.json', 'export const nothing = 0;', 'index.ts');
     }
     this.workspace('apps/shop', 'tsconfig.app.json', fakeApp('SHOP_PORT'), 'main.ts');

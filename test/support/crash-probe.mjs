@@ -7,16 +7,13 @@ import { EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import {
-  Confirmer,
-  DeliveryWorker,
-  ManualPaymentClock,
   OnPaymentFailed,
   OnPaymentSucceeded,
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
-  PaymentClock,
-  PaymentProbe,
+  PaymentWorkers,
 } from 'nestjs-payment-acceptance';
+import { ManualPaymentClock, PaymentClock, PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { writeSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 
@@ -126,8 +123,9 @@ async function pay(billId, input) {
 }
 
 async function work() {
-  for (const worker of [Confirmer, DeliveryWorker]) {
-    while ((await app.get(worker).runOnce()) > 0);
+  const { checks, deliveries } = app.get(PaymentWorkers);
+  for (const worker of [checks, deliveries]) {
+    while ((await worker.runOnce()) > 0);
   }
 }
 

@@ -4,7 +4,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { EventEmitterModule } from '@nestjs/event-emitter';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DeliveryWorker, OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentWorkers } from 'nestjs-payment-acceptance';
 
 const { DATABASE_URL, PAYMENT_OPTIONS } = process.env;
 const type = DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres';
@@ -39,5 +39,5 @@ Module({
 })(Host);
 
 const app = await NestFactory.createApplicationContext(Host, { logger: ['error'] });
-await app.get(DeliveryWorker).runOnce();
+await app.get(PaymentWorkers).deliveries.runOnce();
 await app.close();

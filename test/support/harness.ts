@@ -7,21 +7,18 @@ import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
+import { Confirmer } from '../../libs/payment-acceptance/src/settlement/confirmer.js';
+import { DeliveryWorker } from '../../libs/payment-acceptance/src/events/delivery.worker.js';
+import { ManualPaymentClock, PaymentClock, PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import {
-  Confirmer,
-  DeliveryWorker,
-  ManualPaymentClock,
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
-  PaymentClock,
-  PaymentOperations,
-  PaymentRandom,
   migratePaymentAcceptance,
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
-  type PaymentLedger,
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type DatabaseTemplate } from './database.js';

@@ -1,4 +1,4 @@
-import { redirectSignature } from 'nestjs-payment-acceptance';
+import { redirectSignature } from 'nestjs-payment-acceptance/callbacks';
 import { MAIN_TOKEN } from './harness.js';
 
 /** Fields of a redirect, signed as the service signs them. */

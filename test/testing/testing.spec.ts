@@ -13,7 +13,8 @@ import {
 } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import { PaymentCallbacks, PaymentClock } from 'nestjs-payment-acceptance';
+import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
+import { PaymentClock } from 'nestjs-payment-acceptance/testing';
 import { PaymentTesting, PaymentTestingError, startPaymentTesting } from 'nestjs-payment-acceptance/testing';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { AppModule, Checkout, LIVE, Mailer } from './host.js';

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ConfigModule, type ConfigType } from '@nestjs/config';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
-import { PaymentConsoleModule } from 'nestjs-payment-acceptance/console';
+import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { databaseOptions, openDatabase } from './database/database.js';
 import { LedgerController } from './ledger.controller.js';
 import { OrdersModule } from './orders/orders.module.js';

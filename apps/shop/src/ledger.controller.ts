@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { PaymentOperations } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 
 /** What the payment module has recorded, for the sandbox to compare with. Development only: it shows every shop's business. */
 @Controller('api/ledger')

@@ -3,16 +3,11 @@ import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  Confirmer,
-  DeliveryWorker,
-  ManualPaymentClock,
-  PaymentClock,
-  PaymentOperations,
-  migratePaymentAcceptance,
-  type PaymentAcceptanceOptions,
-  type PaymentLedger,
-} from 'nestjs-payment-acceptance';
+import { Confirmer } from '../../../libs/payment-acceptance/src/settlement/confirmer.js';
+import { DeliveryWorker } from '../../../libs/payment-acceptance/src/events/delivery.worker.js';
+import { ManualPaymentClock, PaymentClock } from 'nestjs-payment-acceptance/testing';
+import { PaymentOperations, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
+import { migratePaymentAcceptance, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type PayInput, type Redirect } from 'nestjs-payment-sandbox';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppModule } from '../../../apps/shop/src/app.module.js';

@@ -20,7 +20,7 @@ import {
   PaymentOperations,
   PaymentReviews,
   type DeadLetterFilter,
-} from 'nestjs-payment-acceptance';
+} from 'nestjs-payment-acceptance/operations';
 
 /** The shop that the caller is in charge of; `undefined` for a stranger. */
 function shopOf(context: ExecutionContext): string | undefined {

@@ -3,12 +3,12 @@ import {
   NonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  PaymentOperations,
   UnknownOutcomeError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { Effect, type Harness } from '../../support/harness.js';
 
 /** Takes payments; failed ones only once `mended`, so that they are dead letters before. */

@@ -10,10 +10,15 @@ import { createRequire } from 'node:module';
 import { demoShops, startPaymentSandbox } from 'nestjs-payment-sandbox';
 
 const require = createRequire(import.meta.url);
+for (const entry of ['', '/callbacks', '/inbox', '/operations', '/testing']) {
+  const given = require(`nestjs-payment-acceptance${entry}`);
+  const imported = await import(`nestjs-payment-acceptance${entry}`);
+  for (const name of Object.keys(imported)) assert.equal(imported[name], given[name], `${name} is there twice`);
+  assert.equal(Object.keys(given).length, Object.keys(imported).length);
+}
 const required = require('nestjs-payment-acceptance');
-const imported = await import('nestjs-payment-acceptance');
-for (const name of Object.keys(imported)) assert.equal(imported[name], required[name], `${name} is there twice`);
-assert.equal(Object.keys(required).length, Object.keys(imported).length);
+const { PaymentOperations } = require('nestjs-payment-acceptance/operations');
+const { PaymentClock } = require('nestjs-payment-acceptance/testing');
 
 fs.cpSync('node_modules/nestjs-payment-acceptance', 'node_modules/second-copy', { recursive: true });
 const copy = await import('./../node_modules/second-copy/dist/esm/index.js');
@@ -51,8 +56,8 @@ await app.listen(0, '127.0.0.1');
 for (const [id, settings] of Object.entries(demoShops(await app.getUrl()))) await sandbox.sandbox.putShop(id, settings);
 
 const byToken = (name) => app.get(Symbol.for(`nestjs-payment-acceptance/${name}`), { strict: false });
-for (const name of ['PaymentAcceptanceService', 'PaymentOperations', 'PaymentClock']) {
-  assert.equal(byToken(name), app.get(required[name], { strict: false }));
+for (const service of [PaymentOperations, required.PaymentWorkers, PaymentClock]) {
+  assert.equal(byToken(service.name), app.get(service, { strict: false }));
 }
 const eu = app.get(copy.getPaymentShopToken('eu'), { strict: false });
 assert.equal(eu.name, 'eu');
@@ -62,7 +67,8 @@ const { billId } = await eu.createBill({ orderId, amount: '5.00' });
 await sandbox.sandbox.pay(billId);
 await sandbox.sandbox.settled();
 for (let work = 1; work > 0;) {
-  work = (await byToken('Confirmer').runOnce()) + (await byToken('DeliveryWorker').runOnce());
+  const { checks, deliveries } = byToken('PaymentWorkers');
+  work = (await checks.runOnce()) + (await deliveries.runOnce());
 }
 assert.deepEqual(calls, [[orderId, 1]]);
 const [dead] = await byToken('PaymentOperations').deadLetters({ consumer: 'both-formats', orderId });

@@ -3,13 +3,11 @@ import { OnEvent } from '@nestjs/event-emitter';
 import {
   OnPaymentFailed,
   OnPaymentSucceeded,
-  OperatorActionError,
-  PaymentOperations,
-  PaymentReviews,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { OperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import type { PayInput } from 'nestjs-payment-sandbox';
 import { DataSource } from 'typeorm';

@@ -1,5 +1,5 @@
 import { PaymentMicroservicesModule } from 'nestjs-payment-acceptance/microservices';
-import type { PaymentDegradation } from 'nestjs-payment-acceptance';
+import type { PaymentDegradation } from 'nestjs-payment-acceptance/operations';
 import { Observable } from 'rxjs';
 import { WHOLE_FORM } from '../../support/forms.js';
 import { postbackFields, postJson } from '../../support/http.js';

@@ -1,12 +1,11 @@
 import { Injectable, type DynamicModule, type Type } from '@nestjs/common';
 import {
   OnPaymentEvent,
-  PaymentHealthIndicator,
   type PaymentAcceptanceOptions,
-  type PaymentDegradation,
   type PaymentEventContext,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
+import { PaymentHealthIndicator, type PaymentDegradation } from 'nestjs-payment-acceptance/operations';
 import { setImmediate } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { connectionOf, forTestSql } from '../../support/database.js';

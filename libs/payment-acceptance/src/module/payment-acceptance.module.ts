@@ -1,5 +1,5 @@
 import { HttpModule } from '@nestjs/axios';
-import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { BillService } from '../bills/bill.service.js';
 import { AwaitedResults } from '../callbacks/awaited-results.js';
@@ -27,6 +27,7 @@ import { Workload } from '../operations/workload.js';
 import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
+import { PaymentRecords } from '../operations/payment-records.service.js';
 import { PaymentReconciliation } from '../operations/payment-reconciliation.service.js';
 import { PaymentRecovery } from '../operations/payment-recovery.service.js';
 import { PaymentReviews } from '../operations/payment-reviews.service.js';
@@ -47,9 +48,10 @@ import { ConfigurableModuleClass } from './payment-acceptance.module-definition.
 import { PaymentAcceptanceRuntime } from './payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './payment-acceptance.service.js';
 import { PaymentShops } from './payment-shops.js';
+import { PaymentWorkers } from './payment-workers.js';
 import { getPaymentShopToken } from './tokens.js';
 
-/** What other packages and another loaded build of this one can inject: a class, and its token that survives both. */
+/** What applications and other packages can inject. */
 const PUBLIC = [
   PaymentAcceptanceService,
   PaymentOperations,
@@ -61,18 +63,21 @@ const PUBLIC = [
   PaymentImport,
   PaymentRecovery,
   PaymentCallbacks,
-  Confirmer,
-  BillInquiry,
-  DeliveryWorker,
-  RetentionWorker,
+  PaymentRecords,
+  PaymentWorkers,
   PaymentClock,
   PaymentProbe,
   PaymentRandom,
 ];
 
-const aliases: Provider[] = PUBLIC.map((service) => ({
+/**
+ * `nestjs-payment-acceptance/testing` finds these in an application that may have loaded another copy of the package, whose
+ * classes are not its own.
+ */
+const aliases: FactoryProvider[] = [PaymentOperations, PaymentWorkers, PaymentClock].map((service) => ({
   provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),
-  useExisting: service,
+  inject: [service],
+  useFactory: (made: object) => made,
 }));
 
 /**
@@ -101,6 +106,10 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     CallbackResponder,
     FollowedShops,
     CheckRequests,
+    Confirmer,
+    BillInquiry,
+    DeliveryWorker,
+    RetentionWorker,
     ShopIdentities,
     SettlementService,
     HandlerExplorer,
@@ -113,7 +122,7 @@ const aliases: Provider[] = PUBLIC.map((service) => ({
     CallbackAddresses,
     PaymentAcceptanceRuntime,
   ],
-  exports: [...PUBLIC, PaymentShops, ...aliases.map((alias) => (alias as { provide: symbol }).provide)],
+  exports: [...PUBLIC, PaymentShops, ...aliases.map(({ provide }) => provide)],
 })
 export class PaymentAcceptanceModule extends ConfigurableModuleClass {
   /**

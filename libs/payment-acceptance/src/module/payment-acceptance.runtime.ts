@@ -16,13 +16,12 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
-import { RetentionWorker } from '../operations/retention.worker.js';
-import { BillInquiry } from '../settlement/bill-inquiry.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { poolSizeOf } from '../storage/pool.js';
 import { Signals } from '../storage/signals.js';
+import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
 
 /** Token of the `role` given beside the factory. */
@@ -45,9 +44,8 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly added: AddedConsumers,
     private readonly identities: ShopIdentities,
     private readonly confirmer: Confirmer,
-    private readonly inquiry: BillInquiry,
     private readonly deliveries: DeliveryWorker,
-    private readonly retention: RetentionWorker,
+    private readonly workers: PaymentWorkers,
     private readonly transactions: DestroyableTransaction,
     private readonly signals: Signals,
     private readonly wakeUps: WakeUps,
@@ -76,17 +74,13 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
     if (!this.options.autoStart) return;
     this.connectSignals();
-    this.confirmer.start();
-    this.inquiry.start();
-    this.deliveries.start();
-    this.retention.start();
+    this.workers.start();
   }
 
   /** While listeners and the database are still there. */
   async beforeApplicationShutdown(): Promise<void> {
     this.database.hurry(STOPPING_STATEMENT_MS);
-    const { confirmer, inquiry, deliveries, retention, signals } = this;
-    await Promise.all([confirmer, inquiry, deliveries, retention, signals].map((worker) => worker.stop()));
+    await Promise.all([this.workers.stop(), this.signals.stop()]);
   }
 
   /** Work is told of within the instance, and to the others; without that, each finds it when it looks. */

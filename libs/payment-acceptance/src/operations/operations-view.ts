@@ -1,56 +1,24 @@
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
-import type { DroppedCounts, DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
-import type { PaymentServiceClient } from '../client/payment-service.client.js';
-import type { PaymentRandom } from '../common/random.js';
+import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { statedPageAddress } from '../common/web-address.js';
-import type { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
-import { isUuid } from '../domain/uuid.js';
-import type { BillStore } from '../storage/bill.store.js';
-import type { DeliveryStore } from '../storage/delivery.store.js';
-import type { PastEventCounts, PastEventFilter, PastEventsStore } from '../storage/past-events.store.js';
-import { isUniqueViolation } from '../storage/query-errors.js';
-import type { DeadLetter, DeadLetterFilter } from '../storage/dead-letters.js';
-import type { LedgerStore, PaymentLedger } from '../storage/ledger.store.js';
-import type { OperatorStore, PaymentStats, ShopState } from '../storage/operator.store.js';
-import type { Released, ReleaseFilter } from '../storage/release.js';
-import type { ShopScope } from '../storage/scope.js';
-import type { LostBill } from '../storage/lost-bill.store.js';
-import type { LostBills, TakeInOptions } from './lost-bills.js';
-import { OperatorActionError } from './operator.errors.js';
-import type { PaymentWorkload, Workload } from './workload.js';
 import type { BillId, IntentId } from '../domain/ids.js';
-
-export interface KnownShop {
-  /** Whether the options or the shop resolver have the shop; `null` while the resolver fails. */
-  readonly known: boolean | null;
-}
-
-/** What {@link OperationsView.deliverPastEvents} has done. */
-export interface PastEventsReport {
-  /** How many deliveries were made. */
-  readonly made: number;
-  /** How many events were left out, since the consumer may have had them. */
-  readonly leftOut: number;
-}
-
-/** What a view works with. */
-export interface OperationsTools {
-  readonly ledger: LedgerStore;
-  readonly store: OperatorStore;
-  readonly bills: BillStore;
-  readonly deliveries: DeliveryStore;
-  readonly pastEvents: PastEventsStore;
-  readonly client: PaymentServiceClient;
-  readonly shops: ShopRegistry;
-  readonly random: PaymentRandom;
-  readonly overload: DroppedCallbacks;
-  readonly workload: Workload;
-  readonly lostBills: LostBills;
-  readonly production: boolean;
-}
+import type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
+import type { PaymentLedger } from '../domain/records/ledger.js';
+import type { LostBill } from '../domain/records/lost-bill.js';
+import type { PastEventCounts, PastEventFilter } from '../domain/records/past-events.js';
+import type { Released, ReleaseFilter } from '../domain/records/release.js';
+import type { PaymentStats, ShopState } from '../domain/records/statistics.js';
+import { isUuid } from '../domain/uuid.js';
+import { isUniqueViolation } from '../storage/query-errors.js';
+import type { ShopScope } from '../storage/scope.js';
+import type { TakeInOptions } from './lost-bills.js';
+import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
+import { OperatorActionError } from './operator.errors.js';
+import { fitsNothing } from './records-view.js';
+import type { PaymentWorkload } from './workload.js';
 
 /**
  * What operators see and do, of one shop or of all: `PaymentOperations` is the view of all, and its `forShop(name)` gives
@@ -71,7 +39,7 @@ export class OperationsView {
 
   /** Counts and ages that tell whether somebody has to look, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
-    return { ...(await this.tools.store.stats(this.scope)), dropped: this.tools.overload.counts(this.scope) };
+    return { ...(await this.tools.statistics.stats(this.scope)), dropped: this.tools.overload.counts(this.scope) };
   }
 
   /** What this process does at this moment, and how much of it it may do at once, as the service and the pool let it. */
@@ -84,7 +52,7 @@ export class OperationsView {
    * options nor at the shop resolver any more: their bills are kept and not checked.
    */
   async shopStates(): Promise<(ShopState & KnownShop)[]> {
-    const [states, names] = await Promise.all([this.tools.store.shops(this.scope), this.names()]);
+    const [states, names] = await Promise.all([this.tools.statistics.shops(this.scope), this.names()]);
     return states.map((state) => ({ ...state, known: names === undefined ? null : names.includes(state.shop) }));
   }
 
@@ -181,7 +149,7 @@ export class OperationsView {
 
   /** Dead letters that fit the filter, in settlement order, at most `limit`. */
   async deadLetters(filter: DeadLetterFilter = {}, limit = 1_000): Promise<DeadLetter[]> {
-    return fitsNothing(filter) ? [] : this.tools.store.deadLetters(filter, limit, this.scope);
+    return fitsNothing(filter) ? [] : this.tools.lists.deadLetters(this.scope, filter, limit);
   }
 
   /**
@@ -264,11 +232,6 @@ export class OperationsView {
       return result;
     });
   }
-}
-
-/** An id that no delivery can have. */
-function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
-  return deliveryId !== undefined && !/^\d{1,18}$/.test(deliveryId);
 }
 
 function notUnknown(intentId: IntentId): OperatorActionError {

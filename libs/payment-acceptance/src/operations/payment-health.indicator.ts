@@ -5,7 +5,7 @@ import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
-import type { FailingConsumer, FailingShop, PaymentStats } from '../storage/operator.store.js';
+import type { FailingConsumer, FailingShop, PaymentStats } from '../domain/records/statistics.js';
 import { ReadOnlyDatabaseError } from '../storage/storage.errors.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 

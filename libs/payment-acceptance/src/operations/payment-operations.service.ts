@@ -9,6 +9,8 @@ import { DeliveryStore } from '../storage/delivery.store.js';
 import { PastEventsStore } from '../storage/past-events.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
+import { RecordListsStore } from '../storage/records/record-lists.store.js';
+import { StatisticsStore } from '../storage/records/statistics.store.js';
 import { LostBills } from './lost-bills.js';
 import { OperationsView } from './operations-view.js';
 import { Workload } from './workload.js';
@@ -19,6 +21,8 @@ export class PaymentOperations extends OperationsView {
   constructor(
     ledger: LedgerStore,
     store: OperatorStore,
+    statistics: StatisticsStore,
+    lists: RecordListsStore,
     bills: BillStore,
     deliveries: DeliveryStore,
     pastEvents: PastEventsStore,
@@ -34,6 +38,8 @@ export class PaymentOperations extends OperationsView {
       {
         ledger,
         store,
+        statistics,
+        lists,
         bills,
         deliveries,
         pastEvents,

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { TimeoutError } from '../common/timeout.js';
 import type { Database } from '../storage/database.js';
-import type { OperatorStore, PaymentStats } from '../storage/operator.store.js';
+import type { PaymentStats } from '../domain/records/statistics.js';
+import type { StatisticsStore } from '../storage/records/statistics.store.js';
 import type { RefusalStore } from '../storage/refusal.store.js';
 import { Snapshots } from './snapshot.js';
 
@@ -15,13 +16,13 @@ describe('snapshot', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     owed = [];
-    const operator = {
+    const statistics = {
       stats: () => new Promise<PaymentStats>((resolve) => owed.push(resolve)),
       failingConsumers: () => Promise.resolve([]),
       failingShops: () => Promise.resolve([]),
     };
     snapshots = new Snapshots(
-      operator as unknown as OperatorStore,
+      statistics as unknown as StatisticsStore,
       { refused: () => Promise.resolve(['eu']) } as unknown as RefusalStore,
       { verifyWritable: () => Promise.resolve() } as unknown as Database,
     );

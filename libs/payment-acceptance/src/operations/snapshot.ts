@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
+import type { FailingConsumer, FailingShop, PaymentStats } from '../domain/records/statistics.js';
 import { Database } from '../storage/database.js';
-import { OperatorStore, type FailingConsumer, type FailingShop, type PaymentStats } from '../storage/operator.store.js';
+import { StatisticsStore } from '../storage/records/statistics.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
 /** What the tables say about how things stand. */
@@ -39,7 +40,7 @@ export class Snapshots {
   private unfinished = 0;
 
   constructor(
-    private readonly operator: OperatorStore,
+    private readonly statistics: StatisticsStore,
     private readonly refusals: RefusalStore,
     private readonly database: Database,
   ) {}
@@ -66,12 +67,12 @@ export class Snapshots {
     if (this.unfinished >= MAX_UNFINISHED) throw new TimeoutError('The database still owes earlier answers.');
     this.unfinished += 1;
     try {
-      const stats = await this.operator.stats(null);
+      const stats = await this.statistics.stats(null);
       // A read-only server answers all the rest as if it were well.
       await this.database.verifyWritable();
       const refusedShops = await this.refusals.refused(MAX_SHOPS);
-      const failingConsumers = await this.operator.failingConsumers(MAX_CONSUMERS);
-      return { ...stats, refusedShops, failingConsumers, failingShops: await this.operator.failingShops(MAX_SHOPS) };
+      const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);
+      return { ...stats, refusedShops, failingConsumers, failingShops: await this.statistics.failingShops(MAX_SHOPS) };
     } finally {
       this.unfinished -= 1;
     }

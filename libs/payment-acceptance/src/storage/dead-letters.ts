@@ -1,27 +1,7 @@
 import { databaseText } from '../common/text.js';
-import type { DeliveryId, OrderId } from '../domain/ids.js';
+import type { DeadLetterFilter } from '../domain/records/dead-letter.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { join, toSql, sql, type Expression, type Statement } from './statement.js';
-
-/** Which dead letters to send again; what is left out is any. */
-export interface DeadLetterFilter {
-  readonly deliveryId?: DeliveryId;
-  readonly consumer?: string;
-  readonly event?: string;
-  readonly shop?: string;
-  readonly orderId?: OrderId;
-}
-
-export interface DeadLetter {
-  readonly deliveryId: DeliveryId;
-  readonly consumer: string;
-  readonly event: string;
-  readonly eventId: string;
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly attempts: number;
-  readonly lastError: string | null;
-}
 
 /** FROM and WHERE for the deliveries `d` that are dead letters of bills `b`, fit the filter and are in the scope. */
 export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {

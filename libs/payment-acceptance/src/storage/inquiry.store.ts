@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { BillId } from '../domain/ids.js';
 import type { ReportedPayment } from '../domain/payment.js';
 import { Database } from './database.js';
-import type { LostBillPayment } from './lost-bill.store.js';
+import type { LostBillPayment } from '../domain/records/lost-bill.js';
 import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
-import { notAcceptedElsewhere } from './operator.store.js';
+import { notAcceptedElsewhere } from './records/statistics.store.js';
 import { integer } from './reading.js';
 import { countWhere, rawSql, sql, type Statement } from './statement.js';
 

@@ -1,32 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../common/text.js';
-import type { OrderId } from '../domain/ids.js';
+import type { PastEventCounts, PastEventFilter } from '../domain/records/past-events.js';
 import { Database } from './database.js';
 import { flag, integer } from './reading.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { countWhere, join, sql, type Statement } from './statement.js';
-
-/** Which past events a consumer is to get; what is left out is any. */
-export interface PastEventFilter {
-  readonly consumer: string;
-  /** Name of the events, such as `payment.succeeded`. */
-  readonly event?: string;
-  readonly shop?: string;
-  readonly orderId?: OrderId;
-  /** Settled at this moment or later. */
-  readonly from?: Date;
-  /** Settled before this moment. */
-  readonly to?: Date;
-}
-
-export interface PastEventCounts {
-  /** Events that the consumer has no delivery of, and never had. */
-  readonly missing: number;
-  /** Events of which it may have had one that is done, and that retention has removed. */
-  readonly uncertain: number;
-}
 
 /**
  * Whether a consumer `c` without a delivery of an event `e` never had one: none was made before it was registered, and none

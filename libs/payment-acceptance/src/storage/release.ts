@@ -1,21 +1,7 @@
 import { databaseText } from '../common/text.js';
-import type { OrderId } from '../domain/ids.js';
+import type { ReleaseFilter } from '../domain/records/release.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { sql, type Statement } from './statement.js';
-
-/** Of which orders what waits for them is let go; what is left out is any. */
-export interface ReleaseFilter {
-  readonly shop?: string;
-  readonly orderId?: OrderId;
-}
-
-/** What a release has let go. */
-export interface Released {
-  /** Bills whose events are no longer kept back. */
-  readonly bills: number;
-  /** Deliveries whose handler had found no order, and that are tried again now, with all their attempts. */
-  readonly retried: number;
-}
 
 /** What a delivery's `last_error_code` says whose handler has found no order. */
 export const ORDER_NOT_FOUND = 'order-not-found';

@@ -37,6 +37,10 @@ import { PostgresRetentionStore } from './postgres/retention.store.js';
 import { PostgresSettlementStore } from './postgres/settlement.store.js';
 import { PostgresSettlementWriter } from './postgres/settlement.writer.js';
 import { ReconciliationStore } from './reconciliation.store.js';
+import { BillHistoryStore } from './records/bill-history.store.js';
+import { FiguresStore } from './records/figures.store.js';
+import { RecordListsStore } from './records/record-lists.store.js';
+import { StatisticsStore } from './records/statistics.store.js';
 import { RecoveryStore } from './recovery.store.js';
 import { RefusalStore } from './refusal.store.js';
 import { ResultStore } from './result.store.js';
@@ -82,7 +86,9 @@ export const STORES: readonly FactoryProvider[] = [
   perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
   perDatabase(DestroyableTransaction, PostgresDestroyableTransaction, MariaDestroyableTransaction),
   perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
+  shared(BillHistoryStore),
   shared(EvidenceStore),
+  shared(FiguresStore),
   shared(ImportStore),
   shared(InquiryStore),
   shared(LedgerStore),
@@ -90,8 +96,10 @@ export const STORES: readonly FactoryProvider[] = [
   shared(OperatorStore),
   shared(PastEventsStore),
   shared(ReconciliationStore),
+  shared(RecordListsStore),
   shared(RecoveryStore),
   shared(RefusalStore),
   shared(ResultStore),
   shared(ShopIdentityStore),
+  shared(StatisticsStore),
 ];

@@ -2,11 +2,10 @@ import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
-import type { DeliveryWorker } from '../events/delivery.worker.js';
 import { PAYMENT_ROLE } from '../module/payment-acceptance.runtime.js';
+import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
-import type { Confirmer } from '../settlement/confirmer.js';
-import type { DeadLetter } from '../storage/dead-letters.js';
+import type { DeadLetter } from '../domain/records/dead-letter.js';
 import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';
 import { PaymentTestingError } from './testing.errors.js';
@@ -59,8 +58,8 @@ export class AttachedHost {
   /** One round of its workers; the number of checks and attempts that it made. */
   async work(): Promise<number> {
     if (this.app.get<PaymentAcceptanceExtras['role']>(PAYMENT_ROLE, { strict: false }) === 'callbacks') return 0;
-    const checks = await (this.part('Confirmer') as Confirmer).runOnce();
-    return checks + (await (this.part('DeliveryWorker') as DeliveryWorker).runOnce());
+    const { checks, deliveries } = this.part('PaymentWorkers') as PaymentWorkers;
+    return (await checks.runOnce()) + (await deliveries.runOnce());
   }
 
   /** Those that were not there when the application was attached. */

@@ -7,3 +7,8 @@ export {
 export type { AttachOptions, CallbackUrls } from './attached-host.js';
 export type { PaidPage, PayOptions, PayOutcome } from './payer.js';
 export { PaymentTestingError } from './testing.errors.js';
+
+export { paymentEvent, type EventData } from '../domain/payment-events.js';
+export { ManualPaymentClock, PaymentClock } from '../common/clock.js';
+export { PaymentProbe } from '../common/probe.js';
+export { PaymentRandom } from '../common/random.js';

@@ -1,0 +1,65 @@
+export { PaymentOperations } from './payment-operations.service.js';
+export { OperationsView } from './operations-view.js';
+export type { KnownShop, PastEventsReport } from './operations-tools.js';
+export type { TakeInOptions } from './lost-bills.js';
+export type { PaymentWorkload } from './workload.js';
+export type { CheckWorkload } from '../settlement/check-requests.js';
+export type { DeliveryWorkload } from '../events/delivery.worker.js';
+export type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
+
+export { PaymentReviews } from './payment-reviews.service.js';
+export { ReviewsView, type AcceptReviewOptions } from './reviews-view.js';
+
+export { PaymentRecords } from './payment-records.service.js';
+export { RecordsView } from './records-view.js';
+export { BILL_STATES } from '../domain/bill.js';
+export type * from '../domain/records/bill-history.js';
+export type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
+export type * from '../domain/records/figures.js';
+export type * from '../domain/records/ledger.js';
+export type * from '../domain/records/lists.js';
+export type * from '../domain/records/lost-bill.js';
+export type * from '../domain/records/past-events.js';
+export type * from '../domain/records/release.js';
+export type * from '../domain/records/statistics.js';
+export type { CallbackKind, DigestCheck } from '../domain/callback.js';
+export type { DeliveryState } from '../domain/delivery.js';
+export type { DeliveryId } from '../domain/ids.js';
+
+export { PaymentChecks, type BillCheck, type ShopChecks } from './payment-checks.service.js';
+export {
+  PaymentHealthIndicator,
+  type PaymentDegradation,
+  type PaymentHealth,
+  type PaymentHealthThresholds,
+} from './payment-health.indicator.js';
+export type { WorkerState } from '../common/leased-worker.js';
+export {
+  PaymentReconciliation,
+  type ReconciliationOptions,
+  type ShopReconciliation,
+} from './payment-reconciliation.service.js';
+export type { ReconciledPayment, ReconciliationDifference, StatementComparison } from './reconciliation.js';
+export type { StatementPayment } from './statement-payment.js';
+export { PaymentDoctor, type DoctorFinding, type DoctorVerdict, type ShopDoctor } from './payment-doctor.service.js';
+export {
+  PaymentImport,
+  type BillToImport,
+  type ImportOptions,
+  type ImportReport,
+  type RefusedBill,
+  type ShopImport,
+} from './payment-import.service.js';
+export {
+  PaymentRecovery,
+  type AttachedBill,
+  type RecoveryOptions,
+  type RecoveryReport,
+  type ShopRecovery,
+} from './payment-recovery.service.js';
+export type { RecoveredBill } from './recovery.js';
+
+export { OperatorActionError } from './operator.errors.js';
+export { describeError as describePaymentError } from '../common/errors.js';
+export { PaymentHandlerError } from '../events/consumer.errors.js';
+export { PaymentJudgeError } from '../settlement/judge.error.js';

@@ -1,0 +1,45 @@
+import type { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
+import type { PaymentServiceClient } from '../client/payment-service.client.js';
+import type { PaymentRandom } from '../common/random.js';
+import type { ShopRegistry } from '../config/shop-registry.js';
+import type { BillStore } from '../storage/bill.store.js';
+import type { DeliveryStore } from '../storage/delivery.store.js';
+import type { LedgerStore } from '../storage/ledger.store.js';
+import type { OperatorStore } from '../storage/operator.store.js';
+import type { PastEventsStore } from '../storage/past-events.store.js';
+import type { RecordListsStore } from '../storage/records/record-lists.store.js';
+import type { StatisticsStore } from '../storage/records/statistics.store.js';
+import type { LostBills } from './lost-bills.js';
+import type { Workload } from './workload.js';
+
+/** Whether a shop of the records is still there. */
+export interface KnownShop {
+  /** Whether the options or the shop resolver have the shop; `null` while the resolver fails. */
+  readonly known: boolean | null;
+}
+
+/** What {@link OperationsView.deliverPastEvents} has done. */
+export interface PastEventsReport {
+  /** How many deliveries were made. */
+  readonly made: number;
+  /** How many events were left out, since the consumer may have had them. */
+  readonly leftOut: number;
+}
+
+/** What a view works with. */
+export interface OperationsTools {
+  readonly ledger: LedgerStore;
+  readonly store: OperatorStore;
+  readonly statistics: StatisticsStore;
+  readonly lists: RecordListsStore;
+  readonly bills: BillStore;
+  readonly deliveries: DeliveryStore;
+  readonly pastEvents: PastEventsStore;
+  readonly client: PaymentServiceClient;
+  readonly shops: ShopRegistry;
+  readonly random: PaymentRandom;
+  readonly overload: DroppedCallbacks;
+  readonly workload: Workload;
+  readonly lostBills: LostBills;
+  readonly production: boolean;
+}

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { ShopRegistry } from '../config/shop-registry.js';
+import { LostBillStore } from '../storage/lost-bill.store.js';
+import { BillHistoryStore } from '../storage/records/bill-history.store.js';
+import { FiguresStore } from '../storage/records/figures.store.js';
+import { RecordListsStore } from '../storage/records/record-lists.store.js';
+import { RecordsView } from './records-view.js';
+
+/** What pages for operators show, of all shops. */
+@Injectable()
+export class PaymentRecords extends RecordsView {
+  constructor(
+    lists: RecordListsStore,
+    histories: BillHistoryStore,
+    figuresOfToday: FiguresStore,
+    lost: LostBillStore,
+    shops: ShopRegistry,
+  ) {
+    super({ lists, histories, figuresOfToday, lost, shops }, null);
+  }
+
+  /**
+   * The same of one shop, for an operator who is in charge of that one only.
+   * @throws UnknownShopError
+   */
+  forShop(name: string): RecordsView {
+    return new RecordsView(this.tools, this.tools.shops.named(name));
+  }
+}

@@ -1,0 +1,63 @@
+import type { Field, Input, OperatorAction } from './operator-action.js';
+import { filterOf } from '../common/filter.js';
+import { html, type Html } from '../common/html.js';
+import type { Message, Page, PageContext } from '../common/page-context.js';
+
+export interface Confirmation {
+  readonly action: OperatorAction;
+  readonly address: string;
+  readonly csrfToken: string;
+  readonly status?: number;
+  /** Why it was not done, and what was filled in then. */
+  readonly message?: Message;
+  readonly input?: Input;
+}
+
+/** Says what will happen, and asks. */
+export function confirmPage(
+  context: PageContext,
+  { action, address, csrfToken, status, message, input }: Confirmation,
+): Page {
+  const { title, place, content, fields, label, noteRequired = false } = action;
+  const filled: Input = input ?? (() => '');
+  return {
+    ...(status !== undefined && { status }),
+    title,
+    place,
+    message,
+    content: html`<section class="card" aria-label="What it is about">${content}</section>
+      <form class="card narrow" method="post" action="${context.link(address, filterOf(context.query))}">
+        <input type="hidden" name="csrf" value="${csrfToken}" />
+        ${fields.map((field) => inputOf(field, filled(field.name)))}
+        ${inputOf({ ...NOTE, required: noteRequired }, filled('note'))}
+        <p class="actions">
+          <button>${label}</button>
+          <a class="button quiet" href="${context.link(place)}">Do nothing</a>
+        </p>
+        <p class="soft">It is recorded, with your name: ${context.operator}.</p>
+      </form>`,
+  };
+}
+
+const NOTE: Omit<Field, 'required'> = {
+  name: 'note',
+  label: 'Note',
+  hint: 'Why you do it: for the log, and for whoever looks next.',
+};
+
+function inputOf({ name, label, hint, required, inputMode }: Field, value: string): Html {
+  return html`<p class="field">
+    <label for="${name}">${label}${!required && html` <span class="soft">(may stay empty)</span>`}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      value="${value}"
+      maxlength="1000"
+      autocomplete="off"
+      aria-describedby="${name}-hint"
+      ${required && html` required`}
+      ${inputMode !== undefined && html` inputmode="${inputMode}"`}
+    />
+    <span class="soft" id="${name}-hint">${hint}</span>
+  </p>`;
+}

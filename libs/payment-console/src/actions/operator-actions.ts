@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentServiceError } from 'nestjs-payment-acceptance';
+import { OperatorActionError } from 'nestjs-payment-acceptance/operations';
+import { cleanLine } from '../common/text.js';
+import { filterOf } from '../common/filter.js';
+import { html } from '../common/html.js';
+import { confirmPage } from './confirm.page.js';
+import {
+  ConsoleRefusal,
+  notHere,
+  type Message,
+  type Page,
+  type Redirect,
+  type PageContext,
+} from '../common/page-context.js';
+import { InputError, type ImpossibleAction, type Input, type OperatorAction } from './operator-action.js';
+import { dismissLostBill, takeInBill } from './lost-bill.actions.js';
+import { replayFilter, replayOne } from './replay.actions.js';
+import { acceptReview, dismissReview } from './review.actions.js';
+import { attachBill, voidBill } from './unknown-outcome.actions.js';
+
+/** What was filled in is one line, and no longer than this. */
+const MAX_TEXT_LENGTH = 1_000;
+
+/** An action's address: what is to be done, to what. */
+interface Address {
+  readonly name: string;
+  readonly target: string;
+}
+
+/** Asks, and on the answer performs: nothing happens by a GET, nor by a form that this console did not make. */
+@Injectable()
+export class OperatorActions {
+  async ask(context: PageContext, name: string, target: string): Promise<Page> {
+    return this.page(context, { name, target }, await this.find(context, { name, target }));
+  }
+
+  async act(context: PageContext, name: string, target: string, body: unknown): Promise<Page | Redirect> {
+    const at = { name, target };
+    if (context.foreign) {
+      throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
+    }
+    if (body === undefined) throw new ConsoleRefusal(503, 'Not done', UNPARSED);
+    const input: Input = (field) => fieldOf(body, field);
+    const action = await this.find(context, at);
+    if ('impossible' in action) return this.page(context, at, action);
+    const { operator, csrf } = context;
+    if (operator === undefined) throw NAMELESS;
+    if (!csrf.isValid(input('csrf'), operator, name, csrfTarget(context, target))) {
+      return this.page(context, at, action, { status: 403, message: { tone: 'bad', text: CSRF_TOKEN_INVALID }, input });
+    }
+    try {
+      return await action.perform(operator, input);
+    } catch (error) {
+      const status = error instanceof InputError ? 400 : 409;
+      const told = error instanceof InputError || error instanceof OperatorActionError;
+      if (!told && !(error instanceof PaymentServiceError)) throw error;
+      const message: Message = { tone: 'bad', text: `Nothing was changed. ${error.message}` };
+      return this.page(context, at, action, { status, message, input });
+    }
+  }
+
+  private page(
+    context: PageContext,
+    { name, target }: Address,
+    action: OperatorAction | ImpossibleAction,
+    before: { status?: number; message?: Message; input?: Input } = {},
+  ): Page {
+    if ('impossible' in action) {
+      const content = html`<p class="card">${action.impossible}</p>`;
+      return { status: 409, title: 'Nothing to do', place: action.place, content };
+    }
+    const { operator, csrf } = context;
+    if (operator === undefined) throw NAMELESS;
+    const csrfToken = csrf.issue(operator, name, csrfTarget(context, target));
+    return confirmPage(context, { ...before, action, csrfToken, address: `actions/${name}/${target}` });
+  }
+
+  private async find(context: PageContext, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
+    switch (name) {
+      case 'accept-review':
+        return acceptReview(context, await this.review(context, target));
+      case 'dismiss-review':
+        return dismissReview(context, await this.review(context, target));
+      case 'attach-bill':
+        return attachBill(context, await this.bill(context, target));
+      case 'void-bill':
+        return voidBill(context, await this.bill(context, target));
+      case 'take-in-bill':
+        return takeInBill(context, await this.lostBill(context, target));
+      case 'dismiss-lost-bill':
+        return dismissLostBill(context, await this.lostBill(context, target));
+      case 'replay':
+        return target === 'all' ? this.replayAll(context) : this.replay(context, target);
+      default:
+        throw notHere('action');
+    }
+  }
+
+  private async review(context: PageContext, id: string) {
+    const review = await context.records.review(id);
+    if (!review) throw notHere('review');
+    return review;
+  }
+
+  private async bill(context: PageContext, intentId: string) {
+    const bill = await context.records.bill(intentId);
+    if (!bill) throw notHere('bill');
+    return bill;
+  }
+
+  private async lostBill(context: PageContext, id: string) {
+    const lost = await context.records.lostBill(id);
+    if (!lost) throw notHere('lost bill');
+    return lost;
+  }
+
+  private async replay(context: PageContext, deliveryId: string) {
+    if (!/^\d{1,18}$/.test(deliveryId)) throw notHere('dead letter');
+    const { rows } = await context.records.deadLetters({ deliveryId });
+    return replayOne(context, rows[0]);
+  }
+
+  private async replayAll(context: PageContext) {
+    const filter = filterOf(context.query);
+    return replayFilter(context, filter, await context.records.countDeadLetters(filter));
+  }
+}
+
+const UNPARSED =
+  'The application parsed no form. Leave the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +
+  'or register a parser for forms.';
+
+const CSRF_TOKEN_INVALID =
+  'Nothing was changed: this form was made for somebody else, for another action, or before the browser was closed. ' +
+  'Look at it again, and confirm.';
+
+const NAMELESS = new ConsoleRefusal(
+  403,
+  'Who are you?',
+  'The console does not know your name, and records every action with one. Give it the option "operator", or let your ' +
+    'guard set request.user.',
+);
+
+/** The target with the filter, where there is one: a form about some dead letters replays no others. */
+function csrfTarget({ query }: PageContext, target: string): string {
+  return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
+}
+
+function fieldOf(body: unknown, name: string): string {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return '';
+  const value = (body as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? cleanLine(value.slice(0, MAX_TEXT_LENGTH)) : '';
+}

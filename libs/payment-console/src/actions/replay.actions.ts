@@ -1,0 +1,65 @@
+import type { DeadLetter } from 'nestjs-payment-acceptance/operations';
+import type { Filter } from '../common/filter.js';
+import { html } from '../common/html.js';
+import { billLink, facts, time } from '../pages/parts.js';
+import type { PageContext } from '../common/page-context.js';
+import { filterText } from '../labels/action.js';
+import { count } from '../labels/text.js';
+import type { ImpossibleAction, OperatorAction } from './operator-action.js';
+
+const WHAT_HAPPENS = html`due at once, with all their attempts anew. What a handler writes through its manager happens
+  exactly once; what else it does may happen again. An event that later ones of its bill have overtaken says
+  <code>late: true</code>.`;
+
+export function replayOne(context: PageContext, letter: DeadLetter | undefined): OperatorAction | ImpossibleAction {
+  if (!letter) return GONE;
+  const { deliveryId, consumer, event, attempts, replays, lastError, endedAt } = letter;
+  return {
+    title: `Replay ${event} to ${consumer}?`,
+    place: 'dead-letters',
+    label: 'Replay',
+    fields: [],
+    content: html`${facts([
+        ['Order', billLink(context, letter)],
+        context.scope === null && ['Shop', letter.shop],
+        ['Event', html`<code>${event}</code>`],
+        ['Consumer', html`<code>${consumer}</code>`],
+        ['Given up', html`${endedAt && time(endedAt)}, after ${count(attempts, 'attempt')}`],
+        replays > 0 && ['Replayed before', count(replays, 'time')],
+        ['Last error', html`<code class="bad">${lastError}</code>`],
+      ])}
+      <p><strong>What will happen:</strong> it is ${WHAT_HAPPENS}</p>
+      <p>Unless its cause is gone, it ends as a dead letter again.</p>`,
+    async perform(operator, input) {
+      const number = await context.operations.replay({ deliveryId }, operator, input('note'));
+      return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
+    },
+  };
+}
+
+export function replayFilter(context: PageContext, filter: Filter, total: number): OperatorAction | ImpossibleAction {
+  if (total === 0) return GONE;
+  return {
+    title: `Replay ${count(total, 'dead letter')}?`,
+    place: 'dead-letters',
+    label: `Replay ${total}`,
+    fields: [],
+    content: html`<p>
+        You replay <strong>${filterText(filter)}</strong>${context.scope !== null && ` of shop ${context.scope}`}.
+      </p>
+      <p>
+        <strong>What will happen:</strong> they are ${WHAT_HAPPENS} One that has become a dead letter meanwhile goes
+        along.
+      </p>
+      <p>Unless their cause is gone, they end as dead letters again.</p>`,
+    async perform(operator, input) {
+      const number = await context.operations.replay(filter, operator, input('note'));
+      return { to: 'dead-letters', query: { done: 'replayed', count: String(number) } };
+    },
+  };
+}
+
+const GONE: ImpossibleAction = {
+  place: 'dead-letters',
+  impossible: 'There is no such dead letter any more: it was replayed already.',
+};

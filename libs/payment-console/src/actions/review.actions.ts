@@ -1,0 +1,117 @@
+import { parseAmount } from 'nestjs-payment-acceptance';
+import type { RecordedReview } from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import { billLink, tag } from '../pages/parts.js';
+import { reviewFacts } from '../pages/reviews.page.js';
+import type { PageContext } from '../common/page-context.js';
+import { adviceOn, hasFailed, reasonOf } from '../labels/reasons.js';
+import { InputError, type Field, type ImpossibleAction, type OperatorAction } from './operator-action.js';
+
+export function acceptReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
+  if (review.state !== 'OPEN') return decided(review);
+  if (hasFailed(review)) {
+    return {
+      place: 'reviews',
+      impossible: `The payment of order ${review.orderId} does not count. ${adviceOn(review)}`,
+    };
+  }
+  const fields = review.succeeded ? [] : missing(review);
+  return {
+    title: `Accept the review of order ${review.orderId}?`,
+    place: 'reviews',
+    label: 'Accept',
+    fields,
+    content: html`${about(context, review)}
+      <p>
+        <strong>What will happen:</strong> ${
+          review.succeeded
+            ? html`the payment has had its <code>payment.succeeded</code> already, so the review is only closed.`
+            : html`the payment counts. Its <code>payment.succeeded</code> is emitted, with your name in
+                <code>acceptedBy</code>, and the bill is paid. This cannot be taken back.`
+        }
+      </p>`,
+    async perform(operator, input) {
+      const amount = input('amount');
+      const paymentId = input('paymentId');
+      const hadFailed = input('hadFailed').toLowerCase();
+      if (hadFailed !== '' && hadFailed !== 'yes') {
+        throw new InputError('Whether it had failed: write yes, or nothing.');
+      }
+      if (amount !== '' && parseAmount(amount) === null) {
+        throw new InputError(`"${amount}" is no amount. Write it as in 100.05, with at most two decimals.`);
+      }
+      await context.reviews.accept(review.id, {
+        operator,
+        note: input('note'),
+        ...(amount !== '' && { amount }),
+        ...(paymentId !== '' && { paymentId }),
+        hadFailed: hadFailed === 'yes',
+      });
+      return { to: 'reviews', query: { done: 'accepted', bill: review.intentId } };
+    },
+  };
+}
+
+export function dismissReview(context: PageContext, review: RecordedReview): OperatorAction | ImpossibleAction {
+  if (review.state !== 'OPEN') return decided(review);
+  return {
+    title: `Dismiss the review of order ${review.orderId}?`,
+    place: 'reviews',
+    label: 'Dismiss',
+    fields: [],
+    content: html`${about(context, review)}
+      <p>
+        <strong>What will happen:</strong> the review is closed, and nothing
+        else.${
+          !review.succeeded &&
+          review.paymentId !== null &&
+          ' The payment does not count, and nobody is asked about it again.'
+        }
+      </p>`,
+    async perform(operator, input) {
+      await context.reviews.dismiss(review.id, { operator, note: input('note') });
+      return { to: 'reviews', query: { done: 'dismissed', bill: review.intentId } };
+    },
+  };
+}
+
+function about(context: PageContext, review: RecordedReview): Html {
+  const { shows } = reasonOf(review.reason);
+  return html`<p>${tag(review.reason, 'bad')} ${shows} See the whole story of order ${billLink(context, review)}.</p>
+    ${reviewFacts(context, review)}
+    <p><strong>What to do:</strong> ${adviceOn(review)}</p>`;
+}
+
+function decided({ state, closedBy }: RecordedReview): ImpossibleAction {
+  return {
+    place: 'reviews',
+    impossible: `The review was ${state.toLowerCase()} by ${closedBy ?? 'somebody'} already.`,
+  };
+}
+
+/** What the service did not say, so that the operator has to. */
+function missing({ paymentId, detail, currency }: RecordedReview): Field[] {
+  const { listed } = detail;
+  const stated = listed?.currency === currency && listed.amount !== null && !/^-|^0\.00$/.test(listed.amount);
+  const payment: Field = {
+    name: 'paymentId',
+    label: 'Payment id',
+    hint: 'Of the payment to accept, as the service shows it.',
+    required: true,
+  };
+  const amount: Field = {
+    name: 'amount',
+    label: `Amount that counts, in ${currency}`,
+    hint: 'The service states none that can be used. As in 100.05.',
+    required: true,
+    inputMode: 'decimal',
+  };
+  const hadFailed: Field = {
+    name: 'hadFailed',
+    label: 'Had it failed before?',
+    hint: 'Write yes where the ledger says FAIL, and the service shows SUCCESS by now.',
+    required: false,
+  };
+  const amounts = stated ? [] : [amount];
+  return paymentId === null ? [payment, ...amounts, hadFailed] : amounts;
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { BILL_STATES } from 'nestjs-payment-acceptance/operations';
+import { filterOf } from './common/filter.js';
+import { AGES, delaysOf } from './pages/overview.js';
+import { billPage } from './pages/bill.page.js';
+import { billsPage } from './pages/bills.page.js';
+import { deadLettersPage } from './pages/dead-letters.page.js';
+import { logPage } from './pages/log.page.js';
+import { lostBillsPage } from './pages/lost-bills.page.js';
+import { overviewPage } from './pages/overview.page.js';
+import { reviewsPage } from './pages/reviews.page.js';
+import { unknownOutcomesPage } from './pages/unknown-outcomes.page.js';
+import { notHere, type Page, type PageContext } from './common/page-context.js';
+import { doneMessage } from './labels/done.js';
+
+/** Reads what each page shows. */
+@Injectable()
+export class ConsolePages {
+  async overview(context: PageContext): Promise<Page> {
+    const [stats, shops, figures] = await Promise.all([
+      context.operations.stats(),
+      context.operations.shopStates(),
+      context.records.figures(AGES),
+    ]);
+    const refused = shops.filter(({ refusedSince }) => refusedSince !== null);
+    const workload = context.operations.workload();
+    return overviewPage(context, { stats, refused, workload, figures, delays: delaysOf(figures) });
+  }
+
+  async bills(context: PageContext): Promise<Page> {
+    const { query, scope, records } = context;
+    const given = (name: string): string | undefined => query.get(name)?.trim() || undefined;
+    const sought = given('q');
+    const state = BILL_STATES.find((each) => each === query.get('state'));
+    const shop = given('shop');
+    const before = given('before');
+    const [shops, bills] = await Promise.all([
+      scope === null ? records.shops() : [],
+      sought === undefined
+        ? records.bills({
+            ...(scope === null && shop !== undefined && { shop }),
+            ...(state !== undefined && { states: [state] }),
+            ...(before !== undefined && { before }),
+          })
+        : records.searchBills(sought).then((rows) => ({ rows, more: false })),
+    ]);
+    return billsPage(context, { state, shop: scope === null ? shop : undefined, sought, before, bills, shops });
+  }
+
+  async bill(context: PageContext, intentId: string): Promise<Page> {
+    const history = await context.records.history(intentId);
+    if (!history) throw notHere('bill');
+    return billPage(context, history, doneMessage(context));
+  }
+
+  async reviews(context: PageContext): Promise<Page> {
+    const reviews = await context.records.openReviews(context.query.get('after') ?? undefined);
+    return reviewsPage(context, reviews, doneMessage(context));
+  }
+
+  async deadLetters(context: PageContext): Promise<Page> {
+    const { records, query } = context;
+    const filter = filterOf(query);
+    const [letters, total] = await Promise.all([
+      records.deadLetters(filter, query.get('after') ?? undefined),
+      records.countDeadLetters(filter),
+    ]);
+    return deadLettersPage(context, letters, total, filter, doneMessage(context));
+  }
+
+  async unknownOutcomes(context: PageContext): Promise<Page> {
+    const { records, query } = context;
+    const before = query.get('before') ?? undefined;
+    const [bills, postbacks] = await Promise.all([
+      records.bills({ states: ['UNKNOWN'], ...(before !== undefined && { before }) }),
+      records.waitingPostbacks(),
+    ]);
+    return unknownOutcomesPage(context, bills, postbacks, doneMessage(context));
+  }
+
+  async lostBills(context: PageContext): Promise<Page> {
+    const { records, query } = context;
+    const bills = await records.lostBills(query.get('after') ?? undefined);
+    return lostBillsPage(context, bills, doneMessage(context));
+  }
+
+  /** Of all shops, so it is for those only who see all of them. */
+  async log(context: PageContext): Promise<Page> {
+    if (context.scope !== null) throw notHere('page');
+    return logPage(context, await context.records.actions(context.query.get('before') ?? undefined));
+  }
+}

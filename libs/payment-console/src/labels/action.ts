@@ -1,0 +1,44 @@
+import type { RecordedAction } from 'nestjs-payment-acceptance/operations';
+
+/** What an operator did, as the end of a sentence that begins with the name. */
+export function actionTitle({ action, detail }: RecordedAction): string {
+  switch (action) {
+    case 'accept-review':
+      return `accepted the review ${text(detail.reason)}`;
+    case 'dismiss-review':
+      return `dismissed the review ${text(detail.reason)}`;
+    case 'attach-bill':
+      return `attached bill ${text(detail.serviceBillId)}`;
+    case 'void-bill':
+      return 'voided the unknown outcome';
+    case 'import-bill':
+      return `imported bill ${text(detail.serviceBillId)}`;
+    case 'dismiss-lost-bill':
+      return `dismissed lost bill ${text(detail.serviceBillId)}`;
+    case 'replay':
+      return `replayed ${filterText(detail.filter)}`;
+    case 'release':
+      return 'said that the orders are there again';
+    case 'recover':
+      return `had bills checked again, to recover what changed since ${text(detail.since)}`;
+    default:
+      return action;
+  }
+}
+
+/** Which dead letters a filter takes. */
+export function filterText(filter: unknown): string {
+  const { deliveryId, consumer, event, shop, orderId } = (filter ?? {}) as Readonly<Record<string, unknown>>;
+  if (deliveryId !== undefined) return `dead letter ${text(deliveryId)}`;
+  const parts = [
+    consumer !== undefined && `of ${text(consumer)}`,
+    event !== undefined && `about ${text(event)}`,
+    orderId !== undefined && `of order ${text(orderId)}`,
+    shop !== undefined && `of shop ${text(shop)}`,
+  ].filter(Boolean);
+  return parts.length === 0 ? 'all dead letters' : `the dead letters ${parts.join(', ')}`;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+}

@@ -1,0 +1,107 @@
+import type { BillDetails, RecordedCallback } from 'nestjs-payment-acceptance/operations';
+import { list, times } from './text.js';
+
+/** One field of a callback beside ours. */
+export interface Compared {
+  readonly name: string;
+  readonly said: string | undefined;
+  readonly ours: string;
+  readonly result: string;
+}
+
+const KINDS = {
+  postback: 'Postback',
+  'redirect-success': 'Success redirect',
+  'redirect-fail': 'Fail redirect',
+} as const;
+
+export function callbackTitle({ kind, status }: RecordedCallback): string {
+  return kind === 'postback' ? `${KINDS[kind]} ${status ?? ''}`.trim() : KINDS[kind];
+}
+
+/** Why it was taken as it was, sentence by sentence. */
+export function callbackReasons(callback: RecordedCallback, bill: Pick<BillDetails, 'billId'>): string[] {
+  return [digestOf(callback), corroborationOf(callback), bill.billId === null ? NAMELESS : outcomeOf(callback)];
+}
+
+function digestOf({ kind, digest }: RecordedCallback): string {
+  const postback = kind === 'postback';
+  switch (digest) {
+    case 'match':
+      return postback
+        ? 'Its digest fits the token of the shop. That alone proves nothing: the payer sees the same digest in the redirect.'
+        : 'Its digest fits the token of the shop. It covers the amount and the order, not the result.';
+    case 'mismatch':
+      return postback
+        ? 'Its digest does not fit the token of the shop: somebody else may have sent it, or the service signs in another way. It only asks a question, so it was taken.'
+        : 'Its digest does not fit the token of the shop.';
+    case 'absent':
+      return 'It carries no digest, which proves nothing for it or against it.';
+  }
+}
+
+function corroborationOf({ corroboration }: RecordedCallback): string {
+  const named = (result: string): string[] =>
+    Object.entries(corroboration).flatMap(([name, found]) => (found === result ? [NAMES[name] ?? name] : []));
+  const [agree, differ, absent] = [named('match'), named('mismatch'), named('absent')];
+  if (agree.length + differ.length + absent.length === 0) {
+    return 'Its fields were not held against the bill: it came before the bill was known.';
+  }
+  const sentences = [
+    differ.length > 0 && `It differs from our bill in ${list(differ)}.`,
+    agree.length > 0 && `It agrees with our bill in ${list(agree)}.`,
+    absent.length > 0 && `It does not say ${list(absent)}.`,
+    differ.length > 0 && 'A difference changes nothing: the bill is the one its id names, and the service was asked.',
+  ];
+  return sentences.filter(Boolean).join(' ');
+}
+
+const NAMELESS = 'The bill has no id at the service, so that nobody could be asked about it.';
+
+function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): string {
+  const asserts = kind === 'postback' && (status === 'SUCCESS' || status === 'FAIL');
+  if (pending) {
+    return asks === 0
+      ? 'The bill is to be checked because of it.'
+      : `The service was asked ${times(asks)}, and its list does not show this yet. It is asked again.`;
+  }
+  if (outcome === 'confirmed') return 'The list of the service shows a payment that it can be about.';
+  if (outcome === 'unconfirmed') {
+    return `The list of the service shows no such payment, asked ${times(asks + 1)}. Nothing was changed, and nobody was told.`;
+  }
+  if (asserts) return 'It asks for nothing any more.';
+  return kind === 'postback'
+    ? 'Its status is not documented, so that it claims nothing; the bill was checked.'
+    : 'The bill was checked because of it. A redirect claims nothing that could be confirmed.';
+}
+
+/** What it said of each compared field, beside ours. What retention has removed is not there to be shown. */
+export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): Compared[] {
+  const ours: Readonly<Record<string, string>> = {
+    order: bill.orderId,
+    amount: bill.amount,
+    currency: bill.currency,
+    custom: bill.custom,
+  };
+  return Object.entries(FIELDS).flatMap(([name, field]) => {
+    const result = corroboration[name];
+    const said = fields[field];
+    const text =
+      said === undefined || said === null ? undefined : typeof said === 'string' ? said : JSON.stringify(said);
+    return result === undefined ? [] : [{ name: field, said: text, ours: ours[name] ?? '', result }];
+  });
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  order: 'the order',
+  amount: 'the amount',
+  currency: 'the currency',
+  custom: 'custom',
+};
+
+const FIELDS: Readonly<Record<string, string>> = {
+  order: 'InvId',
+  amount: 'OutSum',
+  currency: 'CurrencyIn',
+  custom: 'custom',
+};

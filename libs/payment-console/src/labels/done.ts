@@ -1,0 +1,40 @@
+import { html } from '../common/html.js';
+import type { Message, PageContext } from '../common/page-context.js';
+import { count } from './text.js';
+
+const INTENT_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** What an action came to, by the name that stands in the address. The address can say no other words. */
+export function doneMessage({ query, link }: PageContext): Message | undefined {
+  const number = Number(/^\d{1,9}$/.exec(query.get('count') ?? '')?.[0] ?? 0);
+  const message = messageOf(query.get('done') ?? '', number);
+  if (message === undefined) return undefined;
+  const bill = query.get('bill') ?? '';
+  return {
+    ...message,
+    text: html`${message.text} ${INTENT_ID.test(bill) && html`<a href="${link(`bills/${bill}`)}">See the bill</a>`}`,
+  };
+}
+
+function messageOf(done: string, number: number): Message | undefined {
+  switch (done) {
+    case 'accepted':
+      return { tone: 'good', text: 'The review was accepted.' };
+    case 'dismissed':
+      return { tone: 'good', text: 'The review was dismissed.' };
+    case 'attached':
+      return { tone: 'good', text: 'The bill was attached. It is checked at once, and settles like any other.' };
+    case 'voided':
+      return { tone: 'good', text: 'The attempt was voided.' };
+    case 'taken-in':
+      return { tone: 'good', text: 'The bill was taken in. It is checked at once, and settles like any other.' };
+    case 'bill-dismissed':
+      return { tone: 'good', text: 'The bill was dismissed.' };
+    case 'replayed':
+      return number === 0
+        ? { tone: 'warn', text: 'Nothing was replayed: no dead letter fits any more.' }
+        : { tone: 'good', text: `${count(number, 'dead letter')} ${number === 1 ? 'is' : 'are'} due again.` };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import type { BillHistory } from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { count, money } from '../labels/text.js';
+import { actionLink, billTable, facts, stateTag, time } from './parts.js';
+import { reviewCard } from './reviews.page.js';
+import { timeline } from './timeline.js';
+
+/** Of very many callbacks, as of a flood: how it began, and how it stands. More would be a heavy page. */
+const FIRST = 2;
+const NEWEST = 10;
+
+export function billPage(context: PageContext, history: BillHistory, message: Page['message']): Page {
+  const { bill, attempts, reviews, cut } = history;
+  const all = history.callbacks.length <= FIRST + NEWEST || context.query.get('callbacks') === 'all';
+  const callbacks = all
+    ? history.callbacks
+    : [...history.callbacks.slice(0, NEWEST), ...history.callbacks.slice(-FIRST)];
+  const open = reviews.filter(({ state }) => state === 'OPEN');
+  return {
+    title: `Order ${bill.orderId}`,
+    place: 'bills',
+    tag: stateTag(bill.state),
+    lead: html`${money(bill.amount, bill.currency)}, shop ${bill.shop}${bill.attempt > 1 && `, attempt ${bill.attempt}`}`,
+    message,
+    content: html`${open.map((review) => reviewCard(context, review))}
+      ${bill.state === 'UNKNOWN' && unknownCard(context, bill)}
+      <div class="split">
+        <section class="card" aria-labelledby="history">
+          <h2 id="history">What happened</h2>
+          ${cut && html`<p class="soft">There is more than one page shows: of each kind some are left out.</p>`}
+          ${
+            !all &&
+            html`<p class="soft">
+              ${count(history.callbacks.length - callbacks.length, 'callback')} between the first and the newest are
+              left out. <a href="${context.link(`bills/${bill.intentId}`, { callbacks: 'all' })}">Show all of them</a>
+            </p>`
+          }
+          ${timeline(context, { ...history, callbacks })}
+        </section>
+        <section class="card" aria-labelledby="record">
+          <h2 id="record">The bill</h2>
+          ${recordOf(history)}
+        </section>
+      </div>
+      ${
+        attempts.length > 1 &&
+        html`<section class="card" aria-labelledby="attempts">
+          <h2 id="attempts">All bills of the order</h2>
+          ${billTable(context, 'Bills of the order, newest first', attempts)}
+        </section>`
+      }`,
+  };
+}
+
+function unknownCard(context: PageContext, { intentId, orderId }: BillHistory['bill']): Html {
+  return html`<section class="card attention" aria-labelledby="unknown">
+    <h2 id="unknown">Did the service make this bill?</h2>
+    <p>
+      Look at the service for a bill of order <code>${orderId}</code>. If it is there, attach it; if there is none, void
+      the attempt.
+    </p>
+    <p class="actions">
+      ${actionLink(context, 'attach-bill', intentId, 'Attach…', `the bill of order ${orderId}`)}
+      ${actionLink(context, 'void-bill', intentId, 'Void…', `the attempt of order ${orderId}`)}
+    </p>
+  </section>`;
+}
+
+function recordOf({ bill }: BillHistory): Html {
+  return facts([
+    ['Intent', html`<code>${bill.intentId}</code>`],
+    ['Bill at the service', bill.billId !== null && html`<code>${bill.billId}</code>`],
+    ['Payment page', bill.linkPageUrl !== null && html`<code>${bill.linkPageUrl}</code>`],
+    ['Description', bill.description],
+    [
+      'custom',
+      html`<code>${bill.custom}</code>
+        ${!bill.customGiven && html`<span class="soft">the intent, since none was given</span>`}`,
+    ],
+    ['Commission', bill.payerPaysCommission ? 'paid by the payer' : 'paid by the shop'],
+    ['Last checked', bill.checkedAt === null ? 'never' : time(bill.checkedAt)],
+    [
+      'Next check',
+      bill.nextCheckAt === null
+        ? bill.billId === null
+          ? 'none: there is no bill to ask about'
+          : 'none: its time is over'
+        : time(bill.nextCheckAt),
+    ],
+    bill.lastCheckError !== null && [
+      'Last check failed',
+      html`<code class="bad">${bill.lastCheckError}</code> <span class="soft">${bill.failedChecks} in a row</span>`,
+    ],
+  ]);
+}

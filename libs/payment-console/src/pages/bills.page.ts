@@ -1,0 +1,90 @@
+import type { BillState } from 'nestjs-payment-acceptance';
+import { BILL_STATES, type BillSummary, type RecordPage } from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { count } from '../labels/text.js';
+import { billTable, empty, stateName } from './parts.js';
+
+export interface BillsView {
+  readonly state: BillState | undefined;
+  readonly shop: string | undefined;
+  /** What is looked for; the other fields then count for nothing. */
+  readonly sought: string | undefined;
+  readonly before: string | undefined;
+  readonly bills: RecordPage<BillSummary>;
+  /** To choose from; empty where there is nothing to choose. */
+  readonly shops: readonly string[];
+}
+
+export function billsPage(context: PageContext, view: BillsView): Page {
+  const { state, shop, sought, before, bills } = view;
+  const { rows, more } = bills;
+  const last = rows.at(-1)?.intentId;
+  return {
+    title: 'Bills',
+    place: 'bills',
+    content: html`<div class="halves">${searchForm(context, sought)} ${filterForm(context, view)}</div>
+      ${sought !== undefined && html`<p role="status">${count(rows.length, 'bill')} found for <code>${sought}</code>.</p>`}
+      ${
+        rows.length > 0
+          ? html`<section class="card" aria-label="Bills">${billTable(context, 'Bills, newest first', rows)}</section>`
+          : empty(sought === undefined ? 'There are no such bills.' : NOT_FOUND)
+      }
+      <nav class="actions" aria-label="Pages">
+        ${before !== undefined && html`<a class="button quiet" href="${context.link('bills', { state, shop })}">Newest</a>`}
+        ${
+          sought === undefined &&
+          more &&
+          html`<a class="button quiet" href="${context.link('bills', { state, shop, before: last })}">Older</a>`
+        }
+      </nav>`,
+  };
+}
+
+const NOT_FOUND =
+  'Nothing has this as its order, its bill or payment at the service, or its intent. The whole of it is needed, as it is written.';
+
+function searchForm({ link }: PageContext, sought: string | undefined): Html {
+  return html`<form class="card row" method="get" action="${link('bills')}" role="search">
+    <label
+      >Order, bill, payment or intent
+      <input
+        name="q"
+        value="${sought}"
+        required
+        maxlength="255"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck="false"
+      />
+    </label>
+    <button>Find</button>
+  </form>`;
+}
+
+function filterForm({ link }: PageContext, { state, shop, shops }: BillsView): Html {
+  return html`<form class="card row" method="get" action="${link('bills')}">
+    <label
+      >State
+      <select name="state">
+        <option value="">all</option>
+        ${BILL_STATES.map((each) => option(each, stateName(each), state))}
+      </select>
+    </label>
+    ${
+      shops.length > 1 &&
+      html`<label
+        >Shop
+        <select name="shop">
+          <option value="">all</option>
+          ${shops.map((each) => option(each, each, shop))}
+        </select>
+      </label>`
+    }
+    <button>Show</button>
+  </form>`;
+}
+
+function option(value: string, label: string, chosen: string | undefined): Html {
+  return html`<option value="${value}" ${value === chosen && html` selected`}>${label}</option>`;
+}

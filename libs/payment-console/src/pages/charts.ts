@@ -1,0 +1,118 @@
+import { html, type Html } from '../common/html.js';
+
+export type BarKind = 'good' | 'bad' | 'warn' | 'plain';
+
+/** One column, made of parts that stand upon each other. */
+export interface Column {
+  readonly label: string;
+  readonly parts: readonly { readonly kind: BarKind; readonly value: number }[];
+}
+
+/** What the kinds stand for, from the bottom. */
+export type Legend = Readonly<Partial<Record<BarKind, string>>>;
+
+/** Columns that get a label of their own; of more, every so many. */
+const MAX_LABELS = 8;
+const SIZE = 100;
+
+/**
+ * Columns drawn by the server. The picture is stretched to whatever room there is, so its words stand beside it, in
+ * HTML. What it shows is there as a table too, for those who do not see it.
+ */
+export function columnChart(title: string, columns: readonly Column[], legend: Legend): Html {
+  const top = niceTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
+  const every = Math.ceil(columns.length / MAX_LABELS);
+  return html`<figure class="chart">
+    <div class="plot">
+      <span class="top" aria-hidden="true">${top}</span>
+      <svg viewBox="0 0 ${SIZE} ${SIZE}" preserveAspectRatio="none" role="img" aria-label="${title}: a chart">
+        ${[0, 0.5, 1].map((part) => html`<path class="grid" d="M0 ${SIZE * part}H${SIZE}" />`)}
+        ${columns.map((column, index) => drawn(column, index, { top, slot: SIZE / columns.length, legend }))}
+      </svg>
+    </div>
+    <ol class="ticks${columns.length > 2 * MAX_LABELS && ' many'}" aria-hidden="true">
+      ${columns.map(({ label }, index) => html`<li>${index % every === 0 && html`<span>${label}</span>`}</li>`)}
+    </ol>
+    ${
+      Object.keys(legend).length > 1 &&
+      html`<ul class="legend">
+        ${Object.entries(legend).map(([kind, text]) => html`<li><span class="fill-${kind}"></span>${text}</li>`)}
+      </ul>`
+    }
+    <details>
+      <summary>As a table</summary>
+      ${asTable(title, columns, legend)}
+    </details>
+  </figure>`;
+}
+
+function drawn(
+  { label, parts }: Column,
+  index: number,
+  { top, slot, legend }: { top: number; slot: number; legend: Legend },
+): Html {
+  let y = SIZE;
+  return html`${parts
+    .filter(({ value }) => value > 0)
+    .map(({ kind, value }) => {
+      const height = (value / top) * SIZE;
+      y -= height;
+      return html`<rect
+        class="fill-${kind}"
+        x="${round((index + 0.15) * slot)}"
+        y="${round(y)}"
+        width="${round(slot * 0.7)}"
+        height="${round(height)}"
+      >
+        <title>${label}: ${value} ${legend[kind]}</title>
+      </rect>`;
+    })}`;
+}
+
+function asTable(title: string, columns: readonly Column[], legend: Legend): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
+    <table>
+      <thead>
+        <tr>
+          <td></td>
+          ${Object.values(legend).map((text) => html`<th scope="col">${text}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${columns.map(
+          ({ label, parts }) =>
+            html`<tr>
+              <th scope="row">${label}</th>
+              ${parts.map(({ value }) => html`<td class="number">${value}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** Rows with long names, each with its bar and its number. */
+export function rowChart(rows: readonly { readonly label: Html; readonly value: number }[]): Html {
+  const top = Math.max(1, ...rows.map(({ value }) => value));
+  return html`<ul class="rows">
+    ${rows.map(
+      ({ label, value }) =>
+        html`<li>
+          <span>${label}</span> <strong>${value}</strong>
+          <svg viewBox="0 0 ${SIZE} 1" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="fill-bad" width="${round((value / top) * SIZE)}" height="1" />
+          </svg>
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** The next of 2, 4, 10, 20, 40, 100, …: so that half of it is a whole number too. */
+function niceTop(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [2, 4, 10, 20].map((step) => step * power).find((top) => top >= value) ?? value;
+}
+
+function round(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}

@@ -1,0 +1,68 @@
+import type { DeadLetter, RecordPage } from 'nestjs-payment-acceptance/operations';
+import type { Filter } from '../common/filter.js';
+import { html, type Html } from '../common/html.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { count } from '../labels/text.js';
+import { actionLink, billLink, empty, next, table, time } from './parts.js';
+
+export function deadLettersPage(
+  context: PageContext,
+  { rows, more }: RecordPage<DeadLetter>,
+  total: number,
+  filter: Filter,
+  message: Page['message'],
+): Page {
+  const query = { ...filter };
+  const filtered = Object.keys(filter).length > 0;
+  const all = `Replay ${filtered ? 'these' : 'all'} ${total}…`;
+  return {
+    title: 'Dead letters',
+    place: 'dead-letters',
+    lead: 'Events that a consumer has not taken, whatever was tried. Remove the cause, then replay them.',
+    message,
+    content: html`${filterForm(context, filter)}
+    ${
+      rows.length === 0
+        ? empty(filtered ? 'No dead letter fits.' : 'There are no dead letters.')
+        : html`<div class="card">
+            <div class="title">
+              <p role="status">${count(total, 'dead letter')}, in the order of their settlement</p>
+              ${actionLink(context, 'replay', 'all', all, 'dead letters', query)}
+            </div>
+            ${letters(context, rows)}
+          </div>`
+    }
+    ${next(more, context.link('dead-letters', { ...query, after: rows.at(-1)?.deliveryId }), 'More')}`,
+  };
+}
+
+export function letters(context: PageContext, rows: readonly DeadLetter[]): Html {
+  return table({
+    caption: 'Dead letters',
+    flows: true,
+    columns: ['Order', 'Event', 'Consumer', 'Last error', 'Given up', 'What to do'],
+    rows: rows.map((letter) => [
+      html`${billLink(context, letter)}${context.scope === null && html` <span class="soft">${letter.shop}</span>`}`,
+      html`<code class="keep">${letter.event}</code>`,
+      html`<code>${letter.consumer}</code>`,
+      html`<code class="bad">${letter.lastError}</code>
+        <span class="soft"
+          >${count(letter.attempts, 'attempt')}${letter.replays > 0 && `, replayed ${letter.replays}×`}</span
+        >`,
+      letter.endedAt && time(letter.endedAt),
+      actionLink(context, 'replay', letter.deliveryId, 'Replay…', `${letter.event} of order ${letter.orderId}`),
+    ]),
+  });
+}
+
+function filterForm({ link, scope }: PageContext, { consumer, event, shop, orderId }: Filter): Html {
+  const field = (name: string, label: string, value: string | undefined): Html =>
+    html`<label
+      >${label} <input name="${name}" value="${value}" maxlength="255" autocomplete="off" spellcheck="false"
+    /></label>`;
+  return html`<form class="card row" method="get" action="${link('dead-letters')}" role="search">
+    ${field('consumer', 'Consumer', consumer)} ${field('event', 'Event', event)} ${field('orderId', 'Order', orderId)}
+    ${scope === null && field('shop', 'Shop', shop)}
+    <button>Show</button>
+  </form>`;
+}

@@ -1,0 +1,33 @@
+import type { LoggedAction, RecordPage } from 'nestjs-payment-acceptance/operations';
+import { html } from '../common/html.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { actionTitle } from '../labels/action.js';
+import { billLink, empty, next, table, time } from './parts.js';
+
+export function logPage(context: PageContext, { rows, more }: RecordPage<LoggedAction>): Page {
+  return {
+    title: 'What operators did',
+    place: 'log',
+    lead: 'Every action, newest first: in the console, and through the services of the module.',
+    content: html`${
+      rows.length === 0
+        ? empty('Nobody has done anything yet.')
+        : html`<section class="card" aria-label="Actions">
+            ${table({
+              caption: 'What operators did, newest first',
+              flows: true,
+              columns: ['When', 'Who', 'What', 'Order', 'Note'],
+              rows: rows.map((action) => [
+                time(action.at),
+                action.operator,
+                actionTitle(action),
+                action.intentId !== null &&
+                  billLink(context, { intentId: action.intentId, orderId: action.orderId ?? '' }),
+                typeof action.detail.note === 'string' && action.detail.note,
+              ]),
+            })}
+          </section>`
+    }
+    ${next(more, context.link('log', { before: rows.at(-1)?.id }), 'Older')}`,
+  };
+}

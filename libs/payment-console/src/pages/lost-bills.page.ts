@@ -1,0 +1,84 @@
+import type { LostBill, RecordPage } from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import { count, money } from '../labels/text.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { actionLink, empty, facts, next, table, tag, time } from './parts.js';
+
+export function lostBillsPage(
+  context: PageContext,
+  { rows, more }: RecordPage<LostBill>,
+  message: Page['message'],
+): Page {
+  return {
+    title: 'Lost bills',
+    place: 'lost-bills',
+    lead: 'Bills that the service has made for a shop, and that the ledger does not have. Nothing is done about them until a person decides.',
+    message,
+    content: html`${rows.length === 0 ? empty('No lost bill is known.') : WHAT_TO_DO}
+    ${rows.map((lost) => card(context, lost))}
+    ${next(more, context.link('lost-bills', { after: rows.at(-1)?.id }), 'Later ones')}`,
+  };
+}
+
+const WHAT_TO_DO = html`<p>
+  <strong>What to do:</strong> find out at the service, or in your own books, which order the bill was made for and over
+  what amount. Then take it in: it is checked at once, and settles like any other. Dismiss it where another program had
+  it made.
+</p>`;
+
+function card(context: PageContext, lost: LostBill): Html {
+  const { id, billId } = lost;
+  return html`<section class="card attention" aria-labelledby="lost-${id}">
+    <h2 id="lost-${id}">Bill <code>${billId}</code></h2>
+    ${lostBillFacts(context, lost)}
+    <p class="actions">
+      ${actionLink(context, 'take-in-bill', id, 'Take in…', `bill ${billId}`)}
+      ${actionLink(context, 'dismiss-lost-bill', id, 'Dismiss…', `bill ${billId}`)}
+    </p>
+  </section>`;
+}
+
+/** What the service says, and apart from it what a postback says, which anybody can have sent. */
+export function lostBillFacts(context: PageContext, lost: LostBill): Html {
+  const { namedOrderId, namedOrders, unknownIntentId, firstPostbackAt, foundAt, askedAt, shop } = lost;
+  return html`${payments(lost)}
+  ${facts([
+    context.scope === null && ['Shop', shop],
+    [
+      'Order that a postback names',
+      html`${namedOrderId ?? 'none'}
+      ${tag('unverified', 'warn')}${
+        namedOrders > 1 && html` <strong>Postbacks name ${namedOrders} different orders.</strong>`
+      }`,
+    ],
+    ['First postback', time(firstPostbackAt)],
+    ['Confirmed by the service', time(foundAt)],
+    ['Asked last', time(askedAt)],
+  ])}
+  ${
+    unknownIntentId !== null &&
+    html`<p>
+      The outcome of a creation for that order is unknown. If this is its bill,
+      <a href="${context.link(`actions/attach-bill/${unknownIntentId}`)}">attach it there</a> instead.
+    </p>`
+  }`;
+}
+
+function payments({ payments: shown, listed }: LostBill): Html {
+  if (shown.length === 0) {
+    return html`<p>The service knows the bill, and lists no payment of it that can be read: look it up there.</p>`;
+  }
+  return html`${table({
+    caption: 'Payments that the service lists',
+    flows: true,
+    columns: ['Payment', 'Status', 'Amount', 'Card', 'Made, by the clock of the service'],
+    rows: shown.map(({ paymentId, status, statusText, amount, currency, fromCard, createdAtText }) => [
+      html`<code>${paymentId}</code>`,
+      status === 'UNKNOWN' ? (statusText ?? 'no status') : status,
+      html`<span class="keep">${money(amount, currency)}</span>`,
+      fromCard,
+      createdAtText,
+    ]),
+  })}
+  ${listed > shown.length && html`<p class="soft">${count(listed, 'payment')} in all.</p>`}`;
+}

@@ -1,0 +1,117 @@
+import type { PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
+import { html, type Html, type Part } from '../common/html.js';
+import type { Overview } from './overview.js';
+import type { Page, Tone, PageContext } from '../common/page-context.js';
+import { count, duration } from '../labels/text.js';
+import { overviewCharts } from './overview.charts.js';
+import { facts, stateName, time } from './parts.js';
+
+/** What waits longer than this is late: as in the health indicator. */
+const LATE_MS = 5 * 60_000;
+
+export function overviewPage(context: PageContext, overview: Overview): Page {
+  const { stats, refused, figures } = overview;
+  return {
+    title: 'Overview',
+    place: '',
+    content: html`<section class="stack" aria-labelledby="now">
+        <h2 id="now" class="visually-hidden">What needs a person now</h2>
+        ${verdict(stats, refused)}
+        <ul class="tiles">
+          ${tiles(context, stats, refused)}
+        </ul>
+      </section>
+      ${refused.length > 0 && refusedShops(refused)}
+      <section class="card" aria-labelledby="day">
+        <h2 id="day">Bills of the last 24 hours</h2>
+        ${
+          figures.states.length === 0
+            ? html`<p class="soft">None was asked for.</p>`
+            : html`<ul class="tiles plain">
+                ${figures.states.map(
+                  ({ state, count: number }) =>
+                    html`<li>
+                      <a href="${context.link('bills', { state })}"><strong>${number}</strong> ${stateName(state)}</a>
+                    </li>`,
+                )}
+              </ul>`
+        }
+      </section>
+      ${overviewCharts(overview)} ${workloadCard(overview.workload)}`,
+  };
+}
+
+/** How much the instance that shows the page does at once. */
+function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
+  const { running, inTransactions, limit } = deliveries;
+  return html`<section class="card" aria-labelledby="workload">
+    <h2 id="workload">This instance now</h2>
+    ${facts([
+      ...checks.map(
+        (check) =>
+          [
+            check.shop,
+            html`${check.running} of ${count(check.limit, 'request')} at once, ${check.perSecond} a second at
+            most${check.pausedUntil !== null && html`, paused by the service until ${time(check.pausedUntil)}`}`,
+          ] as const,
+      ),
+      ['Handlers', html`${inTransactions} of ${limit} at once in transactions, ${running} deliveries in all`] as const,
+    ])}
+    <p class="soft">Both limits follow from how the service answers and from what the host's pool leaves free.</p>
+  </section>`;
+}
+
+function verdict(stats: PaymentStats, refused: readonly ShopState[]): Html {
+  const needs = stats.openReviews + stats.deadLetters + stats.unknownBills + stats.lostBills + refused.length;
+  const late = Math.max(stats.oldestDeliveryMs ?? 0, stats.oldestCheckMs ?? 0) >= LATE_MS;
+  if (needs > 0)
+    return html`<p class="message bad">
+      <strong>${count(needs, 'thing')}</strong> ${needs === 1 ? 'needs' : 'need'} a person.
+    </p>`;
+  if (late) {
+    return html`<p class="message warn">
+      Nothing needs a decision, but work is late: see that the instances with the workers run, and that the service
+      answers.
+    </p>`;
+  }
+  return html`<p class="message good">Nothing needs you now.</p>`;
+}
+
+function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly ShopState[]): Html[] {
+  const counted = (to: string, number: number, noun: string): Html =>
+    tile(html`<a href="${link(to)}">${noun}</a>`, number, number > 0 ? 'bad' : undefined);
+  const aged = (name: string, ms: number | null): Html =>
+    tile(name, ms === null ? 'none' : duration(ms), ms !== null && ms >= LATE_MS ? 'warn' : undefined);
+  return [
+    counted('reviews', stats.openReviews, 'Open reviews'),
+    counted('dead-letters', stats.deadLetters, 'Dead letters'),
+    counted('unknown-outcomes', stats.unknownBills, 'Unknown outcomes'),
+    counted('lost-bills', stats.lostBills, 'Lost bills'),
+    tile('Refused shops', refused.length, refused.length > 0 ? 'bad' : undefined),
+    aged('Longest overdue check', stats.oldestCheckMs),
+    aged('Oldest event not taken', stats.oldestDeliveryMs),
+    tile('Deliveries that wait', stats.pendingDeliveries),
+    ...(stats.heldBills > 0 ? [tile('Bills held back until their orders are there', stats.heldBills, 'warn')] : []),
+    tile(html`<a href="${link('unknown-outcomes')}">Postbacks without a bill</a>`, stats.waitingCallbacks),
+  ];
+}
+
+function tile(name: Part, value: Part, tone?: Tone): Html {
+  return html`<li class="${tone ?? ''}"><span>${name}</span> <strong class="${tone ?? ''}">${value}</strong></li>`;
+}
+
+function refusedShops(refused: readonly ShopState[]): Html {
+  return html`<section class="card attention" aria-labelledby="refused">
+    <h2 id="refused">The service refuses ${count(refused.length, 'shop')}</h2>
+    <p>
+      None of its bills can be checked, and none can be made. What is wrong is its token, or the service has blocked it:
+      correct the options, or ask the service. Each shop is tried once a minute, and goes on by itself.
+    </p>
+    ${facts(
+      refused.map(
+        ({ shop, refusedSince, refusedReason }) =>
+          [shop, html`${refusedReason} <span class="soft">since ${refusedSince && time(refusedSince)}</span>`] as const,
+      ),
+    )}
+  </section>`;
+}

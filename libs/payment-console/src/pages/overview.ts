@@ -1,0 +1,28 @@
+import type { PaymentFigures, PaymentStats, PaymentWorkload, ShopState } from 'nestjs-payment-acceptance/operations';
+
+/** What the first page shows. */
+export interface Overview {
+  readonly stats: PaymentStats;
+  readonly refused: readonly ShopState[];
+  readonly workload: PaymentWorkload;
+  readonly figures: PaymentFigures;
+  /** How many payments of the last day took how long to be settled: one number for each of {@link DELAYS}, and one more. */
+  readonly delays: readonly number[];
+}
+
+/** Ages at which the backlog is counted apart, in milliseconds. */
+export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const;
+
+/** Times from payment to settlement that are counted apart, in milliseconds. */
+export const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
+
+/** How many settlements took less than each of {@link DELAYS}, and how many longer. */
+export function delaysOf({ settlementDelaysMs }: PaymentFigures): number[] {
+  const counts = [...DELAYS.map(() => 0), 0];
+  for (const delay of settlementDelaysMs) {
+    const found = DELAYS.findIndex((limit) => delay < limit);
+    const index = found < 0 ? DELAYS.length : found;
+    counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts;
+}

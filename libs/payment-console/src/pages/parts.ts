@@ -1,0 +1,124 @@
+import type { BillState } from 'nestjs-payment-acceptance';
+import type { BillSummary } from 'nestjs-payment-acceptance/operations';
+import { html, type Html, type Part } from '../common/html.js';
+import type { Tone, PageContext } from '../common/page-context.js';
+import { money } from '../labels/text.js';
+
+const STATES: Readonly<Record<BillState, readonly [string, Tone | '']>> = {
+  CREATING: ['being created', ''],
+  OPEN: ['open', ''],
+  PAID: ['paid', 'good'],
+  EXPIRED: ['expired', ''],
+  REJECTED: ['rejected', 'warn'],
+  UNKNOWN: ['unknown outcome', 'bad'],
+  VOIDED: ['voided', ''],
+};
+
+export function tag(text: string, tone: Tone | '' = ''): Html {
+  return html`<span class="tag ${tone}">${text}</span>`;
+}
+
+export function stateName(state: BillState): string {
+  return STATES[state][0];
+}
+
+export function stateTag(state: BillState): Html {
+  return tag(...STATES[state]);
+}
+
+/**
+ * `21 Nov 2026, 12:00:00 UTC`, readable for machines too.
+ * @param after what stands above it: on the same day, the clock is enough
+ */
+export function time(iso: string, after?: string): Html {
+  const [, year = '', month, day, clock = ''] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(iso) ?? [];
+  if (after?.slice(0, 10) === iso.slice(0, 10)) return html`<time datetime="${iso}">${clock} UTC</time>`;
+  const name = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')[Number(month) - 1] ?? '';
+  return html`<time datetime="${iso}">${Number(day)} ${name} ${year}, ${clock} UTC</time>`;
+}
+
+export function billLink({ link }: PageContext, { intentId, orderId }: { intentId: string; orderId: string }): Html {
+  return html`<a href="${link(`bills/${intentId}`)}">${orderId}</a>`;
+}
+
+/** Terms and what they are; what is `null` or `false` is left out. */
+export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html {
+  const shown = pairs.filter((pair) => pair !== false && pair[1] !== null && pair[1] !== '') as [string, Part][];
+  return html`<dl class="facts">
+    ${shown.map(
+      ([term, description]) =>
+        html`<dt>${term}</dt>
+          <dd>${description}</dd>`,
+    )}
+  </dl>`;
+}
+
+export interface Table {
+  /** What it holds, for those who cannot see it at a glance. */
+  readonly caption: string;
+  readonly columns: readonly string[];
+  /** The first cell names its row. */
+  readonly rows: readonly (readonly Part[])[];
+  /** The cells say by themselves what they are: where there is little room, they follow one another without columns. */
+  readonly flows?: boolean;
+}
+
+/** A table that can be scrolled sideways by keyboard where it is too wide. */
+export function table({ caption, columns, rows, flows = false }: Table): Html {
+  return html`<div class="scroll${flows && ' flows'}" tabindex="0" role="region" aria-label="${caption}">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map((column) => html`<th scope="col">${column}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ([first, ...cells]) =>
+            html`<tr>
+              <th scope="row">${first}</th>
+              ${cells.map((cell) => html`<td>${cell}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+export function billTable(context: PageContext, caption: string, bills: readonly BillSummary[]): Html {
+  return table({
+    caption,
+    flows: true,
+    columns: ['Order', 'State', 'Amount', ...(context.scope === null ? ['Shop'] : []), 'Bill at the service', 'Made'],
+    rows: bills.map((bill) => [
+      html`${billLink(context, bill)}${bill.attempt > 1 && html` <span class="soft">attempt ${bill.attempt}</span>`}`,
+      stateTag(bill.state),
+      html`<span class="keep">${money(bill.amount, bill.currency)}</span>`,
+      ...(context.scope === null ? [bill.shop] : []),
+      bill.billId === null ? html`<span class="soft">none known</span>` : html`<code>${bill.billId}</code>`,
+      time(bill.createdAt),
+    ]),
+  });
+}
+
+/** The way to an action's question; the words around say what it is about. */
+export function actionLink(
+  { link }: PageContext,
+  action: string,
+  target: string,
+  label: string,
+  about: string,
+  query: Readonly<Record<string, string | undefined>> = {},
+): Html {
+  const to = link(`actions/${action}/${target}`, query);
+  return html`<a class="button quiet" href="${to}">${label}<span class="visually-hidden"> ${about}</span></a>`;
+}
+
+export function empty(text: string): Html {
+  return html`<p class="card soft">${text}</p>`;
+}
+
+/** The way to the next page, if there is one. */
+export function next(more: boolean, href: string, label: string): Html {
+  return html`${more && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
+}

@@ -1,0 +1,66 @@
+import type { RecordPage, RecordedReview, ReviewDetail } from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import type { Page, PageContext } from '../common/page-context.js';
+import { adviceOn, reasonOf } from '../labels/reasons.js';
+import { money } from '../labels/text.js';
+import { actionLink, billLink, empty, facts, next, tag, time } from './parts.js';
+
+export function reviewsPage(
+  context: PageContext,
+  { rows, more }: RecordPage<RecordedReview>,
+  message: Page['message'],
+): Page {
+  return {
+    title: 'Open reviews',
+    place: 'reviews',
+    lead: 'What the service shows and what was billed do not match. Nothing happens until a person decides.',
+    message,
+    content: html`${rows.length === 0 ? empty('No review is open.') : rows.map((review) => reviewCard(context, review))}
+    ${next(more, context.link('reviews', { after: rows.at(-1)?.id }), 'Later ones')}`,
+  };
+}
+
+/** One open review: what is there, what to do about it, and the ways to do it. */
+export function reviewCard(context: PageContext, review: RecordedReview): Html {
+  const { id, orderId, reason } = review;
+  return html`<section class="card attention" aria-labelledby="review-${id}">
+    <div class="title">
+      <h2 id="review-${id}">Order ${billLink(context, review)}</h2>
+      ${tag(reason, 'bad')}
+    </div>
+    <p>${reasonOf(reason).shows}</p>
+    ${reviewFacts(context, review)}
+    <p><strong>What to do:</strong> ${adviceOn(review)}</p>
+    <p class="actions">
+      ${actionLink(context, 'accept-review', id, 'Accept…', `the review of order ${orderId}`)}
+      ${actionLink(context, 'dismiss-review', id, 'Dismiss…', `the review of order ${orderId}`)}
+    </p>
+  </section>`;
+}
+
+export function reviewFacts({ scope }: PageContext, review: RecordedReview): Html {
+  const { detail, newest, paymentId, ledgerStatus, succeeded, shop, billId, openedAt } = review;
+  const { billed, listed } = detail;
+  const last = newest?.listed;
+  return facts([
+    billed !== undefined && ['Billed', money(billed.amount, billed.currency)],
+    listed !== undefined && ['The service listed', listedAs(listed)],
+    last !== undefined &&
+      listedAs(last) !== (listed && listedAs(listed)) && ['The service listed later', listedAs(last)],
+    listed !== undefined &&
+      listed.billId !== null &&
+      listed.billId !== billId && ['Of the bill', html`<code>${listed.billId}</code>`],
+    paymentId !== null && [
+      'The ledger has now',
+      `${ledgerStatus ?? 'no such payment'}${succeeded ? ', and it counts' : ''}`,
+    ],
+    paymentId !== null && ['Payment', html`<code>${paymentId}</code>`],
+    ['Bill at the service', billId !== null && html`<code>${billId}</code>`],
+    scope === null && ['Shop', shop],
+    ['Open since', time(openedAt)],
+  ]);
+}
+
+function listedAs({ status, amount, currency }: NonNullable<ReviewDetail['listed']>): string {
+  return `${status ?? 'no status'}, ${money(amount, currency)}`;
+}

@@ -1,0 +1,209 @@
+import type {
+  BillHistory,
+  RecordedAction,
+  RecordedCallback,
+  RecordedDelivery,
+  RecordedEvent,
+  RecordedPayment,
+  RecordedReview,
+} from 'nestjs-payment-acceptance/operations';
+import { html, type Html } from '../common/html.js';
+import type { Tone, PageContext } from '../common/page-context.js';
+import { actionTitle } from '../labels/action.js';
+import { callbackReasons, callbackTitle, comparedFields } from '../labels/callback.js';
+import { reasonOf } from '../labels/reasons.js';
+import { count, money } from '../labels/text.js';
+import { actionLink, table, tag, time } from './parts.js';
+
+interface Entry {
+  readonly at: string;
+  readonly tone?: Tone | undefined;
+  readonly title: string | Html;
+  readonly content?: Html;
+}
+
+/** What happened to a bill, in the order in which it became known here. */
+export function timeline(context: PageContext, history: BillHistory): Html {
+  const entries: Entry[] = [
+    ...ofBill(history),
+    // They come newest first, and those of one millisecond stay as they stand here.
+    ...[...history.callbacks].reverse().map((callback) => ofCallback(callback, history)),
+    ...history.payments.flatMap(ofPayment),
+    ...history.events.map((event) => ofEvent(context, event)),
+    ...history.reviews.map(ofReview),
+    ...history.actions.map(ofAction),
+  ];
+  const inOrder = [...entries].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  return html`<ol class="timeline">
+    ${inOrder.map(
+      ({ at, tone, title, content }, index) =>
+        html`<li class="${tone ?? ''}">
+          ${time(at, inOrder[index - 1]?.at)}
+          <p><strong>${title}</strong></p>
+          ${content}
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function ofBill({ bill }: BillHistory): Entry[] {
+  const asked: Entry = {
+    at: bill.createdAt,
+    title: `A bill over ${money(bill.amount, bill.currency)} was asked for`,
+    content: html`<p class="soft">
+      Attempt ${bill.attempt} of the order. The intent was stored before the request was sent.
+    </p>`,
+  };
+  const opened: Entry[] =
+    bill.openedAt === null
+      ? []
+      : [{ at: bill.openedAt, title: html`The bill is <code>${bill.billId}</code> at the service, and can be paid` }];
+  return [asked, ...opened, ...endOf(bill)];
+}
+
+function endOf({ state, endedAt, createdAt, failure }: BillHistory['bill']): Entry[] {
+  const at = endedAt ?? createdAt;
+  switch (state) {
+    case 'UNKNOWN':
+      return [
+        {
+          at,
+          tone: 'bad',
+          title: 'Nobody knows whether the service has made the bill',
+          content: html`<p>${failure}</p>`,
+        },
+      ];
+    case 'REJECTED':
+      return [{ at, tone: 'warn', title: 'No bill was made', content: html`<p>${failure}</p>` }];
+    case 'CREATING':
+    case 'OPEN':
+    case 'PAID': // its event tells
+    case 'EXPIRED':
+    case 'VOIDED':
+      return [];
+  }
+}
+
+function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
+  const compared = comparedFields(callback, bill);
+  const raw = Object.keys(callback.fields).length > 0;
+  return {
+    at: callback.receivedAt,
+    tone: callback.outcome === 'unconfirmed' ? 'warn' : undefined,
+    title: `${callbackTitle(callback)} received`,
+    content: html`<ul class="reasons">
+        ${callbackReasons(callback, bill).map((sentence) => html`<li>${sentence}</li>`)}
+      </ul>
+      ${
+        compared.length + Number(raw) > 0 &&
+        html`<details>
+          <summary>What it said</summary>
+          ${
+            compared.length > 0 &&
+            table({
+              caption: 'Fields of the callback beside our bill',
+              columns: ['Field', 'It said', 'Our bill', 'Result'],
+              rows: compared.map(({ name, said, ours, result }) => [
+                html`<code class="keep">${name}</code>`,
+                said === undefined ? html`<span class="soft">not kept</span>` : html`<code>${said}</code>`,
+                html`<code>${ours}</code>`,
+                result === 'mismatch' ? tag('differs', 'warn') : result === 'match' ? 'agrees' : 'absent',
+              ]),
+            })
+          }
+          ${raw && html`<pre tabindex="0" aria-label="All fields">${JSON.stringify(callback.fields, null, 2)}</pre>`}
+          ${!raw && html`<p class="soft">Its fields were removed with age.</p>`}
+        </details>`
+      }`,
+  };
+}
+
+const PAYMENT_TONES: Readonly<Record<string, Tone>> = { succeeded: 'good', failed: 'bad', review: 'warn' };
+
+function ofPayment(payment: RecordedPayment): Entry[] {
+  const { paymentId, status, serviceStatus, verdict, firstSeenAt, changedAt } = payment;
+  const changed = changedAt !== firstSeenAt;
+  const shown = serviceStatus ?? status;
+  const details = html`<p class="soft">
+    ${money(payment.amount, payment.currency)}${payment.amountReceived && `, ${payment.amountReceived} of it received`}${
+      payment.fromCard && html`, card <code>${payment.fromCard}</code>`
+    }${payment.serviceCreatedAt && `, made ${payment.serviceCreatedAt} by the clock of the service`}.
+    ${VERDICTS[verdict]}
+  </p>`;
+  const name = html`Payment <code>${paymentId}</code>`;
+  const last: Entry = {
+    at: changedAt,
+    tone: PAYMENT_TONES[verdict],
+    title: changed ? html`${name} became ${shown}` : html`${name} seen: ${shown}`,
+    content: details,
+  };
+  return changed ? [{ at: firstSeenAt, title: html`${name} seen for the first time` }, last] : [last];
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  pending: 'Not decided yet.',
+  failed: 'It failed; the bill stays open.',
+  succeeded: 'It counts.',
+  review: 'It does not count until a person accepts it.',
+};
+
+const EVENT_TONES: Readonly<Record<string, Tone>> = {
+  'payment.succeeded': 'good',
+  'payment.failed': 'bad',
+  'payment.review': 'warn',
+};
+
+function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }: RecordedEvent): Entry {
+  const dead = deliveries.some(({ state }) => state === 'DEAD');
+  return {
+    at: occurredAt,
+    tone: dead ? 'bad' : EVENT_TONES[name],
+    title: html`Event <code>${name}</code>`,
+    content: html`${
+        deliveries.length === 0
+          ? html`<p class="soft">No delivery of it is kept: no consumer takes it, or they were removed with age.</p>`
+          : html`<ul class="deliveries">
+              ${deliveries.map((delivery) => html`<li>${deliveryOf(context, delivery, occurredAt)}</li>`)}
+            </ul>`
+      }
+      <details>
+        <summary>What it says</summary>
+        <pre tabindex="0" aria-label="Payload of ${name}">${JSON.stringify(payload, null, 2)}</pre>
+      </details>`,
+  };
+}
+
+/** @param after when the event was written: above it stands the day */
+function deliveryOf(context: PageContext, delivery: RecordedDelivery, after: string): Html {
+  const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
+  const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
+  switch (state) {
+    case 'DONE':
+      return html`${tag('taken', 'good')} by <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}`;
+    case 'PENDING':
+      return html`${tag('waits')} for <code>${consumer}</code>, due ${time(dueAt, after)},
+        ${tried}${lastError !== null && html`<br /><code class="bad">${lastError}</code>`}`;
+    case 'DEAD':
+      return html`${tag('dead letter', 'bad')} of <code>${consumer}</code>, ${endedAt && time(endedAt, after)}, ${tried}
+        <br /><code class="bad">${lastError}</code>
+        ${actionLink(context, 'replay', deliveryId, 'Replay', `to ${consumer}`)}`;
+  }
+}
+
+function ofReview({ openedAt, reason, state }: RecordedReview): Entry {
+  return {
+    at: openedAt,
+    tone: state === 'OPEN' ? 'bad' : 'warn',
+    title: html`Review <code>${reason}</code> opened`,
+    content: html`<p class="soft">${reasonOf(reason).shows}${state === 'OPEN' && ' It waits for a person.'}</p>`,
+  };
+}
+
+function ofAction(action: RecordedAction): Entry {
+  const { note } = action.detail;
+  return {
+    at: action.at,
+    title: html`${action.operator} ${actionTitle(action)}`,
+    content: html`${typeof note === 'string' && note !== '' && html`<p>“${note}”</p>`}`,
+  };
+}

@@ -1,0 +1,61 @@
+import { PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { cleanLine } from './common/text.js';
+import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
+
+/** The console's options, checked, with every default filled in. */
+export interface ResolvedConsoleOptions {
+  /** Last segment of the path: links are relative, and begin with it. */
+  readonly name: string;
+  readonly operator: (request: ConsoleRequest) => string | undefined;
+  readonly shop: (request: ConsoleRequest) => string | null | undefined;
+}
+
+/** Token of the {@link ResolvedConsoleOptions}. */
+export const CONSOLE_OPTIONS = Symbol.for('nestjs-payment-acceptance/console-options');
+
+const DEFAULT_PATH = 'payment-console';
+
+/** @throws PaymentConfigurationError */
+export function resolveConsoleOptions(
+  options: PaymentConsoleOptions,
+  environment: string | undefined,
+): ResolvedConsoleOptions {
+  const guarded = (options.guards ?? []).length > 0 || options.guardedElsewhere === true;
+  const name = pathOf(options).split('/').at(-1) ?? '';
+  const problems: string[] = [];
+  if (!guarded && !['development', 'test'].includes(environment?.trim().toLowerCase() ?? '')) {
+    problems.push(
+      'guards: the console shows every payment, and acts on them. Say who may: PaymentConsoleModule.register({ guards: ' +
+        '[YourOperatorGuard] }), or { guardedElsewhere: true } where a guard of the whole application or a proxy lets only ' +
+        'operators through. Without a guard it starts only with NODE_ENV=development or NODE_ENV=test.',
+    );
+  }
+  if (!/^[\w.~-]+(\/[\w.~-]+)*$/.test(pathOf(options)) || /^\.+$/.test(name)) {
+    problems.push(`path: "${pathOf(options)}" is no path of letters, digits and - . _ ~, as in "admin/payments".`);
+  }
+  if (problems.length > 0) throw new PaymentConfigurationError(problems, 'PaymentConsoleModule');
+  const { operator = operatorOf, shop = () => null } = options;
+  return {
+    name,
+    shop,
+    operator: (request) => clean(operator(request)) ?? (guarded || options.operator ? undefined : 'developer'),
+  };
+}
+
+/** Without slashes at its ends. */
+export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
+  return path.replace(/^\/+|\/+$/g, '');
+}
+
+function operatorOf({ user }: ConsoleRequest): string | undefined {
+  const known = (typeof user === 'object' && user !== null ? user : { id: user }) as Record<string, unknown>;
+  return ['email', 'username', 'name', 'sub', 'id']
+    .map((key) => (typeof known[key] === 'number' ? String(known[key]) : known[key]))
+    .find((value): value is string => typeof value === 'string' && value.trim() !== '');
+}
+
+/** One line, and not endless: as the log shows it. */
+function clean(name: unknown): string | undefined {
+  const line = typeof name === 'string' ? cleanLine(name.slice(0, 200)) : '';
+  return line === '' ? undefined : line;
+}
