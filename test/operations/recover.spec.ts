@@ -146,7 +146,7 @@ describe('recovering what a database has lost', () => {
     ]);
     expect(await commands.command('import', out)).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* It is not verified: make sure/),
+      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* It is not verified: check/),
     });
     expect((await commands.command('recover', '--since', ago(0), '--out', out)).code).toBe(2);
     const confirmed = readFileSync(out, 'utf8').split('\n')[0]!.replace('"verified":false', '"verified":true');

@@ -13,7 +13,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { OperatorActions } from './actions/operator-actions.js';
+import { OperatorActions, type ActionAddress } from './actions/operator-actions.js';
+import { addressOf } from './common/links.js';
 import { ConsolePages } from './console.pages.js';
 import { ConsoleResponder, type Exchange } from './console.responder.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
@@ -39,96 +40,67 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
 
     @Get()
     @Guarded()
-    overview(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 0), (context) => this.pages.overview(context));
+    overview(@Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
+      return this.show({ request, response, depth: 0 }, (context) => this.pages.overview(context));
     }
 
-    @Get('bills')
+    @Get(Object.keys(LISTS))
     @Guarded()
-    bills(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.bills(context));
+    list(@Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
+      return this.show({ request, response, depth: 1 }, (context) => this.pages[listAt(request)](context));
     }
 
     @Get('bills/:intent')
     @Guarded()
-    bill(@Param('intent') intent: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 2), (context) => this.pages.bill(context, intent));
-    }
-
-    @Get('reviews')
-    @Guarded()
-    reviews(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.reviews(context));
-    }
-
-    @Get('dead-letters')
-    @Guarded()
-    deadLetters(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.deadLetters(context));
-    }
-
-    @Get('unknown-outcomes')
-    @Guarded()
-    unknownOutcomes(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.unknownOutcomes(context));
-    }
-
-    @Get('lost-bills')
-    @Guarded()
-    lostBills(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.lostBills(context));
-    }
-
-    @Get('log')
-    @Guarded()
-    log(@Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 1), (context) => this.pages.log(context));
+    bill(@Param('intent') intent: string, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
+      return this.show({ request, response, depth: 2 }, (context) => this.pages.bill(context, intent));
     }
 
     @Get('assets/:name')
     @Guarded()
-    asset(@Param('name') name: string, @Req() request: unknown, @Res() response: unknown): void {
-      this.responder.asset(this.exchange(request, response, 2), name);
+    asset(@Param('name') name: string, @Req() request: ConsoleRequest, @Res() response: object): void {
+      this.responder.asset({ adapter: this.host.httpAdapter, request, response, depth: 2 }, name);
     }
 
     @Get('actions/:action/:target')
     @Guarded()
-    ask(
-      @Param('action') action: string,
-      @Param('target') target: string,
-      @Req() request: unknown,
-      @Res() response: unknown,
-    ): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 3), (context) =>
-        this.actions.ask(context, action, target),
-      );
+    ask(@Param() at: ActionAddress, @Req() request: ConsoleRequest, @Res() response: object): Promise<void> {
+      return this.show({ request, response, depth: 3 }, (context) => this.actions.ask(context, at));
     }
 
     @Post('actions/:action/:target')
     @HttpCode(303)
     @Guarded()
     act(
-      @Param('action') action: string,
-      @Param('target') target: string,
+      @Param() at: ActionAddress,
       @Body() body: unknown,
-      @Req() request: unknown,
-      @Res() response: unknown,
+      @Req() request: ConsoleRequest,
+      @Res() response: object,
     ): Promise<void> {
-      return this.responder.show(this.exchange(request, response, 3), (context) =>
-        this.actions.act(context, action, target, body),
-      );
+      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, at, body));
     }
 
-    /** @param depth how many segments the address has below the console's own */
-    private exchange(request: unknown, response: unknown, depth: number): Exchange {
-      return {
-        adapter: this.host.httpAdapter,
-        request: request as ConsoleRequest,
-        response: response as object,
-        depth,
-      };
+    private show(exchange: Omit<Exchange, 'adapter'>, make: Parameters<ConsoleResponder['show']>[1]): Promise<void> {
+      return this.responder.show({ ...exchange, adapter: this.host.httpAdapter }, make);
     }
   }
 
   return PaymentConsoleController;
+}
+
+/** The lists, by their addresses. */
+const LISTS = {
+  bills: 'bills',
+  reviews: 'reviews',
+  'dead-letters': 'deadLetters',
+  'unknown-outcomes': 'unknownOutcomes',
+  'lost-bills': 'lostBills',
+  log: 'log',
+} as const;
+
+function listAt(request: ConsoleRequest): (typeof LISTS)[keyof typeof LISTS] {
+  const name = addressOf(request)
+    .pathname.split('/')
+    .findLast((segment) => segment !== '');
+  return LISTS[name as keyof typeof LISTS]; // no other address leads here
 }

@@ -19,6 +19,7 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { EventEmitterConsumers } from '../events/event-emitter.consumer.js';
 import { HandlerExplorer } from '../events/handler.explorer.js';
+import { CreationLogs } from '../operations/creation-logs.js';
 import { LostBills } from '../operations/lost-bills.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
 import { PaymentDoctor } from '../operations/payment-doctor.service.js';
@@ -119,6 +120,7 @@ const aliases: FactoryProvider[] = [PaymentOperations, PaymentWorkers, PaymentCl
     PaymentGauges,
     Workload,
     LostBills,
+    CreationLogs,
     CallbackAddresses,
     PaymentAcceptanceRuntime,
   ],

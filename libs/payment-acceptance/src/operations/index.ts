@@ -42,9 +42,9 @@ export {
 export type { ReconciledPayment, ReconciliationDifference, StatementComparison } from './reconciliation.js';
 export type { StatementPayment } from './statement-payment.js';
 export { PaymentDoctor, type DoctorFinding, type DoctorVerdict, type ShopDoctor } from './payment-doctor.service.js';
+export type { BillToImport } from './bill-to-import.js';
 export {
   PaymentImport,
-  type BillToImport,
   type ImportOptions,
   type ImportReport,
   type RefusedBill,
@@ -52,11 +52,11 @@ export {
 } from './payment-import.service.js';
 export {
   PaymentRecovery,
-  type AttachedBill,
   type RecoveryOptions,
   type RecoveryReport,
   type ShopRecovery,
 } from './payment-recovery.service.js';
+export type { AttachedBill } from './creation-logs.js';
 export type { RecoveredBill } from './recovery.js';
 
 export { OperatorActionError } from './operator.errors.js';

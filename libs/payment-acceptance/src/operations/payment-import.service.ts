@@ -1,47 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { prepareBill } from '../bills/bill-request.js';
-import { InvalidBillRequestError } from '../bills/bill.errors.js';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { statedPageAddress } from '../common/web-address.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import type { DecimalAmount } from '../domain/money.js';
 import { BillStore } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
+import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { OperatorActionError } from './operator.errors.js';
-
-/** An open bill that an older integration has had made. */
-export interface BillToImport {
-  /** Name of its shop in the options. Default: the default shop. */
-  readonly shop?: string;
-  /** The order it was made for, 1 to 255 characters. */
-  readonly orderId: string;
-  /** The service's `bill_id` (section 2.2). */
-  readonly billId: string;
-  /** What it asks for: an exact decimal above 0, such as `100.05`. */
-  readonly amount: DecimalAmount;
-  /** Three capital letters. Default: the shop's currency. */
-  readonly currency?: string;
-  /** When it was made: ISO 8601 with its zone, such as `2026-11-21T12:00:00Z`. From then on its lifetime counts. */
-  readonly createdAt: string | Date;
-  /** Its payment page, http or https, in production https; without it `createBill` cannot return the bill for the same order. */
-  readonly linkPageUrl?: string;
-  readonly linkUrl?: string;
-  /** What went out as `custom`, where anything did. */
-  readonly custom?: string;
-  readonly payerPaysCommission?: boolean;
-  readonly description?: string;
-  /**
-   * `false` where order and amount are not our own record, as a postback names them, and nobody has confirmed them: it is
-   * refused then. Default `true`.
-   */
-  readonly verified?: boolean;
-}
 
 export interface ImportOptions {
   /** Who imports: it is recorded for each bill. */
@@ -75,9 +44,6 @@ export interface ImportReport {
   readonly present: number;
   readonly refused: readonly RefusedBill[];
 }
-
-const BILL_ID = /^[\x21-\x7e]{1,128}$/;
-const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
 type Importing = Required<Pick<ImportOptions, 'operator' | 'hold'>> & Pick<ImportOptions, 'note'>;
 
@@ -157,7 +123,16 @@ export class PaymentImport {
     how: Importing,
     planned: Map<string, KnownBill> | undefined,
   ): Promise<'imported' | 'present' | string[]> {
-    const bill = await this.read(scope, given);
+    if (typeof given !== 'object' || (given as object | null) === null) return ['It is not an object.'];
+    const shop = await this.shopOf(scope, given.shop);
+    if (!shop) return [`There is no shop "${shown(given.shop)}".`];
+    const now = this.clock.now();
+    const bill = readBillToImport(given, {
+      shop,
+      intentId: timeOrderedUuid(this.random, now),
+      now,
+      production: this.options.production,
+    });
     if (Array.isArray(bill)) return bill;
     const known = planned?.get(keyOf(bill)) ?? (await this.store.known(bill.shop, bill.billId));
     if (known) return compare(known, bill);
@@ -188,52 +163,6 @@ export class PaymentImport {
     });
   }
 
-  /** The bill with its defaults, or its problems. */
-  private async read(scope: ShopScope, given: BillToImport): Promise<ForeignBill | string[]> {
-    if (typeof given !== 'object' || (given as object | null) === null) return ['It is no object.'];
-    const shop = await this.shopOf(scope, given.shop);
-    if (!shop) return [`There is no shop "${shown(given.shop)}".`];
-    const id = timeOrderedUuid(this.random, this.clock.now());
-    const problems: string[] = [];
-    if (given.verified !== undefined && (given.verified as unknown) !== true) {
-      problems.push('It is not verified: make sure of order and amount, correct them, and set "verified" to true.');
-    }
-    const createdAt = instantOf(given.createdAt);
-    if (!createdAt) problems.push('createdAt must be an ISO 8601 instant with its zone, such as 2026-11-21T12:00:00Z.');
-    else if (createdAt > this.clock.now()) problems.push('createdAt is in the future.');
-    if (typeof given.billId !== 'string' || !BILL_ID.test(given.billId)) {
-      problems.push('billId must be 1 to 128 visible characters without a space.');
-    }
-    const address = (name: 'linkPageUrl' | 'linkUrl'): string | null => {
-      const { production } = this.options;
-      const href = given[name] === undefined ? null : statedPageAddress(given[name], production);
-      if (href === null && given[name] !== undefined) {
-        problems.push(`${name} must be an ${production ? 'https' : 'http or https'} address.`);
-      }
-      return href;
-    };
-    const [linkUrl, linkPageUrl] = [address('linkUrl'), address('linkPageUrl')];
-    try {
-      const fields = prepareBill(shop, given, id);
-      if (problems.length > 0 || !createdAt) return problems;
-      return {
-        ...fields,
-        intentId: id,
-        shop: shop.name,
-        billId: given.billId,
-        name: null,
-        description: fields.description ?? null,
-        customGiven: given.custom !== undefined,
-        linkUrl,
-        linkPageUrl,
-        createdAt,
-      };
-    } catch (error) {
-      if (error instanceof InvalidBillRequestError) return [...error.problems, ...problems];
-      throw error;
-    }
-  }
-
   private async shopOf(scope: ShopScope, name: unknown = scope ?? this.shops.defaultName): Promise<Shop | undefined> {
     const mayUse = typeof name === 'string' && (scope === null || name === scope);
     return mayUse ? this.shops.find(name) : undefined;
@@ -249,12 +178,6 @@ function compare(known: KnownBill, bill: ForeignBill): 'present' | string[] {
 
 function keyOf({ shop, billId }: ForeignBill): string {
   return `${shop} ${billId}`;
-}
-
-function instantOf(value: unknown): Date | undefined {
-  const instant =
-    value instanceof Date ? value : typeof value === 'string' && ZONED.test(value) ? new Date(value) : undefined;
-  return instant && !Number.isNaN(instant.getTime()) ? instant : undefined;
 }
 
 function shown(value: unknown): string {

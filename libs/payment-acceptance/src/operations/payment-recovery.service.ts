@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { isSealed, readCreationLine, type CreationRecord, type LoggedCreation } from '../bills/creation-log.js';
-import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentRandom } from '../common/random.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import type { BillRecord } from '../domain/bill.js';
-import type { BillId, IntentId, OrderId } from '../domain/ids.js';
-import { isUuid } from '../domain/uuid.js';
-import { BillStore } from '../storage/bill.store.js';
+import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from '../storage/operator.store.js';
-import { ReconciliationStore } from '../storage/reconciliation.store.js';
 import { RecoveryStore, type BillToRecheck, type UnknownBillPostback } from '../storage/recovery.store.js';
+import { billKey, CreationLogs, type AttachedBill } from './creation-logs.js';
 import { OperatorActionError } from './operator.errors.js';
-import { PaymentOperations } from './payment-operations.service.js';
-import { billOfRecord, PostbackEvidence, type RecoveredBill } from './recovery.js';
+import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
 export interface RecoveryOptions {
   /** From when on commits may be missing: the time of the backup, or when the standby was last level. An hour more is looked at. */
@@ -26,16 +20,6 @@ export interface RecoveryOptions {
   readonly log?: AsyncIterable<string>;
   /** Only say what would be done. Default `false`. */
   readonly dryRun?: boolean;
-}
-
-/** A bill of the log that the tables know as an unknown outcome. */
-export interface AttachedBill {
-  readonly shop: string;
-  readonly orderId: OrderId;
-  readonly billId: BillId;
-  readonly intentId: IntentId;
-  /** Code of the error where the service does not show the bill, or gives no answer; `null` where it is attached. */
-  readonly error: string | null;
 }
 
 export interface RecoveryReport {
@@ -73,20 +57,6 @@ const MARGIN_MS = 3_600_000;
 const MAX_RECHECKS_PER_SECOND = 20;
 
 const PAGE = 5_000;
-const BATCH = 500;
-const MAX_UNREADABLE = 100;
-
-/** What a recovery has found in the log so far. */
-class LogFindings {
-  lines = 0;
-  creations = 0;
-  underWay = 0;
-  readonly unreadable: number[] = [];
-  readonly attached: AttachedBill[] = [];
-  readonly bills = new Map<string, RecoveredBill>();
-  /** Those of our own that were not known, by shop and bill: a line may stand in two logs. */
-  readonly taken = new Set<string>();
-}
 
 /**
  * Finds again what a database has lost that went back in time: a standby that was behind has been promoted, an older
@@ -96,10 +66,8 @@ class LogFindings {
 export class PaymentRecovery {
   constructor(
     private readonly store: RecoveryStore,
-    private readonly reconciliation: ReconciliationStore,
-    private readonly bills: BillStore,
     private readonly operator: OperatorStore,
-    private readonly operations: PaymentOperations,
+    private readonly creationLogs: CreationLogs,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
   ) {}
@@ -127,7 +95,7 @@ export class PaymentRecovery {
     if (operator.trim() === '') throw new OperatorActionError('Say who recovers with "operator".');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
-    const found = await this.readLog(names, since, options);
+    const found = await this.creationLogs.read({ ...options, names, since });
     const shops: RecoveryReport['shops'][number][] = [];
     const postbacks: RecoveredBill[] = [];
     let unknownOutcomes = 0;
@@ -176,7 +144,7 @@ export class PaymentRecovery {
     do {
       const page = await this.store.postbacksOfUnknownBills(shop, since, last, PAGE);
       for (const postback of page) {
-        if (logged.has(keyOf(shop, postback.billId))) continue;
+        if (logged.has(billKey(shop, postback.billId))) continue;
         const bill = evidence.get(postback.billId) ?? new PostbackEvidence(shop, postback);
         bill.add(postback);
         evidence.set(bill.billId, bill);
@@ -185,97 +153,4 @@ export class PaymentRecovery {
     } while (last);
     return Array.from(evidence.values(), (each) => each.bill());
   }
-
-  private async readLog(names: readonly string[], since: Date, options: RecoveryOptions): Promise<LogFindings> {
-    const found = new LogFindings();
-    let batch: LoggedCreation[] = [];
-    for await (const line of options.log ?? []) {
-      found.lines += 1;
-      const creation = readCreationLine(line);
-      if (creation === undefined) continue;
-      if (creation === 'unreadable') {
-        if (found.unreadable.length < MAX_UNREADABLE) found.unreadable.push(found.lines);
-        continue;
-      }
-      const { shop, createdAt } = creation.record;
-      if (Date.parse(createdAt) < since.getTime() || (options.shop !== undefined && !names.includes(shop))) continue;
-      found.creations += 1;
-      batch.push(creation);
-      if (batch.length < BATCH) continue;
-      await this.takeCreations(batch, found, options);
-      batch = [];
-    }
-    await this.takeCreations(batch, found, options);
-    return found;
-  }
-
-  private async takeCreations(
-    batch: readonly LoggedCreation[],
-    found: LogFindings,
-    options: RecoveryOptions,
-  ): Promise<void> {
-    for (const name of new Set(batch.map(({ record }) => record.shop))) {
-      const ofShop = batch.filter(({ record }) => record.shop === name);
-      const named = await this.reconciliation.billsNamed(
-        name,
-        ofShop.map(({ record }) => record.billId),
-      );
-      const known = new Set(named.map(({ billId }) => billId));
-      const shop = await this.shops.find(name);
-      for (const creation of ofShop) {
-        const { record } = creation;
-        const key = keyOf(name, record.billId);
-        if (known.has(record.billId)) continue;
-        const isOwn = shop !== undefined && isSealed(creation, shop);
-        // A line that somebody made up takes the place of none of ours.
-        if (found.taken.has(key)) continue;
-        if (isOwn) {
-          found.taken.add(key);
-          found.bills.delete(key);
-          await this.takeOwn(record, key, found, options);
-        } else found.bills.set(key, billOfRecord(record, UNSEALED));
-      }
-    }
-  }
-
-  private async takeOwn(
-    record: CreationRecord,
-    key: string,
-    found: LogFindings,
-    options: RecoveryOptions,
-  ): Promise<void> {
-    const { shop, orderId, billId, intentId } = record;
-    const intent: BillRecord | undefined = isUuid(intentId) ? await this.bills.byId(intentId, shop) : undefined;
-    // Its creation has ended since it was looked up.
-    if (intent?.billId === billId) return;
-    if (intent?.state === 'CREATING') found.underWay += 1;
-    else if (intent?.state === 'UNKNOWN') {
-      const error = options.dryRun ? null : await this.attach(record, options.operator);
-      found.attached.push({ shop, orderId, billId, intentId, error });
-    } else if (!intent) found.bills.set(key, billOfRecord(record));
-    else found.bills.set(key, billOfRecord(record, `Its intent ${intentId} is ${intent.state} here.`));
-  }
-
-  /** Gives the code of the error. */
-  private async attach(
-    { shop, billId, intentId, linkPageUrl }: CreationRecord,
-    operator: string,
-  ): Promise<string | null> {
-    try {
-      await this.operations
-        .forShop(shop)
-        .attachBill(intentId, billId, operator, linkPageUrl ?? undefined, 'Found in the log.');
-      return null;
-    } catch (error) {
-      if (error instanceof PaymentServiceError || error instanceof OperatorActionError) return error.code;
-      throw error;
-    }
-  }
-}
-
-const UNSEALED =
-  'The line has no seal of a token that the shop has now: the token is another one since, or somebody had the line logged.';
-
-function keyOf(shop: string, billId: BillId): string {
-  return `${shop} ${billId}`;
 }

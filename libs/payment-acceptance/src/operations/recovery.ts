@@ -2,7 +2,7 @@ import type { CreationRecord } from '../bills/creation-log.js';
 import type { BillId, OrderId } from '../domain/ids.js';
 import { parseAmount } from '../domain/money.js';
 import type { UnknownBillPostback } from '../storage/recovery.store.js';
-import type { BillToImport } from './payment-import.service.js';
+import type { BillToImport } from './bill-to-import.js';
 
 /** A bill that is not known here, as `import` takes it once a person has set `verified`, where that is `false`. */
 export interface RecoveredBill extends BillToImport {

@@ -23,20 +23,20 @@ import { attachBill, voidBill } from './unknown-outcome.actions.js';
 const MAX_TEXT_LENGTH = 1_000;
 
 /** An action's address: what is to be done, to what. */
-interface Address {
-  readonly name: string;
+export interface ActionAddress {
+  readonly action: string;
   readonly target: string;
 }
 
 /** Asks, and on the answer performs: nothing happens by a GET, nor by a form that this console did not make. */
 @Injectable()
 export class OperatorActions {
-  async ask(context: PageContext, name: string, target: string): Promise<Page> {
-    return this.page(context, { name, target }, await this.find(context, { name, target }));
+  async ask(context: PageContext, at: ActionAddress): Promise<Page> {
+    return this.page(context, at, await this.find(context, at));
   }
 
-  async act(context: PageContext, name: string, target: string, body: unknown): Promise<Page | Redirect> {
-    const at = { name, target };
+  async act(context: PageContext, at: ActionAddress, body: unknown): Promise<Page | Redirect> {
+    const { action: name, target } = at;
     if (context.foreign) {
       throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
     }
@@ -62,7 +62,7 @@ export class OperatorActions {
 
   private page(
     context: PageContext,
-    { name, target }: Address,
+    { action: name, target }: ActionAddress,
     action: OperatorAction | ImpossibleAction,
     before: { status?: number; message?: Message; input?: Input } = {},
   ): Page {
@@ -76,7 +76,10 @@ export class OperatorActions {
     return confirmPage(context, { ...before, action, csrfToken, address: `actions/${name}/${target}` });
   }
 
-  private async find(context: PageContext, { name, target }: Address): Promise<OperatorAction | ImpossibleAction> {
+  private async find(
+    context: PageContext,
+    { action: name, target }: ActionAddress,
+  ): Promise<OperatorAction | ImpossibleAction> {
     switch (name) {
       case 'accept-review':
         return acceptReview(context, await this.review(context, target));

@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import { isSealed, readCreationLine, type CreationRecord, type LoggedCreation } from '../bills/creation-log.js';
+import { PaymentServiceError } from '../client/service.errors.js';
+import { ShopRegistry } from '../config/shop-registry.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
+import { isUuid } from '../domain/uuid.js';
+import { BillStore } from '../storage/bill.store.js';
+import { ReconciliationStore } from '../storage/reconciliation.store.js';
+import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperations } from './payment-operations.service.js';
+import { billOfRecord, type RecoveredBill } from './recovery.js';
+
+/** A bill of the log that the tables know as an unknown outcome. */
+export interface AttachedBill {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly billId: BillId;
+  readonly intentId: IntentId;
+  /** Code of the error where the service does not show the bill, or gives no answer; `null` where it is attached. */
+  readonly error: string | null;
+}
+
+/** What a recovery has found in the log so far. */
+export class LogFindings {
+  lines = 0;
+  creations = 0;
+  underWay = 0;
+  readonly unreadable: number[] = [];
+  readonly attached: AttachedBill[] = [];
+  readonly bills = new Map<string, RecoveredBill>();
+  /** Those of our own that were not known, by shop and bill: a line may stand in two logs. */
+  readonly taken = new Set<string>();
+}
+
+/** Which lines are read, and what is done about them. */
+interface LogReading {
+  readonly log?: AsyncIterable<string>;
+  /** The shops that are recovered. */
+  readonly names: readonly string[];
+  /** Name of the only shop: lines about others are passed over. */
+  readonly shop?: string;
+  readonly since: Date;
+  readonly operator: string;
+  readonly dryRun?: boolean;
+}
+
+const BATCH = 500;
+const MAX_UNREADABLE = 100;
+
+const UNSEALED =
+  'The line has no seal of a token that the shop has now: the token is another one since, or somebody had the line logged.';
+
+/** Reads the creations in an application's log. */
+@Injectable()
+export class CreationLogs {
+  constructor(
+    private readonly reconciliation: ReconciliationStore,
+    private readonly bills: BillStore,
+    private readonly operations: PaymentOperations,
+    private readonly shops: ShopRegistry,
+  ) {}
+
+  /**
+   * Finds the bills of the log that are not known here, and attaches those of unknown outcomes.
+   * @throws ShopResolverError, InvalidShopError
+   */
+  async read(options: LogReading): Promise<LogFindings> {
+    const { names, since } = options;
+    const found = new LogFindings();
+    let batch: LoggedCreation[] = [];
+    for await (const line of options.log ?? []) {
+      found.lines += 1;
+      const creation = readCreationLine(line);
+      if (creation === undefined) continue;
+      if (creation === 'unreadable') {
+        if (found.unreadable.length < MAX_UNREADABLE) found.unreadable.push(found.lines);
+        continue;
+      }
+      const { shop, createdAt } = creation.record;
+      if (Date.parse(createdAt) < since.getTime() || (options.shop !== undefined && !names.includes(shop))) continue;
+      found.creations += 1;
+      batch.push(creation);
+      if (batch.length < BATCH) continue;
+      await this.takeCreations(batch, found, options);
+      batch = [];
+    }
+    await this.takeCreations(batch, found, options);
+    return found;
+  }
+
+  private async takeCreations(
+    batch: readonly LoggedCreation[],
+    found: LogFindings,
+    options: LogReading,
+  ): Promise<void> {
+    for (const name of new Set(batch.map(({ record }) => record.shop))) {
+      const ofShop = batch.filter(({ record }) => record.shop === name);
+      const named = await this.reconciliation.billsNamed(
+        name,
+        ofShop.map(({ record }) => record.billId),
+      );
+      const known = new Set(named.map(({ billId }) => billId));
+      const shop = await this.shops.find(name);
+      for (const creation of ofShop) {
+        const { record } = creation;
+        const key = billKey(name, record.billId);
+        if (known.has(record.billId)) continue;
+        const isOwn = shop !== undefined && isSealed(creation, shop);
+        // A line that somebody made up takes the place of none of ours.
+        if (found.taken.has(key)) continue;
+        if (isOwn) {
+          found.taken.add(key);
+          found.bills.delete(key);
+          await this.takeOwn(record, key, found, options);
+        } else found.bills.set(key, billOfRecord(record, UNSEALED));
+      }
+    }
+  }
+
+  private async takeOwn(record: CreationRecord, key: string, found: LogFindings, options: LogReading): Promise<void> {
+    const { shop, orderId, billId, intentId } = record;
+    const intent: BillRecord | undefined = isUuid(intentId) ? await this.bills.byId(intentId, shop) : undefined;
+    // Its creation has ended since it was looked up.
+    if (intent?.billId === billId) return;
+    if (intent?.state === 'CREATING') found.underWay += 1;
+    else if (intent?.state === 'UNKNOWN') {
+      const error = options.dryRun ? null : await this.attach(record, options.operator);
+      found.attached.push({ shop, orderId, billId, intentId, error });
+    } else if (!intent) found.bills.set(key, billOfRecord(record));
+    else found.bills.set(key, billOfRecord(record, `Its intent ${intentId} is ${intent.state} here.`));
+  }
+
+  /** Gives the code of the error. */
+  private async attach(
+    { shop, billId, intentId, linkPageUrl }: CreationRecord,
+    operator: string,
+  ): Promise<string | null> {
+    try {
+      await this.operations
+        .forShop(shop)
+        .attachBill(intentId, billId, operator, linkPageUrl ?? undefined, 'Found in the log.');
+      return null;
+    } catch (error) {
+      if (error instanceof PaymentServiceError || error instanceof OperatorActionError) return error.code;
+      throw error;
+    }
+  }
+}
+
+/** Of a bill among those of all shops. */
+export function billKey(shop: string, billId: BillId): string {
+  return `${shop} ${billId}`;
+}
