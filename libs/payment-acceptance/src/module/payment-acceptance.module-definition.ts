@@ -7,6 +7,7 @@ import { resolveOptions } from '../config/resolve-options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { AddedConsumers } from '../events/added-consumers.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../storage/database.js';
 import { databaseProvider } from './database.provider.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
@@ -56,7 +57,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       databaseProvider(dataSource),
     ],
     // For the module's own entries above it.
-    exports: [Database, ShopRegistry, AddedConsumers],
+    exports: [Database, ShopRegistry, AddedConsumers, DeliveryWorker],
   };
 }
 
