@@ -72,10 +72,12 @@ const PUBLIC = [
 ];
 
 /**
- * `nestjs-payment-acceptance/testing` finds these in an application that may have loaded another copy of the package, whose
- * classes are not its own.
+ * What can be found in an application that has loaded another copy of the package, whose classes are not one's own. All but
+ * the first are for `nestjs-payment-acceptance/testing`.
  */
-const aliases: FactoryProvider[] = [PaymentOperations, PaymentWorkers, PaymentClock].map((service) => ({
+const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock];
+
+const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
   provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),
   inject: [service],
   useFactory: (made: object) => made,
