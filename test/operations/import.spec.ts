@@ -115,7 +115,7 @@ describe('importing open bills of an older integration', () => {
       [4, expect.stringMatching(/billId must be.*linkPageUrl must be/)],
       [5, expect.stringMatching(/createdAt must be/)],
       [6, 'createdAt is in the future.'],
-      [7, 'It is no object.'],
+      [7, 'It is not an object.'],
       [9, expect.stringMatching(/is here already: of order "good", over 10.00 RUB/)],
     ]);
   });
