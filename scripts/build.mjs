@@ -1,5 +1,6 @@
 // npm run build: compiles everything and leaves packages that can be published in dist/libs/*, or below another folder.
 import './lib/node-version.mjs';
+import os from 'node:os';
 import path from 'node:path';
 import { command } from './lib/lifecycle.mjs';
 import { prepare } from './lib/prepare.mjs';
@@ -13,7 +14,14 @@ const [folder = path.join(root, 'dist/libs')] = argumentsOf(
 
 await command(async () => {
   await prepare();
-  const { leavePackages } = await import('./lib/packages.mjs'); // what it needs may just have been installed
-  for (const each of await leavePackages(path.resolve(folder))) console.log(path.relative(process.cwd(), each));
+  const { leavePackages, pack } = await import('./lib/packages.mjs'); // what it needs may just have been installed
+  for (const each of await leavePackages(path.resolve(folder))) {
+    const { size, unpackedSize } = pack(each, os.tmpdir(), { dryRun: true });
+    console.log(`${path.relative(process.cwd(), each)}: ${kB(size)} packed, ${kB(unpackedSize)} unpacked`);
+  }
   return 0;
 });
+
+function kB(/** @type {number} */ bytes) {
+  return `${Math.round(bytes / 1000)} kB`;
+}

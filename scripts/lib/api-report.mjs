@@ -1,8 +1,9 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
-import { isHidden } from './compile-declarations.mjs';
 import { CommandError } from './lifecycle.mjs';
+import { manifestIn } from './manifest.mjs';
+
+/** @typedef {{ checker: ts.TypeChecker, known: Set<ts.Symbol>, unnamed: Set<string>, library: string }} Context */
 
 /**
  * The public interface of a library as text: what each of its entries exports, by name, without comments and without
@@ -10,23 +11,28 @@ import { CommandError } from './lifecycle.mjs';
  *
  * Throws where it names a type that no entry exports: a user could not write it down.
  */
-export function apiReport(library) {
-  const { name, exports } = JSON.parse(fs.readFileSync(path.join(library, 'package.json'), 'utf8'));
-  const entries = Object.entries(exports).filter(([, conditions]) => conditions.import);
-  const files = entries.map(([, conditions]) => path.join(library, conditions.import.types));
-  const program = ts.createProgram(files, { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 });
+export function apiReport(/** @type {string} */ library) {
+  const { name, exports } = manifestIn(library);
+  const entries = Object.entries(exports).flatMap(([subpath, { import: door }]) =>
+    door ? { subpath, file: path.join(library, door.types) } : [],
+  );
+  const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022 };
+  const program = ts.createProgram(
+    entries.map(({ file }) => file),
+    options,
+  );
   const checker = program.getTypeChecker();
-  const exported = files.map((file) => exportsOf(checker, program.getSourceFile(file)));
-  const known = new Set(exported.flat());
-
-  const unnamed = new Set();
-  const sections = entries.map(([subpath], index) => {
-    const texts = exported[index].map((symbol) => textOf(symbol, { checker, known, unnamed, library }));
+  const exported = entries.map(({ subpath, file }) => ({ subpath, symbols: exportsOf(program, file) }));
+  const known = new Set(exported.flatMap(({ symbols }) => symbols));
+  /** @type {Context} */
+  const context = { checker, known, unnamed: new Set(), library };
+  const sections = exported.map(({ subpath, symbols }) => {
+    const texts = symbols.map((symbol) => textOf(symbol, context));
     return `## ${path.posix.join(name, subpath)}\n\n\`\`\`ts\n${texts.join('\n')}\`\`\`\n`;
   });
-  if (unnamed.size > 0) {
+  if (context.unnamed.size > 0) {
     throw new CommandError(
-      `What ${name} exports names types that none of its entries export: ${[...unnamed].sort().join(', ')}. ` +
+      `What ${name} exports names types that none of its entries export: ${[...context.unnamed].sort().join(', ')}. ` +
         'Export them, or mark the members that name them with @internal.',
     );
   }
@@ -34,61 +40,66 @@ export function apiReport(library) {
 }
 
 /** In the order of their names, each under the symbol that it stands for. */
-function exportsOf(checker, file) {
+function exportsOf(/** @type {ts.Program} */ program, /** @type {string} */ file) {
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  const module = source && checker.getSymbolAtLocation(source);
+  if (!module) throw new Error(`${file} is no module.`);
   return checker
-    .getExportsOfModule(checker.getSymbolAtLocation(file))
+    .getExportsOfModule(module)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol));
 }
 
-function textOf(symbol, context) {
+function textOf(/** @type {ts.Symbol} */ { declarations = [] }, /** @type {Context} */ context) {
   const printer = ts.createPrinter({ removeComments: true });
-  return symbol.declarations
+  return declarations
     .map((declaration) => {
       // A constant is declared by a statement around it.
       const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
-      const shown = ts.isClassDeclaration(node) ? withoutHidden(node, context) : node;
+      const shown = ts.isClassDeclaration(node) ? withoutOwnAffairs(node, context) : node;
       collectUnnamed(shown, context);
       return `${printer.printNode(ts.EmitHint.Unspecified, shown, node.getSourceFile())}\n`;
     })
     .join('');
 }
 
-/** Without what `compile-declarations.mjs` does not publish either. */
-function withoutHidden(node, context) {
-  const members = node.members.filter((member) => {
-    if (isHidden(member)) return false;
-    return !ts.isConstructorDeclaration(member) || unnamedIn(member, context).length === 0;
-  });
+/** Without private members, and without interfaces that a class keeps to for its own sake. */
+function withoutOwnAffairs(/** @type {ts.ClassDeclaration} */ node, /** @type {Context} */ context) {
   return ts.factory.updateClassDeclaration(
     node,
     node.modifiers,
     node.name,
     node.typeParameters,
-    node.heritageClauses?.filter((clause) => !isOwnAffair(clause, context)),
-    members,
+    node.heritageClauses?.filter(
+      (clause) => clause.token === ts.SyntaxKind.ExtendsKeyword || unnamedIn(clause, context).length === 0,
+    ),
+    node.members.filter((member) => !isPrivate(member)),
   );
 }
 
-const isOwnAffair = (clause, context) =>
-  clause.token === ts.SyntaxKind.ImplementsKeyword && unnamedIn(clause, context).length > 0;
+function isPrivate(/** @type {ts.ClassElement} */ member) {
+  const isHidden = (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0;
+  return isHidden || (member.name !== undefined && ts.isPrivateIdentifier(member.name));
+}
 
-function collectUnnamed(node, context) {
+function collectUnnamed(/** @type {ts.Node} */ node, /** @type {Context} */ context) {
   for (const child of ts.isClassDeclaration(node) ? [...(node.heritageClauses ?? []), ...node.members] : [node]) {
     for (const name of unnamedIn(child, context)) context.unnamed.add(name);
   }
 }
 
 /** Names of types in `node` that are the library's own, and that no entry exports. */
-function unnamedIn(node, { checker, known, library }) {
+function unnamedIn(/** @type {ts.Node} */ node, /** @type {Context} */ { checker, known, library }) {
+  /** @type {string[]} */
   const found = [];
-  (function visit(each) {
+  (function visit(/** @type {ts.Node} */ each) {
     if (ts.isIdentifier(each)) {
       const symbol = resolved(checker, each);
-      const [declaration] = symbol?.declarations ?? [];
+      const declaration = symbol?.declarations?.[0];
       if (
         declaration &&
-        isType(symbol) &&
+        symbol.flags & ts.SymbolFlags.Type &&
         !known.has(symbol) &&
         !ts.isTypeParameterDeclaration(declaration) &&
         declaration.getSourceFile().fileName.startsWith(`${library}${path.sep}`)
@@ -101,9 +112,7 @@ function unnamedIn(node, { checker, known, library }) {
   return found;
 }
 
-const isType = (symbol) => (symbol.flags & ts.SymbolFlags.Type) !== 0;
-
-function resolved(checker, node) {
+function resolved(/** @type {ts.TypeChecker} */ checker, /** @type {ts.Node} */ node) {
   const symbol = checker.getSymbolAtLocation(node);
   return symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }

@@ -1,98 +1,115 @@
 import fs from 'node:fs';
+import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { decode, encode } from '@jridgewell/sourcemap-codec';
-import { rollup } from '@rollup/wasm-node';
-import { transform } from '@swc/core';
-import ts from 'typescript';
-import { printCompactly } from './compile-compactly.mjs';
-import { publicDeclarations } from './compile-declarations.mjs';
+import { rollup } from 'rollup';
+import { entriesOf, isInstalledWith, libraries, manifestIn } from './manifest.mjs';
+import { writeTypes } from './compile-types.mjs';
 
 /*
  * Makes the `dist` that is published out of a library's compiled ES modules:
  *
- *   dist/code/*.cjs   the code, once: functions of the Nest packages that they use
+ *   dist/code/*.cjs     the code, once: functions of the Nest packages that they use
  *   dist/esm, dist/cjs  for each entry a door that imports, or requires, Nest and hands it to the code; and the types
  *
  * Why so: docs/decisions/0004-one-code-two-doors.md.
  */
 
-/**
- * Nest 11 can only be required by Jest, Nest 12 only be imported, and so the sandbox, which has the same two doors. All
- * else can be required everywhere.
- */
-const isNest = (name) => name.startsWith('@nestjs/') || name === 'nestjs-payment-sandbox';
+/** @import { GetModuleInfo, OutputChunk, Plugin, RenderedChunk } from 'rollup' */
+/** @import { Manifest } from './manifest.mjs' */
 
-/** The entries are those of the manifest's `exports` and `bin`: a new one needs nothing here. */
-export async function compilePackage(library, manifest, target) {
+const ours = libraries().map((library) => manifestIn(library).name);
+
+/** Jest can only require Nest 11 and only import Nest 12, and so our packages, which have two doors. All else it can require. */
+const isHandedOver = (/** @type {string} */ id) =>
+  id.startsWith('@nestjs/') || ours.some((name) => id === name || id.startsWith(`${name}/`));
+
+export async function compilePackage(
+  /** @type {string} */ library,
+  /** @type {Manifest} */ manifest,
+  /** @type {string} */ target,
+) {
   const compiled = path.join(library, 'dist/esm');
   const entries = entriesOf(manifest);
-  const chunks = await writeCode(compiled, entries, path.join(target, 'dist/code'));
-  for (const [name, entry] of Object.entries(entries)) {
-    const door = { chunk: `${chunkName(name)}.cjs`, names: namesOf(chunks, name), nest: nestBelow(chunks, name) };
-    write(path.join(target, 'dist/esm', `${name}.js`), importingDoor(name, door, entry.program));
-    if (!entry.program) write(path.join(target, 'dist/cjs', `${name}.js`), requiringDoor(name, door));
-  }
-  const typed = Object.keys(entries).filter((name) => !entries[name].program);
-  for (const [file, text] of publicDeclarations(compiled, typed)) write(path.join(target, 'dist/cjs', file), text);
-  for (const name of typed) {
-    const there = `${'../'.repeat(name.split('/').length)}cjs/${name}.js`;
-    write(path.join(target, 'dist/esm', `${name}.d.ts`), `export * from '${there}';\n`);
+  const chunks = await writeCode(library, manifest, path.join(target, 'dist/code'));
+  for (const { name, isProgram } of entries) {
+    const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId === path.join(compiled, `${name}.js`));
+    if (!chunk) throw new Error(`${manifest.name}: nothing was compiled for ${name}.`);
+    const up = '../'.repeat(name.split('/').length);
+    const door = { code: `${up}code/${chunk.fileName}`, names: chunk.exports, handed: handedTo(chunk, chunks) };
+    write(path.join(target, 'dist/esm', `${name}.js`), (isProgram ? '#!/usr/bin/env node\n' : '') + importing(door));
+    if (!isProgram) write(path.join(target, 'dist/cjs', `${name}.js`), requiring(door));
   }
   write(path.join(target, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
+  await writeTypes(compiled, manifest, path.join(target, 'dist'));
 }
 
-/** `{ 'testing/index': { program: false } }`: what lies at `./dist/esm/testing/index.js`. */
-function entriesOf({ exports, bin = {} }) {
-  const nameOf = (file) => path.posix.relative('dist/esm', file).replace(/\.js$/, '');
-  const imported = Object.values(exports).flatMap((conditions) => conditions.import?.default ?? []);
-  return Object.fromEntries([
-    ...imported.map((file) => [nameOf(file), { program: false }]),
-    ...Object.values(bin).map((file) => [nameOf(file), { program: true }]),
-  ]);
-}
-
-async function writeCode(compiled, entries, folder) {
-  const names = Object.keys(entries);
+async function writeCode(
+  /** @type {string} */ library,
+  /** @type {Manifest} */ manifest,
+  /** @type {string} */ folder,
+) {
+  const compiled = path.join(library, 'dist/esm');
+  const nameOf = (/** @type {string} */ entry) => entry.replace(/\/(index|main)$/, '').replaceAll('/', '-');
   const bundle = await rollup({
-    input: Object.fromEntries(names.map((name) => [chunkName(name), path.join(compiled, `${name}.js`)])),
-    external: (id) => !id.startsWith('.') && !path.isAbsolute(id) && id !== 'tslib',
-    plugins: [sourceMaps, compilerHelpers],
-    onLog(level, { message }) {
-      throw new Error(`${folder}: ${message}`);
+    input: Object.fromEntries(entriesOf(manifest).map(({ name }) => [nameOf(name), path.join(compiled, `${name}.js`)])),
+    external: (id) => isInstalledWith(manifest, id) || builtinModules.includes(id.replace('node:', '')),
+    plugins: [compiledFiles, compilerHelpers],
+    onLog(_level, { message }) {
+      throw new Error(`${manifest.name}: ${message}`);
     },
   });
   const { output } = await bundle.write({
     dir: folder,
     format: 'cjs',
     entryFileNames: '[name].cjs',
-    chunkFileNames: 'shared.cjs',
-    // One file for all that the main entry loads anyway: what names cross files by costs more than one would think.
-    manualChunks: (id, { getModuleInfo }) =>
-      below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? 'shared' : undefined,
+    chunkFileNames: '[name].cjs',
+    manualChunks: (id, { getModuleInfo }) => fileOf(id, compiled, getModuleInfo),
     strict: false, // the first line of each file says it
     esModule: false,
     interop: 'default',
     hoistTransitiveImports: false,
     dynamicImportInCjs: false, // in a host's Jest only `require` works everywhere
     sourcemap: true,
-    sourcemapExcludeSources: true,
-    sourcemapPathTransform: (file) =>
-      `../../${path.relative(path.dirname(path.dirname(compiled)), path.resolve(folder, file))}`,
-    banner: `'use strict';\nlet made;\nmodule.exports = (nest) => {\nif (made) return made;\nconst exports = made = {};`,
-    footer: 'return exports;\n};',
-    plugins: [
-      { name: 'short names', renderChunk: shortenNames },
-      { name: 'hand over Nest, without comments', renderChunk: (code, chunk) => printCompactly(code, handOver(chunk)) },
-      mapsWithoutNames,
-    ],
+    sourcemapPathTransform: (file) => path.join('../..', path.relative(library, path.resolve(folder, file))),
+    banner: OPENING,
+    footer: 'return exports;\n}',
+    plugins: [handOver],
   });
-  return Object.fromEntries(output.filter(({ type }) => type === 'chunk').map((chunk) => [chunk.fileName, chunk]));
+  await bundle.close();
+  return output.filter((each) => each.type === 'chunk');
+}
+
+const OPENING = `'use strict';
+// The doors in ../esm and ../cjs call this with the packages that they have imported, or required.
+let made;
+module.exports = (given) => (made ??= make(given));
+
+function make(given) {
+const exports = {};
+`;
+
+/**
+ * What the main entry loads is in one file for each folder of the sources: a file for each module would take three times
+ * as long to import. The rest is where the entry is that needs it.
+ */
+function fileOf(
+  /** @type {string} */ id,
+  /** @type {string} */ compiled,
+  /** @type {GetModuleInfo} */ getModuleInfo,
+) {
+  if (id.includes('/node_modules/tslib/')) return 'tslib';
+  const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
+  return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? folder : undefined;
 }
 
 /** The modules that one imports, near and far. */
-function below(id, getModuleInfo, seen = new Set()) {
-  for (const each of getModuleInfo(id).importedIds) {
+function below(
+  /** @type {string} */ id,
+  /** @type {GetModuleInfo} */ getModuleInfo,
+  /** @type {Set<string>} */ seen = new Set(),
+) {
+  for (const each of getModuleInfo(id)?.importedIds ?? []) {
     if (seen.has(each)) continue;
     seen.add(each);
     below(each, getModuleInfo, seen);
@@ -100,97 +117,72 @@ function below(id, getModuleInfo, seen = new Set()) {
   return seen;
 }
 
-/** Of local variables and private members only: a stack trace names functions and classes, and those stay. */
-function shortenNames(code) {
-  const mangle = { keep_classnames: true, keep_fnames: true, reserved: ['nest'] };
-  return transform(code, {
-    configFile: false,
-    swcrc: false,
-    isModule: 'commonjs',
-    sourceMaps: true,
-    jsc: { target: 'es2022', parser: { syntax: 'ecmascript' }, minify: { compress: false, mangle } },
-  });
-}
-
-/** A stack trace takes only lines from them. */
-const mapsWithoutNames = {
-  name: 'source maps without names',
-  generateBundle(_options, bundle) {
-    for (const file of Object.values(bundle).filter(({ fileName }) => fileName.endsWith('.map'))) {
-      const map = JSON.parse(file.source);
-      const lines = decode(map.mappings).map((line) => line.map((segment) => segment.slice(0, 4)));
-      file.source = JSON.stringify({ ...map, names: [], mappings: encode(lines) });
-    }
-  },
-};
-
-/** `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */
-function handOver({ fileName, imports }) {
-  return (node) => {
-    const passedOn = /^Object\.defineProperty\((\w+), "(\w+)", \{[^}]*return (\w+\.\w+);\s*\}/.exec(node.getText());
-    if (ts.isExpressionStatement(node) && passedOn) return `${passedOn[1]}.${passedOn[2]}=${passedOn[3]};`; // it never changes again
-    if (!ts.isCallExpression(node) || node.expression.getText() !== 'require') return undefined;
-    const { text } = node.arguments[0];
-    if (text.startsWith('.')) return `${node.getText()}(nest)`;
-    if (!isNest(text)) return undefined;
-    if (!imports.includes(text))
-      throw new Error(`${fileName}: import ${text} statically, so that a door can hand it over.`);
-    return `nest['${text}']`;
-  };
-}
-
-const sourceMaps = {
-  name: "the compiler's source maps",
+/** @type {Plugin} The compiler's output with its source maps, which hold the sources. */
+const compiledFiles = {
+  name: 'compiled files',
   load(id) {
     const code = fs.readFileSync(id, 'utf8').replace(/^#!.*/, '');
-    return fs.existsSync(`${id}.map`) ? { code, map: JSON.parse(fs.readFileSync(`${id}.map`, 'utf8')) } : { code };
+    return fs.existsSync(`${id}.map`) ? { code, map: fs.readFileSync(`${id}.map`, 'utf8') } : { code };
   },
 };
 
-/** The few helpers of decorators become part of the code, so that nobody has to install them. */
+/** @type {Plugin} The few helpers of decorators become part of the code, so that nobody has to install them. */
 const compilerHelpers = {
   name: 'tslib',
   resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
 };
 
-function importingDoor(name, { chunk, names, nest }, program) {
-  const up = '../'.repeat(name.split('/').length);
-  const imports = nest.map((each) => `import * as ${identifier(each)} from '${each}';\n`).join('');
-  const handed = nest.map((each) => `'${each}': ${identifier(each)}`).join(', ');
-  const call = `code({ ${handed} })`;
-  return (
-    (program ? '#!/usr/bin/env node\n' : '') +
-    `${imports}import code from '${up}code/${chunk}';\n` +
-    (names.length > 0 ? `export const { ${names.join(', ')} } = ${call};\n` : `${call};\n`)
-  );
-}
+/** @type {Plugin} `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */
+const handOver = {
+  name: 'hand over',
+  renderChunk(code, { fileName, imports, dynamicImports }) {
+    const late = dynamicImports.find(isHandedOver);
+    if (late) throw new Error(`${fileName}: import ${late} statically, so that a door can hand it over.`);
+    for (const id of new Set([...imports, ...dynamicImports])) {
+      if (isHandedOver(id)) code = code.replaceAll(`require('${id}')`, `given['${id}']`);
+      else if (id.endsWith('.cjs')) code = code.replaceAll(`require('./${id}')`, `require('./${id}')(given)`);
+    }
+    return { code, map: null }; // the lines that change are rollup's, which no source has
+  },
+};
 
-function requiringDoor(name, { chunk, names, nest }) {
-  const up = '../'.repeat(name.split('/').length);
-  const handed = nest.map((each) => `'${each}': require('${each}')`).join(', ');
-  return (
-    `'use strict';\nmodule.exports = require('${up}code/${chunk}')({ ${handed} });\n` +
-    // Never runs, but is how Node finds the names when it is imported after all.
-    `0 && (module.exports = { ${names.join(', ')} });\n`
-  );
-}
-
-const chunkName = (entry) => entry.replace(/\/(index|main)$/, '').replaceAll('/', '-');
-const identifier = (name) => name.replace(/[^a-z]+([a-z])?/g, (_, letter = '') => letter.toUpperCase());
-const namesOf = (chunks, entry) => chunks[`${chunkName(entry)}.cjs`].exports;
-
-/** The Nest packages that an entry's code imports, and the files below it. */
-function nestBelow(chunks, entry) {
+/** What a door has to hand over: what its file of the code imports, and the files below that. */
+function handedTo(/** @type {OutputChunk} */ chunk, /** @type {OutputChunk[]} */ chunks) {
+  /** @type {Set<string>} */
   const seen = new Set();
-  (function visit(file) {
-    if (seen.has(file)) return;
-    seen.add(file);
-    chunks[file]?.imports.forEach(visit);
-  })(`${chunkName(entry)}.cjs`);
-  return [...seen].filter(isNest).sort();
+  (function visit(/** @type {RenderedChunk | OutputChunk} */ { imports, dynamicImports }) {
+    for (const id of [...imports, ...dynamicImports]) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      const next = chunks.find(({ fileName }) => fileName === id);
+      if (next) visit(next);
+    }
+  })(chunk);
+  return [...seen].filter(isHandedOver).sort();
 }
 
-function write(file, text) {
+/** @typedef {{ code: string, names: string[], handed: string[] }} DoorParts */
+
+function importing(/** @type {DoorParts} */ { code, names, handed }) {
+  const local = (/** @type {string} */ id) => id.replace(/[^a-z]+([a-z])?/g, (_, letter = '') => letter.toUpperCase());
+  const imports = handed.map((id) => `import * as ${local(id)} from '${id}';\n`).join('');
+  const call = `code({${handed.map((id) => `\n  '${id}': ${local(id)},`).join('')}\n});\n`;
+  return (
+    `${imports}import code from '${code}';\n\n` +
+    (names.length > 0 ? `export const {\n${names.map((name) => `  ${name},\n`).join('')}} = ${call}` : call)
+  );
+}
+
+function requiring(/** @type {DoorParts} */ { code, names, handed }) {
+  const given = handed.map((id) => `\n  '${id}': require('${id}'),`).join('');
+  return (
+    `'use strict';\nmodule.exports = require('${code}')({${given}\n});\n\n` +
+    '// Never runs, but is how Node finds the names when it is imported after all.\n' +
+    `0 && (module.exports = {\n${names.map((name) => `  ${name},\n`).join('')}});\n`
+  );
+}
+
+function write(/** @type {string} */ file, /** @type {string} */ text) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, text);
 }

@@ -54,6 +54,7 @@ export class PaymentCallbacks {
   private readonly logger = new PaymentLogger('PaymentCallbacks');
   private readonly rateLimited: RateLimitedLog;
 
+  /** @internal */
   constructor(
     private readonly journal: CallbackJournal,
     private readonly bills: BillStore,

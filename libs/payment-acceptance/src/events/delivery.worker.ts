@@ -57,6 +57,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   /** Queues whose first delivery has ended here, with nobody told yet that the next one may go. */
   private ended: DeliveryQueue[] = [];
 
+  /** @internal */
   constructor(
     private readonly store: DeliveryStore,
     { dataSource }: Database,

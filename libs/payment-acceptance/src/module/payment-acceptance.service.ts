@@ -11,6 +11,7 @@ import { PaymentShops } from './payment-shops.js';
 /** The default shop, and the way to every other one. */
 @Injectable()
 export class PaymentAcceptanceService {
+  /** @internal */
   constructor(private readonly shops: PaymentShops) {}
 
   /**

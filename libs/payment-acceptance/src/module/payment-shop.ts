@@ -14,6 +14,7 @@ import type { ReportedPayment } from '../domain/payment.js';
  * not there (any more), ShopResolverError or InvalidShopError; nothing was stored or sent.
  */
 export class PaymentShop {
+  /** @internal */
   constructor(
     /** The shop's name in the options, or at the shop resolver. */
     readonly name: string,

@@ -26,6 +26,7 @@ import type { PaymentWorkload } from './workload.js';
  * it behind a guard of yours.
  */
 export class OperationsView {
+  /** @internal */
   constructor(
     /** @internal */
     protected readonly tools: OperationsTools,

@@ -39,6 +39,7 @@ export interface ShopChecks {
 /** Checks of single bills, at once and for a person who waits for the answer. */
 @Injectable()
 export class PaymentChecks {
+  /** @internal */
   constructor(
     private readonly checks: CheckStore,
     private readonly client: PaymentServiceClient,

@@ -28,6 +28,7 @@ const SAMPLE_ROWS = 1_000;
  */
 @Injectable()
 export class PaymentDoctor {
+  /** @internal */
   constructor(
     private readonly evidence: EvidenceStore,
     private readonly shops: ShopRegistry,

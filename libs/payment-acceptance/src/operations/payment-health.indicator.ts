@@ -101,6 +101,7 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
  */
 @Injectable()
 export class PaymentHealthIndicator {
+  /** @internal */
   constructor(
     private readonly snapshots: Snapshots,
     private readonly client: PaymentServiceClient,

@@ -59,6 +59,7 @@ export interface ShopImport {
 /** Takes over open bills of an older integration, so that they are checked and settle here. */
 @Injectable()
 export class PaymentImport {
+  /** @internal */
   constructor(
     private readonly store: ImportStore,
     private readonly bills: BillStore,

@@ -18,6 +18,7 @@ import { Workload } from './workload.js';
 /** What operators and tools see of all shops, and do about unknown outcomes and dead letters. */
 @Injectable()
 export class PaymentOperations extends OperationsView {
+  /** @internal */
   constructor(
     ledger: LedgerStore,
     store: OperatorStore,

@@ -58,6 +58,7 @@ const MAX_FAILURES = 10;
  */
 @Injectable()
 export class PaymentReconciliation {
+  /** @internal */
   constructor(
     private readonly store: ReconciliationStore,
     private readonly client: PaymentServiceClient,

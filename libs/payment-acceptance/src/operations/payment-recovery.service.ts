@@ -64,6 +64,7 @@ const PAGE = 5_000;
  */
 @Injectable()
 export class PaymentRecovery {
+  /** @internal */
   constructor(
     private readonly store: RecoveryStore,
     private readonly operator: OperatorStore,

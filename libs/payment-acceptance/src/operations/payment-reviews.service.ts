@@ -9,6 +9,7 @@ import { ReviewsView } from './reviews-view.js';
 /** What a person decides about what did not match, of all shops. */
 @Injectable()
 export class PaymentReviews extends ReviewsView {
+  /** @internal */
   constructor(
     ledger: LedgerStore,
     store: OperatorStore,

@@ -41,6 +41,7 @@ export interface ReviewsTools {
  * guard of yours.
  */
 export class ReviewsView {
+  /** @internal */
   constructor(
     /** @internal */
     protected readonly tools: ReviewsTools,

@@ -56,6 +56,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   /** When there was nothing to be asked for a shop, in epoch milliseconds. */
   private readonly nothingAt = new Map<string, number>();
 
+  /** @internal */
   constructor(
     private readonly store: InquiryStore,
     private readonly client: PaymentServiceClient,

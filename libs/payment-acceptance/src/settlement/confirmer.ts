@@ -56,6 +56,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly housekeeping: Throttle;
   private readonly refusedBills = new RefusedBills();
 
+  /** @internal */
   constructor(
     private readonly checks: CheckStore,
     private readonly settlement: SettlementService,

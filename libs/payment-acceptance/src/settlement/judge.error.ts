@@ -9,7 +9,10 @@ import { JudgeContractError } from '../domain/decide.js';
 export class PaymentJudgeError extends PaymentAcceptanceError {
   readonly code = 'judge-failed';
 
-  /** @param error what deciding about the bill, in which only the judge is the host's, has thrown */
+  /**
+   * @internal
+   * @param error what deciding about the bill, in which only the judge is the host's, has thrown
+   */
   constructor({ shop, orderId, billId }: Pick<LockedBill, 'shop' | 'orderId' | 'billId'>, error: unknown) {
     const problem = error instanceof JudgeContractError ? error.message : `The judge threw ${describeError(error)}.`;
     super(

@@ -74,6 +74,7 @@ const DEFAULT_CARD = '4111 1111 1111 1111';
  */
 @Injectable()
 export class PaymentSandbox {
+  /** @internal */
   constructor(
     private readonly store: SandboxStore,
     private readonly clock: SandboxClock,
