@@ -93,11 +93,7 @@ const exports = {};
  * What the main entry loads is in one file for each folder of the sources: a file for each module would take three times
  * as long to import. The rest is where the entry is that needs it.
  */
-function fileOf(
-  /** @type {string} */ id,
-  /** @type {string} */ compiled,
-  /** @type {GetModuleInfo} */ getModuleInfo,
-) {
+function fileOf(/** @type {string} */ id, /** @type {string} */ compiled, /** @type {GetModuleInfo} */ getModuleInfo) {
   if (id.includes('/node_modules/tslib/')) return 'tslib';
   const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
   return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? folder : undefined;
