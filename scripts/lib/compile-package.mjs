@@ -83,9 +83,9 @@ async function writeCode(
 const OPENING = `'use strict';
 // The doors in ../esm and ../cjs call this with the packages that they have imported, or required.
 let made;
-module.exports = (given) => (made ??= make(given));
+module.exports = (handedOver) => (made ??= make(handedOver));
 
-function make(given) {
+function make(handedOver) {
 const exports = {};
 `;
 
@@ -118,6 +118,7 @@ const compiledFiles = {
   name: 'compiled files',
   load(id) {
     const code = fs.readFileSync(id, 'utf8').replace(/^#!.*/, '');
+    if (code.includes('handedOver')) throw new Error(`${id}: "handedOver" is what the code gets from its doors.`);
     return fs.existsSync(`${id}.map`) ? { code, map: fs.readFileSync(`${id}.map`, 'utf8') } : { code };
   },
 };
@@ -135,8 +136,8 @@ const handOver = {
     const late = dynamicImports.find(isHandedOver);
     if (late) throw new Error(`${fileName}: import ${late} statically, so that a door can hand it over.`);
     for (const id of new Set([...imports, ...dynamicImports])) {
-      if (isHandedOver(id)) code = code.replaceAll(`require('${id}')`, `given['${id}']`);
-      else if (id.endsWith('.cjs')) code = code.replaceAll(`require('./${id}')`, `require('./${id}')(given)`);
+      if (isHandedOver(id)) code = code.replaceAll(`require('${id}')`, `handedOver['${id}']`);
+      else if (id.endsWith('.cjs')) code = code.replaceAll(`require('./${id}')`, `require('./${id}')(handedOver)`);
     }
     return { code, map: null }; // the lines that change are rollup's, which no source has
   },

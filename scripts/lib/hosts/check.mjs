@@ -24,6 +24,7 @@ export async function checkHost({ folder }, serverUrl) {
     await attempt('npx payment-acceptance migrate', () =>
       run(path.join(folder, 'node_modules/.bin/payment-acceptance'), ['migrate'], { cwd: folder, env }),
     ),
+    await attempt('a stack trace', () => node('checks/stack.mjs')),
     await attempt('time to import', () => node('checks/import-time.mjs')),
   );
   for (const { ok, name, detail } of checks)

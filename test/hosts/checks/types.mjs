@@ -4,8 +4,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
-const OURS = ['nestjs-payment-acceptance', 'nestjs-payment-sandbox'];
 const { ModuleKind, ModuleResolutionKind } = ts;
+const { dependencies } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
+const ours = Object.keys(dependencies).filter((name) => name.startsWith('nestjs-payment-'));
 const isNest11 = fs.readFileSync('node_modules/@nestjs/core/package.json', 'utf8').includes('"version": "11.');
 
 const ways = [
@@ -15,7 +16,7 @@ const ways = [
   ['bundler', ModuleKind.ESNext, ModuleResolutionKind.Bundler],
 ];
 
-const entries = OURS.flatMap((name) => {
+const entries = ours.flatMap((name) => {
   const { exports } = JSON.parse(fs.readFileSync(`node_modules/${name}/package.json`, 'utf8'));
   return Object.keys(exports)
     .filter((entry) => !entry.endsWith('.json'))
