@@ -10,21 +10,25 @@ import { root } from './project.mjs';
  * @typedef {object} Manifest
  * @property {string} name
  * @property {string} version
+ * @property {string} [license]
+ * @property {string} [description]
  * @property {Record<string, Conditions>} exports
  * @property {Record<string, string>} [bin]
  * @property {string[]} [files]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]
- * @property {{ url?: string }} [repository]
+ * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
+ * @property {{ url?: string, directory?: string }} [repository]
  * @property {{ access?: string, provenance?: boolean }} [publishConfig]
  */
 
 /** @typedef {{ name: string, isProgram: boolean }} Entry What lies at `./dist/esm/NAME.js`. */
 
 /** The folders of all libraries. */
-export function libraries() {
-  const folder = path.join(root, 'libs');
-  return fs.readdirSync(folder).map((name) => path.join(folder, name));
+export function libraries(base = root) {
+  const folder = path.join(base, 'libs');
+  const names = fs.readdirSync(folder).sort();
+  return names.map((name) => path.join(folder, name));
 }
 
 /** @returns {Manifest} */
