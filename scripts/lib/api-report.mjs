@@ -57,23 +57,20 @@ function textOf(/** @type {ts.Symbol} */ { declarations = [] }, /** @type {Conte
     .map((declaration) => {
       // A constant is declared by a statement around it.
       const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
-      const shown = ts.isClassDeclaration(node) ? withoutOwnAffairs(node, context) : node;
+      const shown = ts.isClassDeclaration(node) ? withoutPrivate(node) : node;
       collectUnnamed(shown, context);
       return `${printer.printNode(ts.EmitHint.Unspecified, shown, node.getSourceFile())}\n`;
     })
     .join('');
 }
 
-/** Without private members, and without interfaces that a class keeps to for its own sake. */
-function withoutOwnAffairs(/** @type {ts.ClassDeclaration} */ node, /** @type {Context} */ context) {
+function withoutPrivate(/** @type {ts.ClassDeclaration} */ node) {
   return ts.factory.updateClassDeclaration(
     node,
     node.modifiers,
     node.name,
     node.typeParameters,
-    node.heritageClauses?.filter(
-      (clause) => clause.token === ts.SyntaxKind.ExtendsKeyword || unnamedIn(clause, context).length === 0,
-    ),
+    node.heritageClauses,
     node.members.filter((member) => !isPrivate(member)),
   );
 }

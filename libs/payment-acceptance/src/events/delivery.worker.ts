@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type Claimed, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
@@ -45,7 +45,7 @@ const HEARTBEAT_MS = 60_000;
  * before it runs.
  */
 @Injectable()
-export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
+export class DeliveryWorker {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private readonly housekeeping: Throttle;
