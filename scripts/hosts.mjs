@@ -12,7 +12,11 @@ import { makeHost } from './lib/hosts/make.mjs';
 import { counts, show } from './lib/hosts/report.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
-/** `oldest`: with the oldest release of everything that the libraries say they work with. */
+/**
+ * `oldest`: with the oldest release of everything that the libraries say they work with.
+ *
+ * @type {Record<string, { template: string, oldest?: boolean }>}
+ */
 const HOSTS = {
   'nest11-cjs': { template: 'nest11-cjs' },
   'nest11-oldest': { template: 'nest11-cjs', oldest: true },
@@ -22,7 +26,7 @@ const HOSTS = {
 const names = Object.keys(HOSTS);
 const given = argumentsOf(
   `npm run test:hosts [-- HOST …]\n\nInstalls the packed libraries into applications and tries each: ${names.join(', ')}.`,
-  (name) => names.includes(name),
+  (/** @type {string} */ name) => names.includes(name),
 );
 const chosen = given.length > 0 ? given : names;
 
@@ -35,10 +39,12 @@ await command(async () => {
   const { url } = await startTemporaryPostgres();
 
   const results = [];
-  for (const name of chosen) {
+  for (const [name, kind] of Object.entries(HOSTS)) {
+    if (!chosen.includes(name)) continue;
     console.log(`\n${name}:`);
-    const host = await makeHost({ name, ...HOSTS[name], folder: path.join(folder, name), packages });
-    results.push({ name, ...host, checks: host.leftOut ? [] : await checkHost(host, url) });
+    const home = path.join(folder, name);
+    const host = await makeHost({ ...kind, folder: home, packages });
+    results.push({ name, ...host, checks: host.leftOut ? [] : await checkHost(home, url) });
   }
   show(results);
   const sum = counts(results);

@@ -15,7 +15,7 @@ import { argumentsOf } from './lib/usage.mjs';
 
 const [dryRun] = argumentsOf(
   'npm run release [-- --dry-run]\n\nPublishes the packages, in CI. --dry-run checks everything and says what would be published.',
-  (argument) => argument === '--dry-run',
+  (/** @type {string} */ argument) => argument === '--dry-run',
 );
 
 await command(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 
-const COMMANDS = 'api audit bench build demo docs hosts lint shop start test-database test-full'.split(' ');
+const COMMANDS = 'api audit bench build demo docs hosts lint release shop start test-database test-full'.split(' ');
 
 const run = (name: string, argument: string) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [`scripts/${name}.mjs`, argument], {

@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { run } from './run.mjs';
+import { run, RunError } from './run.mjs';
 
-/** Everything that is tried in one host: `{ name, ok, detail }` each, with a payment of its own where it says so. */
-export async function checkHost({ folder }, serverUrl) {
+/** @typedef {{ name: string, ok: boolean, detail: string }} Check */
+/** @typedef {(...args: string[]) => Promise<string>} RunNode */
+
+/** Everything that is tried in one host, with a payment of its own where it says so. */
+export async function checkHost(/** @type {string} */ folder, /** @type {string} */ serverUrl) {
   const env = { ...process.env, NODE_ENV: 'test', NODE_OPTIONS: '', DATABASE_URL: await freshDatabase(serverUrl) };
-  const node = (...args) => run(process.execPath, args, { cwd: folder, env });
+  const node = (/** @type {string[]} */ ...args) => run(process.execPath, args, { cwd: folder, env });
   const isModule = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')).type === 'module';
   const checks = [...(await jestIn(folder, env)), ...(await typesIn(node))];
   if (fs.existsSync(path.join(folder, 'vitest.config.mjs'))) {
@@ -32,13 +35,21 @@ export async function checkHost({ folder }, serverUrl) {
   return checks;
 }
 
-/** The host's own Jest, as its package.json starts it. */
-async function jestIn(folder, env) {
+/**
+ * The host's own Jest, as its package.json starts it.
+ *
+ * @returns {Promise<Check[]>}
+ */
+async function jestIn(/** @type {string} */ folder, /** @type {NodeJS.ProcessEnv} */ env) {
   const file = path.join(folder, 'jest-results.json');
   const { output } = await settled(
     run('npm', ['test', '--silent', '--', '--json', `--outputFile=${file}`], { cwd: folder, env }),
   );
   if (!fs.existsSync(file)) return [{ name: 'Jest', ok: false, detail: output }];
+  /**
+   * @typedef {{ fullName: string, status: string, failureMessages: string[] }} Assertion
+   * @type {{ testResults: { assertionResults: Assertion[], message: string }[] }}
+   */
   const { testResults } = JSON.parse(fs.readFileSync(file, 'utf8'));
   return testResults.flatMap(({ assertionResults, message }) =>
     assertionResults.length > 0
@@ -51,8 +62,12 @@ async function jestIn(folder, env) {
   );
 }
 
-/** One line of JSON for each way in which a host's TypeScript may look for types. */
-async function typesIn(node) {
+/**
+ * One line of JSON for each way in which a host's TypeScript may look for types.
+ *
+ * @returns {Promise<Check[]>}
+ */
+async function typesIn(/** @type {RunNode} */ node) {
   const { error, output } = await settled(node('checks/types.mjs'));
   if (error) return [{ name: 'types', ok: false, detail: output }];
   return output
@@ -62,7 +77,12 @@ async function typesIn(node) {
 }
 
 /** Compiled with tsc in the format that is asked for, and run by plain Node. */
-async function builtProgram(folder, format, isModule, node) {
+async function builtProgram(
+  /** @type {string} */ folder,
+  /** @type {string} */ format,
+  /** @type {boolean} */ isModule,
+  /** @type {RunNode} */ node,
+) {
   const type = format === 'CommonJS' ? 'commonjs' : 'module';
   const out = `dist-${type}`;
   const own = isModule === (type === 'module');
@@ -71,11 +91,11 @@ async function builtProgram(folder, format, isModule, node) {
   await node('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json', '--outDir', out, ...(own ? [] : foreign));
   fs.writeFileSync(path.join(folder, out, 'package.json'), JSON.stringify({ type }));
   const output = await node(`${out}/main.js`);
-  if (output.trim() !== 'paid') throw Object.assign(new Error('It did not end paid.'), { output });
+  if (output.trim() !== 'paid') throw new RunError('It did not end paid.', output);
 }
 
 /** Started as npx starts it, asked for a bill, and stopped. */
-async function sandboxProgram(folder, env) {
+async function sandboxProgram(/** @type {string} */ folder, /** @type {NodeJS.ProcessEnv} */ env) {
   const program = path.join(folder, 'node_modules/.bin/nestjs-payment-sandbox');
   const child = spawn(program, ['--port', '0'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
@@ -87,7 +107,7 @@ async function sandboxProgram(folder, env) {
       headers: { authorization: 'Bearer sandbox-main-token-0123456789abcdef' },
       body: new URLSearchParams({ shop_id: 'demo-main', order_id: '1', amount: '100.05' }),
     });
-    if (!answer.ok) throw Object.assign(new Error(`${answer.status}`), { output: await answer.text() });
+    if (!answer.ok) throw new RunError(`${answer.status}`, await answer.text());
     child.kill('SIGTERM');
     const [code] = await once(child, 'exit');
     if (code !== 0) throw new Error(`It ended with ${code}.`);
@@ -96,20 +116,23 @@ async function sandboxProgram(folder, env) {
   }
 }
 
-async function attempt(name, work) {
+/** @returns {Promise<Check>} */
+async function attempt(/** @type {string} */ name, /** @type {() => Promise<string | void>} */ work) {
   const { error, output } = await settled(work());
   return { name, ok: !error, detail: error ? `${error.message}\n${output}` : output };
 }
 
-async function settled(work) {
+/** @returns {Promise<{ error?: Error, output: string }>} */
+async function settled(/** @type {Promise<string | void>} */ work) {
   try {
-    return { output: `${(await work) ?? ''}` };
+    return { output: (await work) ?? '' };
   } catch (error) {
-    return { error, output: `${error.output ?? ''}` };
+    if (!(error instanceof Error)) throw error;
+    return { error, output: error instanceof RunError ? error.output : '' };
   }
 }
 
-async function freshDatabase(serverUrl) {
+async function freshDatabase(/** @type {string} */ serverUrl) {
   const name = `host_${Date.now().toString(36)}`;
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
@@ -119,6 +142,6 @@ async function freshDatabase(serverUrl) {
   return url.href;
 }
 
-function indented(text) {
+function indented(/** @type {string} */ text) {
   return text.trim().replace(/^/gm, '      ');
 }

@@ -1,21 +1,30 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { CommandError } from '../lifecycle.mjs';
+import { manifestIn } from '../manifest.mjs';
 import { root } from '../project.mjs';
-import { run } from './run.mjs';
+import { run, RunError } from './run.mjs';
+
+/** @import { Packed } from '../packages.mjs' */
+
+/** @typedef {{ dependencies: Record<string, string>, devDependencies: Record<string, string> }} HostManifest */
 
 const templates = path.join(root, 'test/hosts');
 
 /**
  * Makes an application out of a template and what all of them share, and installs what it needs, our packages among it.
- * `{ folder, versions }`, or `{ leftOut }` with the reason where the network is missing.
+ * `{ versions }`, or `{ leftOut }` with the reason where the network is missing.
  */
-export async function makeHost({ template, oldest = false, folder, packages }) {
+export async function makeHost(
+  /** @type {{ template: string, oldest?: boolean, folder: string, packages: Packed[] }} */
+  { template, oldest = false, folder, packages },
+) {
   fs.cpSync(path.join(templates, template), folder, { recursive: true });
   for (const shared of ['app', 'checks', 'host.ts', 'payment.host.ts', 'testing.host.ts']) {
     fs.cpSync(path.join(templates, shared), path.join(folder, shared), { recursive: true });
   }
   const file = path.join(folder, 'package.json');
+  /** @type {HostManifest} */
   const manifest = JSON.parse(fs.readFileSync(file, 'utf8'));
   if (oldest) pinToOldest(manifest, packages);
   for (const { name, file: tarball } of packages) manifest.dependencies[name] = `file:${tarball}`;
@@ -27,31 +36,33 @@ export async function makeHost({ template, oldest = false, folder, packages }) {
     return { leftOut: 'npm cannot reach its registry, nor has it all in its cache' };
   if (failure) throw new CommandError(`npm install failed in the host of ${template}:\n${failure}`);
   console.log(`  installed in ${((performance.now() - started) / 1000).toFixed(0)} s`);
-  return { folder, versions: versionsIn(folder, ['@nestjs/core', 'typeorm', 'typescript']) };
+  return { versions: versionsIn(folder, ['@nestjs/core', 'typeorm', 'typescript']) };
 }
 
 /** Before it, the package says that it goes with Nest 10. */
 const OLDEST_FASTIFY = '11.0.3';
 
 /** The least version of the first range that our packages name; the other hosts have the newest of each. */
-function pinToOldest(manifest, packages) {
-  const libraries = packages.map(({ name }) => path.join(root, 'libs', name.replace('nestjs-', ''), 'package.json'));
-  const peers = Object.assign({}, ...libraries.map((file) => JSON.parse(fs.readFileSync(file)).peerDependencies));
+function pinToOldest(/** @type {HostManifest} */ manifest, /** @type {Packed[]} */ packages) {
+  const libraries = packages.map(({ name }) => path.join(root, 'libs', name.replace('nestjs-', '')));
+  /** @type {Record<string, string>} */
+  const peers = Object.assign({}, ...libraries.map((library) => manifestIn(library).peerDependencies));
   for (const group of [manifest.dependencies, manifest.devDependencies]) {
     for (const name of Object.keys(group)) {
       const range = name === '@nestjs/testing' ? peers['@nestjs/core'] : peers[name];
-      if (range) group[name] = range.split(' || ')[0].replace('^', '');
+      if (range) group[name] = range.replace(/^\^| .*/g, '');
       if (name === '@nestjs/platform-fastify') group[name] = OLDEST_FASTIFY;
     }
   }
 }
 
-async function install(folder) {
+async function install(/** @type {string} */ folder) {
   const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
   try {
     await run('npm', args, { cwd: folder, env: { ...process.env, npm_config_include: 'dev' } });
     return undefined;
   } catch (error) {
+    if (!(error instanceof RunError)) throw error;
     return error.output || error.message;
   }
 }
@@ -65,8 +76,6 @@ async function reachesRegistry() {
   );
 }
 
-function versionsIn(folder, names) {
-  const versionOf = (name) =>
-    JSON.parse(fs.readFileSync(path.join(folder, 'node_modules', name, 'package.json'), 'utf8')).version;
-  return names.map((name) => `${name} ${versionOf(name)}`).join(', ');
+function versionsIn(/** @type {string} */ folder, /** @type {string[]} */ names) {
+  return names.map((name) => `${name} ${manifestIn(path.join(folder, 'node_modules', name)).version}`).join(', ');
 }

@@ -1,5 +1,9 @@
+/** @import { Check } from './check.mjs' */
+
+/** @typedef {{ name: string, versions?: string, leftOut?: string, checks: Check[] }} Result Of one host. */
+
 /** A table of what was tried: a line for each combination, a column for each host. */
-export function show(results) {
+export function show(/** @type {Result[]} */ results) {
   const ran = results.filter(({ leftOut }) => !leftOut);
   const names = [...new Set(ran.flatMap(({ checks }) => checks.map(({ name }) => name)))];
   const width = Math.max(0, ...names.map((name) => name.length));
@@ -21,7 +25,7 @@ export function show(results) {
   console.log(`${passed} passed, ${failed} failed, ${skipped} left out`);
 }
 
-export function counts(results) {
+export function counts(/** @type {Result[]} */ results) {
   const checks = results.flatMap((host) => host.checks);
   const passed = checks.filter(({ ok }) => ok).length;
   return { passed, failed: checks.length - passed, skipped: results.filter(({ leftOut }) => leftOut).length };
