@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentClock } from '../common/clock.js';
-import { LeasedWorker, type Claimed, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentProbe } from '../common/probe.js';
@@ -45,7 +45,7 @@ const HEARTBEAT_MS = 60_000;
  * before it runs.
  */
 @Injectable()
-export class DeliveryWorker {
+export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly logger = new PaymentLogger('PaymentDeliveries');
   private readonly worker: LeasedWorker<ClaimedDelivery>;
   private readonly housekeeping: Throttle;
@@ -57,7 +57,6 @@ export class DeliveryWorker {
   /** Queues whose first delivery has ended here, with nobody told yet that the next one may go. */
   private ended: DeliveryQueue[] = [];
 
-  /** @internal */
   constructor(
     private readonly store: DeliveryStore,
     { dataSource }: Database,

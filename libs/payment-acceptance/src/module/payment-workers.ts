@@ -29,6 +29,7 @@ export class PaymentWorkers {
   /** Removes what is older than the option `retention` keeps. */
   readonly retention: PaymentWorker;
 
+  /** @internal */
   constructor(confirmer: Confirmer, deliveries: DeliveryWorker, inquiry: BillInquiry, retention: RetentionWorker) {
     this.checks = confirmer;
     this.deliveries = deliveries;

@@ -9,6 +9,7 @@ import { RecordsView } from './records-view.js';
 /** What pages for operators show, of all shops. */
 @Injectable()
 export class PaymentRecords extends RecordsView {
+  /** @internal */
   constructor(
     lists: RecordListsStore,
     histories: BillHistoryStore,

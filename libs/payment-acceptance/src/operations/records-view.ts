@@ -30,6 +30,7 @@ export interface RecordsTools {
  * and asks nobody who is calling: keep it behind a guard of yours.
  */
 export class RecordsView {
+  /** @internal */
   constructor(
     /** @internal */
     protected readonly tools: RecordsTools,

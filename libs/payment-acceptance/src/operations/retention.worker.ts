@@ -13,7 +13,6 @@ export class RetentionWorker {
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
 
-  /** @internal */
   constructor(
     private readonly store: RetentionStore,
     private readonly random: PaymentRandom,

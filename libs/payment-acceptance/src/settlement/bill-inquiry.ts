@@ -3,7 +3,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { TooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type Claimed, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
@@ -48,7 +48,7 @@ const NOTHING_MS = MINUTE;
  * One request at a time, of what the checks of known bills leave of the shop's rate and of its places.
  */
 @Injectable()
-export class BillInquiry {
+export class BillInquiry implements LeasedWork<Inquiry> {
   private readonly logger = new PaymentLogger('PaymentInquiry');
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
@@ -56,7 +56,6 @@ export class BillInquiry {
   /** When there was nothing to be asked for a shop, in epoch milliseconds. */
   private readonly nothingAt = new Map<string, number>();
 
-  /** @internal */
   constructor(
     private readonly store: InquiryStore,
     private readonly client: PaymentServiceClient,

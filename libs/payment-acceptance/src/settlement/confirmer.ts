@@ -5,7 +5,7 @@ import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
-import { LeasedWorker, type Claimed, type WorkerState } from '../common/leased-worker.js';
+import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { Throttle } from '../common/throttle.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
@@ -50,13 +50,12 @@ const PROBE_MS = 60_000;
  * a lock, while it waits for the network.
  */
 @Injectable()
-export class Confirmer {
+export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
   private readonly refusedBills = new RefusedBills();
 
-  /** @internal */
   constructor(
     private readonly checks: CheckStore,
     private readonly settlement: SettlementService,
