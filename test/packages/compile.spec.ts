@@ -79,122 +79,127 @@ const PACKAGES: Record<string, string> = {
   'nestjs-payment-acceptance/operations.cjs': `exports.Operations = 'operations';`,
 };
 
-let folder: string;
-beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'compile-')));
-  write('library', LIBRARY);
-  write('host/node_modules', PACKAGES);
-});
-afterEach(() => rmSync(folder, { recursive: true }));
+describe('what is published', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'compile-')));
+    write('library', LIBRARY);
+    write('host/node_modules', PACKAGES);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
 
-function write(below: string, files: Record<string, string>): void {
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, below, name)), { recursive: true });
-    writeFileSync(join(folder, below, name), text);
+  function write(below: string, files: Record<string, string>): void {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, below, name)), { recursive: true });
+      writeFileSync(join(folder, below, name), text);
+    }
   }
-}
 
-function node(program: string, cwd = root): string {
-  const args = ['--input-type=module', '-e', program];
-  return execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim();
-}
+  function node(program: string, cwd = root): string {
+    const args = ['--input-type=module', '-e', program];
+    return execFileSync(process.execPath, args, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim();
+  }
 
-/** What a script of the repository makes of the library above, in plain Node. */
-function evaluate(script: string, expression: string): unknown {
-  const module = pathToFileURL(join(root, 'scripts/lib', script)).href;
-  return JSON.parse(node(`import * as it from '${module}'; console.log(JSON.stringify(${expression}) ?? null);`));
-}
+  /** What a script of the repository makes of the library above, in plain Node. */
+  function evaluate(script: string, expression: string): unknown {
+    const module = pathToFileURL(join(root, 'scripts/lib', script)).href;
+    return JSON.parse(node(`import * as it from '${module}'; console.log(JSON.stringify(${expression}) ?? null);`));
+  }
 
-/** Compiles the library into the host. */
-function compile(): (file: string) => string {
-  const target = join(folder, 'host/node_modules/a-library');
-  evaluate(
-    'compile-package.mjs',
-    `await it.compilePackage('${folder}/library', ${LIBRARY['package.json']!}, '${target}')`,
-  );
-  writeFileSync(join(target, 'package.json'), LIBRARY['package.json']!);
-  return (file) => readFileSync(join(target, 'dist', file), 'utf8');
-}
+  /** Compiles the library into the host. */
+  function compile(): (file: string) => string {
+    const target = join(folder, 'host/node_modules/a-library');
+    evaluate(
+      'compile-package.mjs',
+      `await it.compilePackage('${folder}/library', ${LIBRARY['package.json']!}, '${target}')`,
+    );
+    writeFileSync(join(target, 'package.json'), LIBRARY['package.json']!);
+    return (file) => readFileSync(join(target, 'dist', file), 'utf8');
+  }
 
-describe('a package', () => {
-  test('keeps comments, names and lines, also where two files of a folder have a constant of the same name', () => {
-    const published = compile();
-    expect(published('code/shops.cjs')).toContain(`/** A shop. */
+  describe('a package', () => {
+    test('keeps comments, names and lines, also where two files of a folder have a constant of the same name', () => {
+      const published = compile();
+      expect(published('code/shops.cjs')).toContain(`/** A shop. */
 class Shop {
     // Why so.
     static nest = [common.Injectable, operations.Operations, both];
 }
 const limit = () => LIMIT$1;
 `);
-    expect(published('code/shops.cjs')).toContain('const PATH = [LIMIT];\n');
-  });
+      expect(published('code/shops.cjs')).toContain('const PATH = [LIMIT];\n');
+    });
 
-  test.each([
-    ['import', 'imported', 'await import(name)'],
-    ['require', 'required', `createRequire(process.cwd() + '/x.cjs')(name)`],
-  ])('takes by %s what can only be had so, for each entry, and gives the same through both doors', (_, nest, load) => {
-    compile();
-    const found = node(
-      `import { createRequire } from 'node:module';
+    test.each([
+      ['import', 'imported', 'await import(name)'],
+      ['require', 'required', `createRequire(process.cwd() + '/x.cjs')(name)`],
+    ])(
+      'takes by %s what can only be had so, for each entry, and gives the same through both doors',
+      (_, nest, load) => {
+        compile();
+        const found = node(
+          `import { createRequire } from 'node:module';
       const load = async (name) => ${load};
       const { Shop, PATH, limit } = await load('a-library');
       const { pay } = await load('a-library/testing');
       const other = await import('a-library');
       console.log(JSON.stringify([Shop.nest, pay()[0], pay()[1] === Shop, other.Shop === Shop, PATH, limit()]));`,
-      join(folder, 'host'),
+          join(folder, 'host'),
+        );
+        expect(JSON.parse(found)).toEqual([[nest, 'operations', 'both'], 'operations', true, true, [2], 1]);
+      },
     );
-    expect(JSON.parse(found)).toEqual([[nest, 'operations', 'both'], 'operations', true, true, [2], 1]);
+
+    test('has programs', () => {
+      compile();
+      const program = join(folder, 'host/node_modules/a-library/dist/esm/cli/main.js');
+      expect(readFileSync(program, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
+      expect(execFileSync(process.execPath, [program], { encoding: 'utf8' })).toBe('1\n');
+    });
+
+    test('declares only what entries export, with its comments, and each package that Nest 12 hosts can only import as such', () => {
+      const published = compile();
+      const [shared, main, testing] = ['shop.d.ts', 'index.d.ts', 'testing/index.d.ts'].map((name) =>
+        published(`cjs/${name}`),
+      );
+      expect(shared).toContain(`import type { Logger } from '@nestjs/common' with { 'resolution-mode': 'import' };\n`);
+      expect(shared).toMatch(/\/\*\* A shop\. \*\/\ndeclare class Shop \{\n(.*\n)* {4}\/\*\* What it costs\. \*\/\n/);
+      expect(main).toContain('declare const PATH: (typeof LIMIT)[];\n');
+      expect(testing).toContain(
+        `import type { Operations } from 'nestjs-payment-acceptance/operations' with { 'resolution-mode': 'import' };\n`,
+      );
+      expect(testing).toContain('/** Only for tests. */\n');
+      expect(shared! + main! + testing!).not.toMatch(/unused|Kept/);
+      expect(published('esm/testing/index.d.ts')).toBe(`export * from '../../cjs/testing/index.js';\n`);
+    });
+
+    test('brings all that it needs: what its manifest does not name is refused', () => {
+      write('library', { 'dist/esm/shops/path.js': `import pg from 'pg';\nexport const PATH = pg;\n` });
+      expect(compile).toThrow(/a-library: .*"pg"/);
+    });
+
+    test('imports Nest before it runs, so that a door can hand it over', () => {
+      write('library', { 'dist/esm/shops/path.js': `export const PATH = () => import('@nestjs/common');\n` });
+      expect(compile).toThrow('import @nestjs/common statically, so that a door can hand it over');
+    });
   });
 
-  test('has programs', () => {
-    compile();
-    const program = join(folder, 'host/node_modules/a-library/dist/esm/cli/main.js');
-    expect(readFileSync(program, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
-    expect(execFileSync(process.execPath, [program], { encoding: 'utf8' })).toBe('1\n');
-  });
+  describe('the report of what is exported', () => {
+    const report = () => evaluate('api-report.mjs', `it.apiReport('${folder}/library')`) as string;
 
-  test('declares only what entries export, with its comments, and each package that Nest 12 hosts can only import as such', () => {
-    const published = compile();
-    const [shared, main, testing] = ['shop.d.ts', 'index.d.ts', 'testing/index.d.ts'].map((name) =>
-      published(`cjs/${name}`),
-    );
-    expect(shared).toContain(`import type { Logger } from '@nestjs/common' with { 'resolution-mode': 'import' };\n`);
-    expect(shared).toMatch(/\/\*\* A shop\. \*\/\ndeclare class Shop \{\n(.*\n)* {4}\/\*\* What it costs\. \*\/\n/);
-    expect(main).toContain('declare const PATH: (typeof LIMIT)[];\n');
-    expect(testing).toContain(
-      `import type { Operations } from 'nestjs-payment-acceptance/operations' with { 'resolution-mode': 'import' };\n`,
-    );
-    expect(testing).toContain('/** Only for tests. */\n');
-    expect(shared! + main! + testing!).not.toMatch(/unused|Kept/);
-    expect(published('esm/testing/index.d.ts')).toBe(`export * from '../../cjs/testing/index.js';\n`);
-  });
+    test('names it all, and nothing that is not for users', () => {
+      expect(report()).toContain('## a-library\n');
+      expect(report()).toMatch(/export interface Amount \{\s+text: string;\s+\}/);
+      expect(report()).toMatch(
+        /export declare class Shop \{\s+readonly logger: Logger;\s+price\(of: Amount\): typeof LIMIT;\s+\}/,
+      );
+      expect(report()).not.toMatch(/store|unused|Kept/);
+    });
 
-  test('brings all that it needs: what its manifest does not name is refused', () => {
-    write('library', { 'dist/esm/shops/path.js': `import pg from 'pg';\nexport const PATH = pg;\n` });
-    expect(compile).toThrow(/a-library: .*"pg"/);
-  });
-
-  test('imports Nest before it runs, so that a door can hand it over', () => {
-    write('library', { 'dist/esm/shops/path.js': `export const PATH = () => import('@nestjs/common');\n` });
-    expect(compile).toThrow('import @nestjs/common statically, so that a door can hand it over');
-  });
-});
-
-describe('the report of what is exported', () => {
-  const report = () => evaluate('api-report.mjs', `it.apiReport('${folder}/library')`) as string;
-
-  test('names it all, and nothing that is not for users', () => {
-    expect(report()).toContain('## a-library\n');
-    expect(report()).toMatch(/export interface Amount \{\s+text: string;\s+\}/);
-    expect(report()).toMatch(
-      /export declare class Shop \{\s+readonly logger: Logger;\s+price\(of: Amount\): typeof LIMIT;\s+\}/,
-    );
-    expect(report()).not.toMatch(/store|unused|Kept/);
-  });
-
-  test('refuses a type that the public interface names and no entry exports, and names it', () => {
-    const text = LIBRARY['dist/esm/shops/shop.d.ts']!.replace('price(', 'constructor(kept: Kept);\n    price(');
-    write('library', { 'dist/esm/shops/shop.d.ts': text });
-    expect(report).toThrow('none of its entries export: Kept.');
+    test('refuses a type that the public interface names and no entry exports, and names it', () => {
+      const text = LIBRARY['dist/esm/shops/shop.d.ts']!.replace('price(', 'constructor(kept: Kept);\n    price(');
+      write('library', { 'dist/esm/shops/shop.d.ts': text });
+      expect(report).toThrow('none of its entries export: Kept.');
+    });
   });
 });

@@ -146,7 +146,7 @@ describe('packages', () => {
       for (const file of files) {
         const code = readFileSync(join(installed(name), 'dist/code', file), 'utf8');
         for (const [, specifier] of code.matchAll(/^var [\w$]+ = (?:require\(|handedOver\[)'([^']+)'/gm)) {
-          if (!specifier!.startsWith('.')) wanted.add(specifier!);
+          if (!specifier!.startsWith('.')) wanted.add(specifier!.replace(/^(nestjs-payment-\w+)\/.*/, '$1'));
           else if (!files.includes(specifier!.slice(2))) files.push(specifier!.slice(2));
         }
       }
