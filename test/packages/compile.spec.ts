@@ -67,16 +67,21 @@ export declare const pay: () => [Operations, Shop];
 `,
 };
 
-const inBoth = { '.': { import: './index.js', require: './index.cjs' }, './operations': './operations.cjs' };
+const inBoth = (name: string) => ({ import: `./${name}.js`, require: `./${name}.cjs` });
 /** What a host of Nest 12 and one of Nest 11 have: what can only be imported, and what can only be required. */
 const PACKAGES: Record<string, string> = {
   'in-both-formats/package.json': JSON.stringify({ name: 'in-both-formats', exports: './index.cjs' }),
   'in-both-formats/index.cjs': `module.exports = 'both';`,
-  '@nestjs/common/package.json': JSON.stringify({ name: '@nestjs/common', type: 'module', exports: inBoth }),
+  '@nestjs/common/package.json': JSON.stringify({ name: '@nestjs/common', type: 'module', exports: inBoth('index') }),
   '@nestjs/common/index.js': `export const Injectable = 'imported';`,
   '@nestjs/common/index.cjs': `exports.Injectable = 'required';`,
-  'nestjs-payment-acceptance/package.json': JSON.stringify({ name: 'nestjs-payment-acceptance', exports: inBoth }),
-  'nestjs-payment-acceptance/operations.cjs': `exports.Operations = 'operations';`,
+  'nestjs-payment-acceptance/package.json': JSON.stringify({
+    name: 'nestjs-payment-acceptance',
+    type: 'module',
+    exports: { './operations': inBoth('operations') },
+  }),
+  'nestjs-payment-acceptance/operations.js': `export const Operations = 'imported';`,
+  'nestjs-payment-acceptance/operations.cjs': `exports.Operations = 'required';`,
 };
 
 describe('what is published', () => {
@@ -146,7 +151,7 @@ const limit = () => LIMIT$1;
       console.log(JSON.stringify([Shop.nest, pay()[0], pay()[1] === Shop, other.Shop === Shop, PATH, limit()]));`,
           join(folder, 'host'),
         );
-        expect(JSON.parse(found)).toEqual([[nest, 'operations', 'both'], 'operations', true, true, [2], 1]);
+        expect(JSON.parse(found)).toEqual([[nest, nest, 'both'], nest, true, true, [2], 1]);
       },
     );
 
