@@ -3,13 +3,14 @@ import ts from 'typescript';
 import { CommandError } from './lifecycle.mjs';
 import { manifestIn } from './manifest.mjs';
 
-/** @typedef {{ checker: ts.TypeChecker, known: Set<ts.Symbol>, unnamed: Set<string>, library: string }} Context */
+/** @typedef {{ checker: ts.TypeChecker, known: Set<ts.Symbol>, unnamed: Set<ts.Symbol>, library: string }} Context */
 
 /**
  * The public interface of a library as text: what each of its entries exports, by name, without comments and without
  * what is not for users. Two texts differ where a user may notice. Reads the compiled declarations.
  *
- * Throws where it names a type that no entry exports: a user could not write it down.
+ * Groups of options need no name of their own: a user writes them as literals, or as `PaymentAcceptanceOptions['callbacks']`.
+ * The report shows them last. Throws where it names another type that no entry exports: a user could not write it down.
  */
 export function apiReport(/** @type {string} */ library) {
   const { name, exports } = manifestIn(library);
@@ -30,13 +31,34 @@ export function apiReport(/** @type {string} */ library) {
     const texts = symbols.map((symbol) => textOf(symbol, context));
     return `## ${path.posix.join(name, subpath)}\n\n\`\`\`ts\n${texts.join('\n')}\`\`\`\n`;
   });
-  if (context.unnamed.size > 0) {
+  sections.push(...optionGroups(name, context));
+  return `# The public interface of ${name}\n\nWritten by \`npm run api\`. A change here is a change for users: it goes into CHANGELOG.md.\n\n${sections.join('\n')}`;
+}
+
+/** The groups of options that are named, and exported by no entry; printing one may name further ones. */
+function optionGroups(/** @type {string} */ name, /** @type {Context} */ context) {
+  const texts = new Map();
+  const others = [];
+  for (const symbol of context.unnamed) {
+    if (isOptionGroup(symbol)) texts.set(symbol.name, textOf(symbol, context));
+    else others.push(symbol.name);
+  }
+  if (others.length > 0) {
     throw new CommandError(
-      `What ${name} exports names types that none of its entries export: ${[...context.unnamed].sort().join(', ')}. ` +
+      `What ${name} exports names types that none of its entries export: ${others.sort().join(', ')}. ` +
         'Export them, or mark the members that name them with @internal.',
     );
   }
-  return `# The public interface of ${name}\n\nWritten by \`npm run api\`. A change here is a change for users: it goes into CHANGELOG.md.\n\n${sections.join('\n')}`;
+  if (texts.size === 0) return [];
+  const sorted = [...texts.keys()].sort().map((each) => texts.get(each));
+  return [`## Groups of options, which no entry exports\n\n\`\`\`ts\n${sorted.join('\n')}\`\`\`\n`];
+}
+
+/** An interface all of whose members may be left out. */
+function isOptionGroup(/** @type {ts.Symbol} */ { declarations = [] }) {
+  return declarations.every(
+    (each) => ts.isInterfaceDeclaration(each) && each.members.every(({ questionToken }) => questionToken),
+  );
 }
 
 /** In the order of their names, each under the symbol that it stands for. */
@@ -82,13 +104,13 @@ function isPrivate(/** @type {ts.ClassElement} */ member) {
 
 function collectUnnamed(/** @type {ts.Node} */ node, /** @type {Context} */ context) {
   for (const child of ts.isClassDeclaration(node) ? [...(node.heritageClauses ?? []), ...node.members] : [node]) {
-    for (const name of unnamedIn(child, context)) context.unnamed.add(name);
+    for (const symbol of unnamedIn(child, context)) context.unnamed.add(symbol);
   }
 }
 
-/** Names of types in `node` that are the library's own, and that no entry exports. */
+/** Types named in `node` that are the library's own, and that no entry exports. */
 function unnamedIn(/** @type {ts.Node} */ node, /** @type {Context} */ { checker, known, library }) {
-  /** @type {string[]} */
+  /** @type {ts.Symbol[]} */
   const found = [];
   (function visit(/** @type {ts.Node} */ each) {
     if (ts.isIdentifier(each)) {
@@ -101,7 +123,7 @@ function unnamedIn(/** @type {ts.Node} */ node, /** @type {Context} */ { checker
         !ts.isTypeParameterDeclaration(declaration) &&
         declaration.getSourceFile().fileName.startsWith(`${library}${path.sep}`)
       ) {
-        found.push(symbol.name);
+        found.push(symbol);
       }
     }
     ts.forEachChild(each, visit);

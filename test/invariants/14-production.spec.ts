@@ -5,9 +5,9 @@ import {
   migratePaymentAcceptance,
   PaymentAcceptanceModule,
   PaymentConfigurationError,
-  SchemaBehindError,
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
+import { SchemaBehindError } from 'nestjs-payment-acceptance/operations';
 import { DataSource } from 'typeorm';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 

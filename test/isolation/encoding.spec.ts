@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  migratePaymentAcceptance,
-  PaymentAcceptanceModule,
-  UnsupportedDataSourceError,
-} from 'nestjs-payment-acceptance';
+import { migratePaymentAcceptance, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { UnsupportedDataSourceError } from 'nestjs-payment-acceptance/operations';
 import type { DataSource } from 'typeorm';
 import { onPostgres } from '../support/database.js';
 import { moduleOptions } from '../support/harness.js';

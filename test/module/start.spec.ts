@@ -5,10 +5,10 @@ import {
   PaymentAcceptanceModule,
   PaymentAcceptanceService,
   PaymentConfigurationError,
-  SchemaBehindError,
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
+import { SchemaBehindError } from 'nestjs-payment-acceptance/operations';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';

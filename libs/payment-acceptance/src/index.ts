@@ -11,12 +11,20 @@ export {
 } from './config/environment.js';
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
-export type * from './config/options.js';
-export type * from './config/service-options.js';
-export type * from './config/extras.js';
-export type * from './config/hooks.js';
+export type { PaymentAcceptanceOptions } from './config/options.js';
+export type { PaymentShopOptions, PaymentShopResolver } from './config/service-options.js';
+export type { PaymentAcceptanceExtras, PaymentRoutesOptions } from './config/extras.js';
+export type {
+  ForwardedPostback,
+  ForwardPostback,
+  OpenApiDecorators,
+  PaymentResult,
+  PaymentResultRenderer,
+  ServiceHttpHooks,
+  ServiceRequestInfo,
+  ServiceResponseInfo,
+} from './config/hooks.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
-export type { CheckScheduleOptions } from './domain/schedule-options.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
 export type { CreateBillOptions } from './bills/bill.service.js';
@@ -26,7 +34,6 @@ export type { BillRecord, BillState } from './domain/bill.js';
 export type { BillId, IntentId, OrderId, PaymentId } from './domain/ids.js';
 
 export * from './client/service.errors.js';
-export type { RequestControl } from './client/payment-service.client.js';
 
 export {
   BillExpiredEvent,
@@ -54,13 +61,8 @@ export { OrderNotFoundError } from './events/order-not-found.js';
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
-export { migratePaymentAcceptance, type MigrationOptions } from './storage/migrate.js';
-export {
-  PoolExhaustedError,
-  SchemaBehindError,
-  StatementTimeoutError,
-  UnsupportedDataSourceError,
-} from './storage/storage.errors.js';
+export { migratePaymentAcceptance } from './storage/migrate.js';
+export { PoolExhaustedError, StatementTimeoutError } from './storage/storage.errors.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';
 export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

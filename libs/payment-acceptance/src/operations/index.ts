@@ -63,3 +63,4 @@ export { OperatorActionError } from './operator.errors.js';
 export { describeError as describePaymentError } from '../common/errors.js';
 export { PaymentHandlerError } from '../events/consumer.errors.js';
 export { PaymentJudgeError } from '../settlement/judge.error.js';
+export { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
