@@ -1,9 +1,10 @@
-// npm run docs: writes the tables of the documentation that come from docstrings in the sources. With --check it only
-// says whether they are up to date.
+// npm run docs: writes the tables of the documentation that come from docstrings, and from the options' rules. With --check
+// it only says whether they are up to date.
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import path from 'node:path';
 import { docstringTables } from './lib/docstring-tables.mjs';
+import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
 import { argumentsOf, isCheck } from './lib/usage.mjs';
 
@@ -12,23 +13,27 @@ const [check] = argumentsOf(
   isCheck,
 );
 
+await prepare();
+const { OPTION_RULES, SHOP_RULES } = await import('../libs/payment-acceptance/dist/esm/config/option-rules.js');
+
 const generated = [
   {
     document: 'docs/configuration.md',
     sources: ['config/service-options.ts', 'domain/schedule-options.ts', 'config/options.ts', 'config/extras.ts'],
     column: 'option',
+    rules: { PaymentAcceptanceOptions: OPTION_RULES, PaymentShopOptions: SHOP_RULES },
   },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
   { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },
 ];
 const [begin, end] = ['<!-- written by `npm run docs` -->\n', '<!-- /written -->'];
 
-for (const { document, sources, column } of generated) {
+for (const { document, sources, column, rules } of generated) {
   const file = path.join(root, document);
   const before = fs.readFileSync(file, 'utf8');
   const [head, rest] = split(document, before, begin);
   const [, tail] = split(document, rest, end);
-  const after = `${head}${begin}\n${await docstringTables(filesOf(sources), column)}\n${end}${tail}`;
+  const after = `${head}${begin}\n${await docstringTables(filesOf(sources), column, rules)}\n${end}${tail}`;
   if (!check) fs.writeFileSync(file, after);
   else if (before !== after) {
     console.error(`${document} is not what the docstrings of ${sources.join(' and ')} say: run \`npm run docs\`.`);

@@ -1,28 +1,32 @@
 import fs from 'node:fs';
 import prettier from 'prettier';
 import ts from 'typescript';
+import { docstring } from './docstring.mjs';
+import { optionRules } from './option-docs.mjs';
 
 /**
  * The exported interfaces and classes of files as Markdown: a section each, with a table of the properties and their
- * docstrings. First those that no other one refers to: the way in.
+ * docstrings. First those that no other one refers to: the way in. `rules`, by the name of an interface, say what its options
+ * take.
  */
-export async function docstringTables(files, column) {
+export async function docstringTables(files, column, rules = {}) {
   const statements = files.flatMap((file) => [...parse(file).statements]);
   const types = statements.filter((each) => ts.isInterfaceDeclaration(each) || ts.isClassDeclaration(each));
   const documented = types.filter((each) => docstring(each) !== '' && !isMap(each));
   const names = documented.map(({ name }) => name.text);
+  const ruled = optionRules(types, rules);
   const referred = (name) => documented.some((each) => each.name.text !== name && each.getText().includes(name));
   const sorted = [...names.filter((name) => !referred(name)), ...names.filter(referred)];
-  const sections = sorted.map((name) => section(documented[names.indexOf(name)], names, column));
+  const sections = sorted.map((name) => section(documented[names.indexOf(name)], names, column, ruled));
   return prettier.format(sections.join('\n\n'), { ...(await prettier.resolveConfig(files[0])), parser: 'markdown' });
 }
 
 const parse = (file) => ts.createSourceFile(file, fs.readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
 
-function section(declaration, names, column) {
+function section(declaration, names, column, ruled) {
   const rows = groupsOf(propertiesOf(declaration)).map((group) => {
     const cells = group.map((member) => `\`${member.name.getText()}${member.questionToken ? '?' : ''}\``);
-    const types = [...new Set(group.map((member) => typeCell(member, names)))];
+    const types = [...new Set(group.map((member) => ruled.get(member)?.takes ?? typeCell(member, names)))];
     return `| ${cells.join(', ')} | ${types.join(', ')} | ${cell(docstring(group[0]))} |`;
   });
   const [base] = (declaration.heritageClauses ?? []).flatMap(({ types }) => types.map((type) => type.getText()));
@@ -58,15 +62,6 @@ function typeCell({ type }, names) {
   const linked = names.find((name) => new RegExp(`\\b${name}\\b`).test(text));
   const code = `\`${text.replaceAll('|', '\\|')}\``;
   return linked ? `[${code}](#${linked.toLowerCase()})` : code;
-}
-
-/** The text of a TSDoc comment, with `{@link X}` as code. */
-function docstring(node) {
-  const [comment] = node.jsDoc ?? [];
-  const text = ts.getTextOfJSDocComment(comment?.comment) ?? '';
-  const tags = (comment?.tags ?? []).map((tag) => `@${tag.tagName.text}`);
-  if (tags.length > 0) throw new Error(`${node.name?.getText()}: its docstring is text alone, not ${tags.join(', ')}.`);
-  return text.replace(/\{@link ([^}|\s]+)[^}]*\}/g, '`$1`').trim();
 }
 
 const cell = (text) => text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');

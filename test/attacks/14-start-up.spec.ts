@@ -55,18 +55,22 @@ describe('start up', () => {
   describe('14: a start that would be unsafe, with NODE_ENV=production', () => {
     test.each([
       ["the sandbox's address", 'http://127.0.0.1:4010', /apiBaseUrl: is not https/],
-      ["the sandbox's address behind TLS", 'https://127.0.0.1:4010', /address of a sandbox or of this machine/],
-      ['localhost', 'https://localhost', /address of a sandbox or of this machine/],
-      ['localhost with a dot', 'https://localhost.', /address of a sandbox or of this machine/],
-      ['a name below localhost', 'https://pay.localhost', /address of a sandbox or of this machine/],
-      ['this machine as a number', 'https://2130706433', /address of a sandbox or of this machine/],
-      ['this machine in IPv6', 'https://[::1]:4010', /address of a sandbox or of this machine/],
-      ['this machine in IPv6, mapped', 'https://[::ffff:127.0.0.1]', /address of a sandbox or of this machine/],
-      ['any address of this machine', 'https://0.0.0.0', /address of a sandbox or of this machine/],
-      ["a container's host", 'https://host.docker.internal', /address of a sandbox or of this machine/],
-      ['a host called sandbox', 'https://sandbox.pay.example', /address of a sandbox or of this machine/],
-      ['a host with sandbox in its name', 'https://api-sandbox.pay.example', /address of a sandbox or of this machine/],
-      ['a path called sandbox', 'https://pay.example/sandbox', /address of a sandbox or of this machine/],
+      ["the sandbox's address behind TLS", 'https://127.0.0.1:4010', /address of this machine/],
+      ['localhost', 'https://localhost', /address of this machine/],
+      ['localhost with a dot', 'https://localhost.', /address of this machine/],
+      ['a name below localhost', 'https://pay.localhost', /address of this machine/],
+      ['this machine as a number', 'https://2130706433', /address of this machine/],
+      ['this machine in IPv6', 'https://[::1]:4010', /address of this machine/],
+      ['this machine in IPv6, mapped', 'https://[::ffff:127.0.0.1]', /address of this machine/],
+      ['any address of this machine', 'https://0.0.0.0', /address of this machine/],
+      ["a container's host", 'https://host.docker.internal', /address of this machine/],
+      ['a host called sandbox', 'https://sandbox.pay.example', /address of a sandbox, .*set allowSandbox/],
+      [
+        'a host with sandbox in its name',
+        'https://api-sandbox.pay.example',
+        /address of a sandbox, .*set allowSandbox/,
+      ],
+      ['a path called sandbox', 'https://pay.example/sandbox', /address of a sandbox, .*set allowSandbox/],
       ['an http address', 'http://api.pay.example', /apiBaseUrl: is not https, .* could read the token/],
       ['an address with credentials', 'https://user:pa55word@api.pay.example', /a user name or a password in it/],
       ['an address with only a user name', 'https://user1@api.pay.example', /a user name or a password in it/],
@@ -126,6 +130,12 @@ describe('start up', () => {
         /shops\.eu\.apiToken: is a placeholder/,
       ));
 
+    test('a sandbox that was allowed is refused over http all the same', () =>
+      refuses(
+        { [`${P}API_BASE_URL`]: 'http://sandbox.pay.example', [`${P}ALLOW_SANDBOX`]: 'true' },
+        /apiBaseUrl: is not https/,
+      ));
+
     test("a shop without a token of its own does not get another's", () =>
       refuses(
         { [`${P}SHOPS`]: 'main,eu', [`${P}MAIN_API_TOKEN`]: 'f81d4fae7dec11d0a765' },
@@ -155,6 +165,12 @@ describe('start up', () => {
     test.each(['production', 'development'])('with NODE_ENV=%s and the settings of a real service', async (nodeEnv) => {
       await start({}, 'development'); // makes the tables, which production only verifies
       const module = await start({}, nodeEnv);
+      expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
+    });
+
+    test('in production with a sandbox that was allowed', async () => {
+      await start({}, 'development');
+      const module = await start({ [`${P}API_BASE_URL`]: 'https://sandbox.pay.example', [`${P}ALLOW_SANDBOX`]: '1' });
       expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
     });
 

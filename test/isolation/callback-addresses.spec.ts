@@ -93,7 +93,7 @@ describe('publicUrl', () => {
     '',
     7,
   ])('%p is refused', (publicUrl) => {
-    expect(problemOf(publicUrl)).toMatch(/Set the base address under which the service reaches the application/);
+    expect(problemOf(publicUrl)).toMatch(/Set it to the base address under which the service reaches the application/);
   });
 
   test('is https in production', () => {

@@ -8,7 +8,7 @@ describe('one shop', () => {
   test('is named main', () => {
     expect(paymentAcceptanceOptionsFromEnv(one)).toEqual({
       shops: {
-        main: { apiBaseUrl: 'https://api.example', apiToken: 'a-token', shopId: 'shop-1', previousApiTokens: [] },
+        main: { apiBaseUrl: 'https://api.example', apiToken: 'a-token', shopId: 'shop-1' },
       },
     });
   });
@@ -33,8 +33,31 @@ describe('one shop', () => {
     expect(publicUrl).toBe('https://shop.example');
   });
 
-  test('may have its tables in a schema of another name', () => {
-    expect(paymentAcceptanceOptionsFromEnv({ ...one, [`${P}SCHEMA`]: 'payments' }).schema).toBe('payments');
+  test('may be a sandbox in production', () => {
+    expect(paymentAcceptanceOptionsFromEnv({ ...one, [`${P}ALLOW_SANDBOX`]: 'true' }).shops.main).toMatchObject({
+      allowSandbox: true,
+    });
+  });
+
+  test('has a variable for each option of the module that a text can say', () => {
+    const said = {
+      SCHEMA: 'payments',
+      MIGRATIONS: 'run',
+      WAKE_UPS: 'poll',
+      AUTO_START: '0',
+      STATEMENT_TIMEOUT_MS: '500',
+    };
+    const env = Object.fromEntries(Object.entries(said).map(([name, value]) => [P + name, value]));
+    expect(paymentAcceptanceOptionsFromEnv({ ...one, ...env })).toMatchObject({
+      schema: 'payments',
+      migrations: 'run',
+      wakeUps: 'poll',
+      autoStart: false,
+      statementTimeoutMs: 500,
+    });
+    expect(() => paymentAcceptanceOptionsFromEnv({ ...one, [`${P}WAKE_UPS`]: 'notify' })).toThrow(
+      'PAYMENT_ACCEPTANCE_WAKE_UPS: must be "listen" or "poll".',
+    );
   });
 
   test.each([['true', true], ['false', false], ['1', true], ['0', false], ['', undefined]])(
@@ -71,11 +94,8 @@ describe('several shops', () => {
     expect(() => paymentAcceptanceOptionsFromEnv(env)).toThrow(
       'PAYMENT_ACCEPTANCE_NORTH_EU_API_TOKEN (shop "north-eu"): is not set.',
     );
-    expect(
-      paymentAcceptanceOptionsFromEnv({ ...several, ...env, [`${P}NORTH_EU_API_TOKEN`]: 'x' }).shops.main,
-    ).toMatchObject({
-      previousApiTokens: [],
-    });
+    const { main } = paymentAcceptanceOptionsFromEnv({ ...env, [`${P}NORTH_EU_API_TOKEN`]: 'x' }).shops;
+    expect(main!.previousApiTokens).toBeUndefined();
   });
 
   test('that would read the same variables are refused', () => {
@@ -89,11 +109,11 @@ describe('several shops', () => {
 test('every variable that is missing or cannot be read is named at once', () => {
   let message = '';
   try {
-    paymentAcceptanceOptionsFromEnv({ [`${P}PAYER_PAYS_COMMISSION`]: 'yes' });
+    paymentAcceptanceOptionsFromEnv({ [`${P}PAYER_PAYS_COMMISSION`]: 'yes', [`${P}REQUESTS_PER_SECOND`]: 'many' });
   } catch (error) {
     message = String(error);
   }
-  for (const name of ['API_BASE_URL', 'API_TOKEN', 'SHOP_ID', 'PAYER_PAYS_COMMISSION']) {
+  for (const name of ['API_BASE_URL', 'API_TOKEN', 'SHOP_ID', 'PAYER_PAYS_COMMISSION', 'REQUESTS_PER_SECOND']) {
     expect(message).toContain(`${P}${name} (shop "main")`);
   }
 });

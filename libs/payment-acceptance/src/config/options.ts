@@ -56,10 +56,11 @@ export interface DeliveryOptions {
    */
   maxAttempts?: number;
   /**
-   * First and longest pause between attempts, in milliseconds. It doubles each time, and of each a random part from one half
-   * to the whole is taken. Default 1000 and one hour.
+   * First pause between attempts, in milliseconds. It doubles each time, and of each a random part from one half to the whole
+   * is taken. Default 1000.
    */
   retryBaseMs?: number;
+  /** Longest pause between attempts, in milliseconds. Default 1 hour. */
   retryCapMs?: number;
 }
 
@@ -76,7 +77,7 @@ export interface CallbackOptions {
   maxUnmatched?: number;
   /**
    * How often the service of each shop is asked for a bill that a postback names and that we do not have, by all instances
-   * together, 0 to 3600; 0: never, and then a bill whose commit was lost is not noticed. It bounds what made-up postbacks can
+   * together; 0: never, and then a bill whose commit was lost is not noticed. It bounds what made-up postbacks can
    * cause. Bills of postbacks that `forwardUnknown` has accepted are not asked for. Default 240.
    */
   inquiriesPerHour?: number;
@@ -127,7 +128,10 @@ export interface CallbackOptions {
 export interface CreationOptions {
   /** How long `createBill` waits for another call that is creating the same bill, in milliseconds. Default 5000. */
   waitMs?: number;
-  /** After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 120000, or twice what its requests may take. */
+  /**
+   * After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 2 minutes, or twice what
+   * its requests may take.
+   */
   leaseMs?: number;
   /**
    * How long `createBill` waits until the service's answer is stored, in milliseconds; it is then stored in the background,
@@ -197,8 +201,7 @@ export interface PaymentAcceptanceOptions {
    */
   migrations?: 'run' | 'verify';
   /**
-   * Where the module's tables are: a schema of this name on PostgreSQL, on MariaDB the prefix of their names, with `_`. Small
-   * letters, digits and `_`, beginning with a letter, 1 to 40 characters. Two applications that share a database need two:
+   * Where the module's tables are: a schema of this name on PostgreSQL, on MariaDB the prefix of their names, with `_`. Two applications that share a database need two:
    * on the same tables an instance leaves events of shops that it does not know to others, and a shop whose name stands for
    * another `shopId` there refuses the start. Default `payment_acceptance`.
    */

@@ -74,6 +74,11 @@ describe('a shop', () => {
     expect(warnings).toEqual([expect.stringContaining('shops.main.apiToken: has fewer than 16 characters')]);
   });
 
+  test('may come from a row of a table: with other columns, and null in those that were not set', () => {
+    const row = { id: 7, currency: null, timeZone: null, previousApiTokens: null };
+    expect(resolveOptions(oneShop(row), 'test').shops.get('main')).toMatchObject({ currency: 'RUB', timeZone: 'UTC' });
+  });
+
   test('keeps the path of its address, without a slash at the end', () => {
     const { shops } = resolveOptions(oneShop({ apiBaseUrl: 'https://api.example/pay//' }), 'test');
     expect(shops.get('main')?.apiBaseUrl).toBe('https://api.example/pay');
@@ -82,7 +87,7 @@ describe('a shop', () => {
 
 describe('the shops', () => {
   test.each([undefined, null, 7, {}, { shops: {} }, { shops: [] }, { shops: 'main' }])('%j names none', (options) => {
-    expect(problems(options)[0]).toContain('name at least one shop');
+    expect(problems(options).join()).toContain('name at least one shop');
   });
 
   test.each([null, 'text', 7, []])('one that is %j is refused', (shop) => {
@@ -127,7 +132,7 @@ describe('the shops', () => {
   });
 
   test.each([null, 7, {}, { find: () => undefined }])('%p is no resolver', (shopResolver) => {
-    expect(problems({ shopResolver })).toEqual(['shopResolver: must have the methods find(name) and list().']);
+    expect(problems({ shopResolver })[0]).toBe('shopResolver: must have the methods find(name) and list().');
   });
 
   test('all problems of all shops come at once, and none shows a token', () => {
@@ -136,13 +141,17 @@ describe('the shops', () => {
       http: 7,
     });
     expect(found.map((problem) => problem.split(' ')[0])).toEqual([
-      'shops.a.shopId:', 'shops.b.apiToken:', 'shops.b.currency:', 'http:', 'defaultShop:',
+      'http:', 'shops.a.shopId:', 'shops.b.apiToken:', 'shops.b.currency:', 'defaultShop:',
     ]); // prettier-ignore
     expect(found.join()).not.toContain('sp ace');
   });
 });
 
 describe('the groups of options', () => {
+  const MS = 'a whole number of milliseconds from 1 to 2147483647';
+  const UP_TO_10_S = 'a whole number of milliseconds from 0 to 10000';
+  const SOME_PAUSES = 'a list of one or more whole numbers of milliseconds from 1 to 316224000000';
+
   test('are filled with defaults beside what is given', () => {
     const { http, deliveries } = resolveOptions(
       withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }),
@@ -169,34 +178,65 @@ describe('the groups of options', () => {
 
   test.each([
     [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
-    [{ http: { openAheadMs: 10_001 } }, 'http.openAheadMs: must be a whole number from 0 to 10000.'],
-    [{ http: { openAheadMs: -1 } }, 'http.openAheadMs: must be a whole number from 0 to 10000.'],
-    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number above 0.'],
-    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number above 0.'],
-    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number above 0.'],
-    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number above 0.'],
-    [{ schedule: { openMs: [] } }, 'schedule.openMs: must be a non-empty array of whole numbers above 0.'],
-    [{ schedule: { openMs: [1, -1] } }, 'schedule.openMs: must be a non-empty array of whole numbers above 0.'],
-    [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be a string.'],
-    [{ callbacks: { requirePostbackDigest: 'no' } }, 'callbacks.requirePostbackDigest: must be a boolean.'],
-    [{ callbacks: { forwardUnknown: 'https://old.example' } }, 'callbacks.forwardUnknown: must be a function.'],
-    [{ deliveries: [] }, 'deliveries: must be an object.'],
-    [{ retention: true }, 'retention: must be an object.'],
+    [{ callback: {} }, 'callback: there is no such option.'],
+    [{ http: { openAheadMs: 10_001 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: 10001).`],
+    [{ http: { openAheadMs: -1 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: -1).`],
+    [
+      { http: { maxAnswerBytes: 0 } },
+      'http.maxAnswerBytes: must be a whole number of bytes from 1 to 2147483647 (given: 0).',
+    ],
+    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 0).'],
+    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 1.5).'],
+    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: string).'],
+    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: NaN).'],
+    [
+      { http: { hooks: { beforeRequest: 7 } } },
+      'http.hooks: must have the functions beforeRequest, afterResponse, or one of them.',
+    ],
+    [{ schedule: { openMs: [] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
+    [{ schedule: { openMs: [1, -1] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
+    [
+      { schedule: { jitterPercent: 101 } },
+      'schedule.jitterPercent: must be a whole number of percent from 0 to 100 (given: 101).',
+    ],
+    [
+      { callbacks: { inquiriesPerHour: -1 } },
+      'callbacks.inquiriesPerHour: must be a whole number from 0 to 3600 (given: -1).',
+    ],
+    [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be text (given: 7).'],
+    [
+      { callbacks: { replyContentType: 'json' } },
+      'callbacks.replyContentType: must be a media type such as application/json (given: string).',
+    ],
+    [
+      { callbacks: { requirePostbackDigest: 'no' } },
+      'callbacks.requirePostbackDigest: must be true or false (given: string).',
+    ],
+    [
+      { callbacks: { forwardUnknown: 'https://old.example' } },
+      'callbacks.forwardUnknown: must be a function (given: string).',
+    ],
+    [{ deliveries: [] }, 'deliveries: must be an object of options.'],
+    [{ retention: true }, 'retention: must be an object of options, or false.'],
     [
       { retention: { deleteCallbacksAfterMs: 0 } },
-      'retention.deleteCallbacksAfterMs: must be a whole number above 0, or null to keep for ever.',
+      'retention.deleteCallbacksAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: 0).',
     ],
-    [{ retention: { everyMs: 2 ** 31 } }, 'retention.everyMs: must be a whole number above 0.'],
-    [{ retention: { batchSize: null } }, 'retention.batchSize: must be a whole number above 0.'],
-    [{ judge: 'strict' }, 'judge: must be a function.'],
-    [{ resultPage: {} }, 'resultPage: must be a function.'],
-    [{ migrations: 'auto' }, 'migrations: must be "run" or "verify".'],
+    [{ retention: { everyMs: 2 ** 31 } }, `retention.everyMs: must be ${MS} (given: 2147483648).`],
+    [
+      { retention: { batchSize: null } },
+      'retention.batchSize: must be a whole number from 1 to 2147483647 (given: null).',
+    ],
+    [{ judge: 'strict' }, 'judge: must be a function (given: string).'],
+    [{ resultPage: {} }, 'resultPage: must be a function (given: object).'],
+    [{ migrations: 'auto' }, 'migrations: must be "run" or "verify" (given: string).'],
     [
       { schema: 'Payments' },
       'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".',
     ],
-    [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll".'],
-    [{ autoStart: 'yes' }, 'autoStart: must be true or false.'],
+    [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
+    [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
+    [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
     [
       { confirmer: { leaseMs: 15_000 } },
       'confirmer.leaseMs: 15000 ms is not longer than a request may take (15000 ms).',
@@ -205,6 +245,17 @@ describe('the groups of options', () => {
   ])('%j: %s', (options, problem) => {
     expect(problems(withOptions(options))).toEqual([problem]);
   });
+});
+
+test('every option has a default, but for those that may be absent', () => {
+  const absent = (options: object, path = ''): string[] =>
+    Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+      if (value === undefined) return [path + name];
+      return typeof value === 'object' && value !== null ? absent(value, `${path}${name}.`) : [];
+    });
+  expect(absent(resolveOptions({ shops: { main: shopOptions() } }, 'test'))).toEqual([
+    'shopResolver', 'publicUrl', 'callbacks.forwardUnknown', 'judge', 'resultPage',
+  ]); // prettier-ignore
 });
 
 describe('in production', () => {
@@ -223,6 +274,20 @@ describe('in production', () => {
       expect.stringContaining('token of the sandbox'),
     ]);
     expect(production({ previousApiTokens: ['SANDBOX-token-0123456789'] })).toHaveLength(1);
+  });
+
+  test('a sandbox may be allowed by its shop; an http address and one of this machine stay refused', () => {
+    const allowed = (more: object) => production({ allowSandbox: true, ...more });
+    expect(allowed({ apiBaseUrl: 'https://api-sandbox.example' })).toEqual([]);
+    expect(allowed({ apiToken: 'sandbox-token-0123456789', previousApiTokens: ['SANDBOX-token-0123456789'] })).toEqual(
+      [],
+    );
+    expect(allowed({ apiBaseUrl: 'http://sandbox.example' })).toEqual([expect.stringContaining('is not https')]);
+    expect(allowed({ apiBaseUrl: 'https://sandbox.localhost' })).toEqual([expect.stringContaining('of this machine')]);
+    expect(production({ allowSandbox: false, apiBaseUrl: 'https://sandbox.example' })).toEqual([
+      expect.stringMatching(/address of a sandbox, .* set allowSandbox/),
+    ]);
+    expect(production({ allowSandbox: 'yes', apiBaseUrl: 'https://sandbox.example' })).toHaveLength(2);
   });
 
   test('tables are only verified by default; elsewhere they are made', () => {

@@ -1,12 +1,12 @@
 import { Secret } from '../common/secret.js';
+import { isRecord } from './option-rule.js';
+import { SHOP_RULES } from './option-rules.js';
+import { readOptions } from './read-options.js';
 import type { Shop } from './resolved-options.js';
 import type { PaymentShopOptions } from './service-options.js';
-import { addressFlaw, shopIdFlaw, tokenFlaw } from './shop-flaws.js';
-import { isTimeZone } from './time-zone.js';
 
 const SHORT_TOKEN = 16;
 const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
-const CURRENCY = /^[A-Z]{3}$/;
 
 /** A shop that can be used, or what is wrong with it; each sentence starts with the shop's name and option. */
 export interface ShopResolution {
@@ -24,53 +24,34 @@ export function isShopName(name: unknown): name is string {
 export function resolveShop(name: string, given: unknown, production: boolean): ShopResolution {
   const problems: string[] = [];
   const warnings: string[] = [];
-  const report = (option: keyof PaymentShopOptions, sentence: string): void => {
-    problems.push(`shops.${name}.${option}: ${sentence}`);
-  };
+  const path = `shops.${name}`;
   if (!SHOP_NAME.test(name)) {
-    problems.push(`shops.${name}: a shop's name has 1 to 40 letters, digits, "-" or "_", as it stands in routes.`);
+    problems.push(`${path}: a shop's name has 1 to 40 letters, digits, "-" or "_", as it stands in routes.`);
   }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    problems.push(`shops.${name}: must be an object with shopId, apiToken and apiBaseUrl.`);
+  if (!isRecord(given)) {
+    problems.push(`${path}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return { shop: undefined, problems, warnings };
   }
-  const options = given as PaymentShopOptions;
-  const shopId = shopIdFlaw(options.shopId);
-  if (shopId) report('shopId', shopId);
-  const previous = options.previousApiTokens ?? [];
-  const tokens: [keyof PaymentShopOptions, unknown][] = [['apiToken', options.apiToken]];
-  if (!Array.isArray(previous)) report('previousApiTokens', 'must be an array of tokens.');
-  else tokens.push(...previous.map((token): [keyof PaymentShopOptions, unknown] => ['previousApiTokens', token]));
-  for (const [option, token] of tokens) {
-    const flaw = tokenFlaw(token, production);
-    if (flaw) report(option, flaw);
-    else if ((token as string).length < SHORT_TOKEN) {
-      warnings.push(`shops.${name}.${option}: has fewer than ${SHORT_TOKEN} characters; it can be guessed.`);
-    }
-  }
-  const address = addressFlaw(options.apiBaseUrl, production);
-  if (address) report('apiBaseUrl', address);
-  const currency = options.currency ?? 'RUB';
-  if (!CURRENCY.test(currency)) report('currency', 'must be three capital letters, such as RUB.');
-  const payerPaysCommission = options.payerPaysCommission ?? false;
-  if (typeof payerPaysCommission !== 'boolean') report('payerPaysCommission', 'must be true or false.');
-  const timeZone = options.timeZone ?? 'UTC';
-  if (!isTimeZone(timeZone)) report('timeZone', 'must be an IANA name (Europe/Berlin) or an offset (+03:00).');
-  const requestsPerSecond = options.requestsPerSecond ?? 1000;
-  if (!Number.isInteger(requestsPerSecond) || requestsPerSecond < 1 || requestsPerSecond > 1000) {
-    report('requestsPerSecond', 'must be a whole number from 1 to 1000.');
-  }
+  // A row of the host's own table may have more columns, and null in these.
+  const known = Object.fromEntries(Object.keys(SHOP_RULES).map((option) => [option, given[option] ?? undefined]));
+  const place = { path, production, allowSandbox: known.allowSandbox === true, problems };
+  const settings = readOptions<PaymentShopOptions>(SHOP_RULES, known, place);
   if (problems.length > 0) return { shop: undefined, problems, warnings };
+  const { apiToken, previousApiTokens, apiBaseUrl, shopId, currency, payerPaysCommission, timeZone } = settings;
+  for (const [option, tokens] of Object.entries({ apiToken: [apiToken], previousApiTokens })) {
+    if (tokens.every(({ length }) => length >= SHORT_TOKEN)) continue;
+    warnings.push(`${path}.${option}: has fewer than ${SHORT_TOKEN} characters; it can be guessed.`);
+  }
   const shop: Shop = {
     name,
-    shopId: options.shopId,
-    token: new Secret(options.apiToken),
-    previousTokens: previous.map((token) => new Secret(token)),
-    apiBaseUrl: options.apiBaseUrl.replace(/\/+$/, ''),
+    shopId,
+    token: new Secret(apiToken),
+    previousTokens: previousApiTokens.map((token) => new Secret(token)),
+    apiBaseUrl: apiBaseUrl.replace(/\/+$/, ''),
     currency,
     payerPaysCommission,
     timeZone,
-    requestsPerSecond,
+    requestsPerSecond: settings.requestsPerSecond,
   };
   return { shop, problems, warnings };
 }

@@ -1,15 +1,5 @@
 import type { Secret } from '../common/secret.js';
-import type { Judge } from '../domain/payment.js';
-import type { CheckScheduleOptions } from '../domain/schedule-options.js';
-import type { PaymentResultRenderer } from './hooks.js';
-import type {
-  CallbackOptions,
-  ConfirmerOptions,
-  CreationOptions,
-  DeliveryOptions,
-  RetentionOptions,
-} from './options.js';
-import type { PaymentShopResolver, ServiceHttpOptions, ShopLookupOptions } from './service-options.js';
+import type { PaymentAcceptanceOptions } from './options.js';
 
 /** What of a shop's settings is no secret, with every default filled in. */
 export interface PaymentShopSettings {
@@ -29,34 +19,27 @@ export interface Shop extends PaymentShopSettings {
   readonly previousTokens: readonly Secret[];
 }
 
-/** The module's options, checked, with every default filled in. */
-export interface ResolvedOptions {
+/** Options that stay absent where they were not given; every other one has a default, or a rule that asks for it. */
+type Absent = 'shopResolver' | 'defaultShop' | 'publicUrl' | 'judge' | 'resultPage' | 'migrations' | 'forwardUnknown';
+type Groups = 'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation' | 'retention';
+type Filled<T> = T extends object ? Readonly<Required<Omit<T, Absent>> & Pick<T, Absent & keyof T>> : T;
+
+/** The options as they were given, with the default of each that has one. */
+export type FilledOptions = Filled<Omit<PaymentAcceptanceOptions, Groups>> & {
+  readonly [G in Groups]: Filled<NonNullable<PaymentAcceptanceOptions[G]>>;
+};
+
+/** The module's options, checked, with what follows from them. */
+export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultShop' | 'migrations'> {
   /** Those of the options, by name. */
   readonly shops: ReadonlyMap<string, Shop>;
-  readonly shopResolver: PaymentShopResolver | undefined;
-  readonly statementTimeoutMs: number;
-  readonly shopLookup: Readonly<Required<ShopLookupOptions>>;
-  /** Most tokens that one request is tried with; the leases last that long. */
-  readonly tokensPerRequest: number;
   /** Name of the default shop. */
   readonly defaultShop: string;
-  readonly http: Readonly<Required<ServiceHttpOptions>>;
+  /** Most tokens that one request is tried with; the leases last that long. */
+  readonly tokensPerRequest: number;
   /** Without a slash at the end. */
   readonly publicUrl: string | undefined;
-  readonly schedule: Readonly<Required<CheckScheduleOptions>>;
-  readonly confirmer: Readonly<Required<ConfirmerOptions>>;
-  readonly deliveries: Readonly<Required<DeliveryOptions>>;
-  readonly callbacks: Readonly<
-    Required<Omit<CallbackOptions, 'forwardUnknown'>> & Pick<CallbackOptions, 'forwardUnknown'>
-  >;
-  readonly creation: Readonly<Required<CreationOptions>>;
-  readonly retention: Readonly<Required<RetentionOptions>> | false;
-  readonly judge: Judge | undefined;
-  readonly resultPage: PaymentResultRenderer | undefined;
   readonly migrations: 'run' | 'verify';
-  readonly schema: string;
-  readonly wakeUps: 'listen' | 'poll';
-  readonly autoStart: boolean;
   /** Whether what is unsafe in production is refused. */
   readonly production: boolean;
   /** What is allowed but unwise, to be logged once at start. */

@@ -13,6 +13,11 @@ export interface PaymentShopOptions {
   previousApiTokens?: string[];
   /** `{base_url}` of the service, for example `https://api.example`; a path is kept. https in production. */
   apiBaseUrl: string;
+  /**
+   * Whether `apiToken` and `apiBaseUrl` may name a sandbox where `NODE_ENV` is `production`, as on a staging system (assumed:
+   * what has "sandbox" in it is one). An http address and one of this machine are refused there all the same. Default `false`.
+   */
+  allowSandbox?: boolean;
   /** Currency of bills that name none, and of the shop. Default `RUB` (section 2.1, documented as occurring). */
   currency?: string;
   /** Whether the payer pays the commission of bills that do not say (section 2.1). Default `false`. */
@@ -23,7 +28,7 @@ export interface PaymentShopOptions {
    */
   timeZone?: string;
   /**
-   * Most checks of bills a second, over all instances together, 1 to 1000; up to one second's worth is saved while idle. How
+   * Most checks of bills a second, over all instances together; up to one second's worth is saved while idle. How
    * many there are follows from how the service answers: where it says 429, each instance soon asks for less, and after a
    * while for a little more. Default 1000 (assumed: the specification shows no rate limits).
    */
@@ -70,7 +75,7 @@ export interface ServiceHttpOptions {
   /** The largest answer accepted, inflated, in bytes. Default 2 MiB. */
   maxAnswerBytes?: number;
   /**
-   * How old a connection may be that was opened before its creation came, in milliseconds, 0 to 10000; 0: each creation opens
+   * How old a connection may be that was opened before its creation came, in milliseconds; 0: each creation opens
    * its own, which it waits for. It must be well below the time after which the service, or whatever stands before it, closes
    * a connection that has been silent: one that closes while the request is on its way makes the outcome unknown. Default 2000
    * (assumed: such limits are 5 seconds or more).

@@ -1,3 +1,5 @@
+import type { OptionContext } from './option-rule.js';
+
 /** What is wrong with a shop's settings, and what to set instead. No sentence repeats a value: it may be a secret. */
 
 const PLACEHOLDERS = new Set([
@@ -15,43 +17,76 @@ const PLACEHOLDER_PATTERNS = [
 const LOCAL_HOST =
   /^(localhost|.*\.localhost|localhost\.localdomain|host\.docker\.internal|127\..*|0\.0\.0\.0|\[::1?\]|\[::ffff:7f.*\])\.?$/;
 
+/** What to do about an option of a shop that cannot be used. */
+export const REMEDIES = {
+  shopId: 'Set it to the shop_id that the service gave you.',
+  apiToken: 'Set it to the API token that the service gave you.',
+  apiBaseUrl: 'Set it to the base address of the service, such as https://api.pay.example.',
+};
+const ALLOW_SANDBOX = 'Where a sandbox is meant, set allowSandbox.';
+
 export function shopIdFlaw(shopId: unknown): string | undefined {
   const wrong = typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId);
-  return wrong ? 'is empty or a placeholder. Set the shop_id that the service gave you.' : undefined;
+  return wrong ? `is empty or a placeholder. ${REMEDIES.shopId}` : undefined;
 }
 
-export function tokenFlaw(token: unknown, production: boolean): string | undefined {
-  const remedy = 'Set the API token that the service gave you.';
+export function tokenFlaw(token: unknown, context: OptionContext): string | undefined {
+  const remedy = REMEDIES.apiToken;
   if (typeof token !== 'string' || token.trim() === '') return `is empty. ${remedy}`;
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${remedy}`;
   if (/^["'`]|["'`]$/.test(token)) return 'stands in quotation marks, which count as part of it. Set it without them.';
   if (/[^\x21-\x7e]/.test(token)) {
     return 'has white space, control or non-ASCII characters, which no HTTP header carries. Set the token alone.';
   }
-  if (production && /sandbox/i.test(token)) return `is a token of the sandbox, and NODE_ENV is production. ${remedy}`;
+  if (mustBeReal(context) && /sandbox/i.test(token)) {
+    return `is a token of the sandbox, and NODE_ENV is production. ${remedy} ${ALLOW_SANDBOX}`;
+  }
   return undefined;
 }
 
-export function addressFlaw(address: unknown, production: boolean): string | undefined {
-  const remedy = 'Set the base address of the service, such as https://api.pay.example.';
+/** Of the first that has one. */
+export function tokensFlaw(tokens: unknown, context: OptionContext): string | undefined {
+  if (!Array.isArray(tokens)) return 'must be a list of tokens.';
+  return tokens.map((token) => tokenFlaw(token, context)).find((flaw) => flaw !== undefined);
+}
+
+export function apiAddressFlaw(address: unknown, context: OptionContext): string | undefined {
+  const remedy = REMEDIES.apiBaseUrl;
+  const flaw = addressFlaw(address, context, remedy, 'the token');
+  if (flaw) return flaw;
+  const { hostname, pathname } = new URL(String(address));
+  if (/\/api\/v1\/*$/.test(pathname)) return 'already ends in /api/v1, which is added to it. Set it without.';
+  if (context.production && LOCAL_HOST.test(hostname)) {
+    return `is the address of this machine, and NODE_ENV is production. ${remedy}`;
+  }
+  if (mustBeReal(context) && /(^|[./-])sandbox([./-]|$)/.test(hostname + pathname.toLowerCase())) {
+    return `is the address of a sandbox, and NODE_ENV is production. ${remedy} ${ALLOW_SANDBOX}`;
+  }
+  return undefined;
+}
+
+export function publicAddressFlaw(address: unknown, context: OptionContext): string | undefined {
+  const remedy =
+    'Set it to the base address under which the service reaches the application, such as https://shop.example.';
+  return addressFlaw(address, context, remedy, 'the callbacks');
+}
+
+function addressFlaw(address: unknown, { production }: OptionContext, remedy: string, readable: string) {
   if (typeof address !== 'string' || address.trim() === '') return `is empty. ${remedy}`;
   // In the text itself: the parsed address shows neither white space around it nor an empty query.
   if (/[\s\p{Cc}]/u.test(address)) return `has white space or control characters in it. ${remedy}`;
   if (/[?#]/.test(address)) return `has a query or a fragment ("?", "#"), behind which no path can stand. ${remedy}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return `is not an http or https address. ${remedy}`;
-  if (url.username || url.password) {
-    return 'has a user name or a password in it, which logs would show. Set it without: the token is all that is needed.';
-  }
-  if (/\/api\/v1\/*$/.test(url.pathname)) return 'already ends in /api/v1, which is added to it. Set it without.';
+  if (url.username || url.password) return `has a user name or a password in it, which logs would show. ${remedy}`;
   if (production && url.protocol !== 'https:') {
-    return `is not https, and NODE_ENV is production: anybody on the way could read the token. ${remedy}`;
-  }
-  const sandbox = /(^|[./-])sandbox([./-]|$)/.test(url.hostname + url.pathname.toLowerCase());
-  if (production && (sandbox || LOCAL_HOST.test(url.hostname))) {
-    return `is the address of a sandbox or of this machine, and NODE_ENV is production. ${remedy}`;
+    return `is not https, and NODE_ENV is production: anybody on the way could read ${readable}. ${remedy}`;
   }
   return undefined;
+}
+
+function mustBeReal({ production, allowSandbox }: OptionContext): boolean {
+  return production && !allowSandbox;
 }
 
 function isPlaceholder(value: string): boolean {

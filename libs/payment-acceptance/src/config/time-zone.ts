@@ -1,7 +1,8 @@
 const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
 
 /** Whether the text is an offset (`+03:00`) or a time zone that this runtime knows (`Europe/Berlin`). */
-export function isTimeZone(timeZone: string): boolean {
+export function isTimeZone(timeZone: unknown): timeZone is string {
+  if (typeof timeZone !== 'string') return false;
   if (OFFSET.test(timeZone)) return true;
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';

@@ -1,0 +1,119 @@
+/** What is known where an option is checked. */
+export interface OptionContext {
+  readonly production: boolean;
+  /** Whether the shop may be one of a sandbox in production, too. */
+  readonly allowSandbox?: boolean;
+}
+
+/**
+ * What an option takes. What it means is the docstring of its interface and stands nowhere else; `npm run docs` makes a row
+ * of both.
+ */
+export interface OptionRule<T> {
+  /** In words, for errors and the documentation, as in `a whole number of milliseconds from 1 to 10000`. */
+  readonly takes?: string;
+  readonly unit?: string;
+  readonly default?: T;
+  /** What to do where it is not given; without this it need not be. */
+  readonly required?: string;
+  /** Never shared between shops, and never shown. */
+  readonly secret?: boolean;
+  /** What is wrong with a value, and what to set: what follows the option's path. */
+  readonly flaw: (value: unknown, context: OptionContext) => string | undefined;
+  /** What an environment variable says; `undefined` where it cannot be read. Without it, no variable can say it. */
+  readonly fromText?: (text: string) => T | undefined;
+}
+
+/** Options below a name of their own. */
+export interface OptionGroup<T> {
+  readonly rules: OptionRules<Exclude<T, false>>;
+  /** Whether `false` switches off what the group is about. */
+  readonly mayBeFalse?: boolean;
+}
+
+/** A rule for each option of an interface: the compiler refuses one that is missing, or has no option. */
+export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<T[K]> };
+
+/** Longest that Node's timers wait: about 24 days in milliseconds. */
+const MAX_INTEGER = 2 ** 31 - 1;
+
+interface Range {
+  readonly least?: number;
+  readonly most?: number;
+  readonly unit?: string;
+}
+
+export function wholeNumber(
+  otherwise: number,
+  { least = 1, most = MAX_INTEGER, unit }: Range = {},
+): OptionRule<number> {
+  return {
+    ...taking(`a whole number ${unit ? `of ${unit} ` : ''}from ${least} to ${most}`, isWhole(least, most)),
+    unit,
+    default: otherwise,
+    fromText: (variable) => (/^\d+$/.test(variable) ? Number(variable) : undefined),
+  };
+}
+
+export function milliseconds(otherwise: number, range: Range = {}): OptionRule<number> {
+  return wholeNumber(otherwise, { ...range, unit: 'milliseconds' });
+}
+
+/** The same, or `null` for ever. */
+export function millisecondsOrNull(otherwise: number | null, most: number): OptionRule<number | null> {
+  const accepts = (value: unknown): boolean => value === null || isWhole(1, most)(value);
+  const takes = `a whole number of milliseconds from 1 to ${most}, or null`;
+  return { ...taking(takes, accepts), unit: 'milliseconds', default: otherwise };
+}
+
+export function listOfMilliseconds(otherwise: number[], most: number): OptionRule<number[]> {
+  const takes = `a list of one or more whole numbers of milliseconds from 1 to ${most}`;
+  const accepts = (value: unknown): boolean =>
+    Array.isArray(value) && value.length > 0 && value.every(isWhole(1, most));
+  return { ...taking(takes, accepts), unit: 'milliseconds', default: otherwise };
+}
+
+export function text(otherwise?: string, pattern = /^/, takes = 'text'): OptionRule<string> {
+  const accepts = (value: unknown): boolean => typeof value === 'string' && pattern.test(value);
+  return { ...taking(takes, accepts), default: otherwise, fromText: (variable) => variable };
+}
+
+export function flag(otherwise: boolean): OptionRule<boolean> {
+  return {
+    ...taking('true or false', (value) => typeof value === 'boolean'),
+    default: otherwise,
+    fromText: (variable) => (/^(true|false|1|0)$/.test(variable) ? /^(true|1)$/.test(variable) : undefined),
+  };
+}
+
+export function oneOf<const T extends string>(values: readonly T[], otherwise?: T): OptionRule<T> {
+  const isOne = (value: unknown): value is T => values.includes(value as T);
+  return {
+    ...taking(values.map((value) => `"${value}"`).join(' or '), isOne),
+    default: otherwise,
+    fromText: (variable) => (isOne(variable) ? variable : undefined),
+  };
+}
+
+export function callable<T>(): OptionRule<T> {
+  return { flaw: taking('a function', (value) => typeof value === 'function').flaw };
+}
+
+function taking(takes: string, accepts: (value: unknown) => boolean): Pick<OptionRule<never>, 'takes' | 'flaw'> {
+  return { takes, flaw: (value) => (accepts(value) ? undefined : `must be ${takes} (given: ${kindOf(value)}).`) };
+}
+
+function isWhole(least: number, most: number) {
+  return (value: unknown): boolean =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+/** A number as it is; of anything else only what it is: it may be a secret in the wrong place. */
+function kindOf(value: unknown): string {
+  if (typeof value === 'number' || value === null) return String(value);
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,185 @@
+import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
+import type { CheckScheduleOptions } from '../domain/schedule-options.js';
+import {
+  callable,
+  flag,
+  isRecord,
+  listOfMilliseconds,
+  milliseconds,
+  millisecondsOrNull,
+  oneOf,
+  text,
+  wholeNumber,
+  type OptionRules,
+} from './option-rule.js';
+import type { PaymentAcceptanceOptions } from './options.js';
+import type { PaymentShopOptions } from './service-options.js';
+import { apiAddressFlaw, publicAddressFlaw, REMEDIES, shopIdFlaw, tokenFlaw, tokensFlaw } from './shop-flaws.js';
+import { isTimeZone } from './time-zone.js';
+
+/*
+ * One rule for each option: what it takes, and its default. What it means is its docstring. Validation, defaults, environment
+ * variables and docs/configuration.md follow from here.
+ */
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const MIB = 1024 * 1024;
+/** Schedules and ages are the database's: longer than a timer of Node's can be. */
+const TEN_YEARS = 10 * 366 * DAY;
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
+
+const scheduled = (otherwise: number) => milliseconds(otherwise, { most: TEN_YEARS });
+
+export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
+  shopId: { takes: 'text', required: REMEDIES.shopId, flaw: shopIdFlaw, fromText: String },
+  apiToken: { takes: 'text', required: REMEDIES.apiToken, secret: true, flaw: tokenFlaw, fromText: String },
+  previousApiTokens: { takes: 'a list of texts', secret: true, default: [], flaw: tokensFlaw, fromText: listOf },
+  apiBaseUrl: { takes: 'an address', required: REMEDIES.apiBaseUrl, flaw: apiAddressFlaw, fromText: String },
+  allowSandbox: flag(false),
+  currency: text('RUB', /^[A-Z]{3}$/, 'three capital letters, such as RUB'),
+  payerPaysCommission: flag(false),
+  timeZone: {
+    takes: 'an IANA name (Europe/Berlin) or an offset (+03:00)',
+    default: 'UTC',
+    flaw: (zone) => (isTimeZone(zone) ? undefined : 'must be an IANA name (Europe/Berlin) or an offset (+03:00).'),
+    fromText: String,
+  },
+  requestsPerSecond: wholeNumber(1_000, { most: 1_000 }),
+};
+
+const SCHEDULE: OptionRules<CheckScheduleOptions> = {
+  openMs: listOfMilliseconds([MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR], TEN_YEARS),
+  lifetimeMs: scheduled(3 * DAY),
+  paidEveryMs: scheduled(6 * HOUR),
+  paidForMs: scheduled(7 * DAY),
+  expiredEveryMs: scheduled(DAY),
+  expiredForMs: scheduled(30 * DAY),
+  jitterPercent: wholeNumber(10, { least: 0, most: 100, unit: 'percent' }),
+  lagMs: listOfMilliseconds([3 * SECOND, 10 * SECOND, 30 * SECOND], TEN_YEARS),
+  minGapMs: scheduled(2 * SECOND),
+  retryBaseMs: scheduled(5 * SECOND),
+  retryCapMs: scheduled(10 * MINUTE),
+};
+
+export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
+  shops: {
+    default: {},
+    flaw: (shops) => (isRecord(shops) ? undefined : 'must be an object, with the shops by their names.'),
+  },
+  shopResolver: {
+    flaw: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
+  },
+  shopLookup: {
+    rules: {
+      cacheMs: milliseconds(30 * SECOND),
+      refreshGapMs: milliseconds(5 * SECOND),
+      absentMs: milliseconds(5 * SECOND),
+      timeoutMs: milliseconds(5 * SECOND),
+    },
+  },
+  defaultShop: text(),
+  http: {
+    rules: {
+      connectTimeoutMs: milliseconds(5 * SECOND),
+      totalTimeoutMs: milliseconds(15 * SECOND),
+      maxAnswerBytes: wholeNumber(2 * MIB, { unit: 'bytes' }),
+      // An older one may meet the end of what servers allow a connection that is silent.
+      openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
+      attempts: wholeNumber(3),
+      retryBaseMs: milliseconds(200),
+      retryCapMs: milliseconds(3 * SECOND),
+      hooks: {
+        default: {},
+        flaw: (hooks) =>
+          areHooks(hooks) ? undefined : 'must have the functions beforeRequest, afterResponse, or one of them.',
+      },
+    },
+  },
+  publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
+  schedule: { rules: SCHEDULE },
+  confirmer: {
+    rules: {
+      concurrency: wholeNumber(128),
+      pollMs: milliseconds(5 * SECOND),
+      leaseMs: milliseconds(30 * SECOND),
+    },
+  },
+  deliveries: {
+    rules: {
+      concurrency: wholeNumber(32),
+      pollMs: milliseconds(5 * SECOND),
+      timeLimitMs: milliseconds(30 * SECOND),
+      shutdownMs: milliseconds(10 * SECOND),
+      // Together a day at least: the pauses are 48 hours, of which a random half may be left out.
+      maxAttempts: wholeNumber(60),
+      retryBaseMs: milliseconds(SECOND),
+      retryCapMs: milliseconds(HOUR),
+    },
+  },
+  callbacks: {
+    rules: {
+      replyBody: text('OK'),
+      replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
+      maxUnmatched: wholeNumber(10_000),
+      inquiriesPerHour: wholeNumber(240, { least: 0, most: 3_600 }),
+      maxPerBill: wholeNumber(100),
+      requirePostbackDigest: flag(false),
+      resultWaitMs: milliseconds(3 * SECOND),
+      maxWaitingResults: wholeNumber(200),
+      forwardUnknown: callable(),
+      forwardTimeoutMs: milliseconds(10 * SECOND),
+      maxForwards: wholeNumber(20),
+      storeTimeoutMs: milliseconds(10 * SECOND),
+      maxQueued: wholeNumber(5_000),
+      resultTicketMs: milliseconds(HOUR),
+    },
+  },
+  creation: {
+    rules: {
+      waitMs: milliseconds(5 * SECOND),
+      leaseMs: milliseconds(2 * MINUTE),
+      storeTimeoutMs: milliseconds(4_500),
+    },
+  },
+  retention: {
+    mayBeFalse: true,
+    rules: {
+      redactCallbacksAfterMs: millisecondsOrNull(30 * DAY, TEN_YEARS),
+      deleteCallbacksAfterMs: millisecondsOrNull(90 * DAY, TEN_YEARS),
+      deleteDeliveriesAfterMs: millisecondsOrNull(null, TEN_YEARS),
+      batchSize: wholeNumber(500),
+      pauseMs: milliseconds(200),
+      everyMs: milliseconds(10 * MINUTE),
+    },
+  },
+  judge: callable(),
+  resultPage: callable(),
+  migrations: oneOf(['run', 'verify']),
+  schema: {
+    takes: '1 to 40 small letters, digits and "_", beginning with a letter',
+    default: DEFAULT_SCHEMA,
+    flaw: (schema) => (isSchemaName(schema) ? undefined : SCHEMA_NAME_RULE),
+    fromText: String,
+  },
+  statementTimeoutMs: milliseconds(10 * SECOND),
+  wakeUps: oneOf(['listen', 'poll'], 'listen'),
+  autoStart: flag(true),
+};
+
+/** The items between commas. */
+export function listOf(variable: string): string[] {
+  return variable.split(',').flatMap((item) => item.trim() || []);
+}
+
+function isResolver(value: unknown): boolean {
+  const { find, list } = (value ?? {}) as Record<string, unknown>;
+  return typeof find === 'function' && typeof list === 'function';
+}
+
+function areHooks(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return [value.beforeRequest, value.afterResponse].every((hook) => hook === undefined || typeof hook === 'function');
+}

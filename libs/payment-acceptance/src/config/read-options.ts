@@ -1,0 +1,41 @@
+import { isRecord, type OptionContext, type OptionGroup, type OptionRule, type OptionRules } from './option-rule.js';
+
+/** Where options stand, and who hears what is wrong with them. */
+export interface OptionPlace extends OptionContext {
+  /** As in `shops.main`; empty for those of the module itself. */
+  readonly path: string;
+  readonly problems: string[];
+}
+
+/** The options, with the default of each that has one where nothing usable was given. */
+export function readOptions<T>(
+  rules: OptionRules<T>,
+  given: Readonly<Record<string, unknown>>,
+  place: OptionPlace,
+): Required<T> {
+  const pathOf = (name: string): string => (place.path ? `${place.path}.${name}` : name);
+  for (const name of Object.keys(given)) {
+    const known = Object.hasOwn(rules, name) || given[name] === undefined;
+    if (!known) place.problems.push(`${pathOf(name)}: there is no such option.`);
+  }
+  const read = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).map(([name, rule]) => {
+    const at = { ...place, path: pathOf(name) };
+    return [name, 'rules' in rule ? readGroup(rule, given[name], at) : readOption(rule, given[name], at)];
+  });
+  return Object.fromEntries(read) as Required<T>;
+}
+
+function readGroup({ rules, mayBeFalse = false }: OptionGroup<unknown>, given: unknown, place: OptionPlace): unknown {
+  if (given === undefined || isRecord(given)) return readOptions(rules, given ?? {}, place);
+  if (mayBeFalse && given === false) return false;
+  place.problems.push(`${place.path}: must be an object of options${mayBeFalse ? ', or false' : ''}.`);
+  return readOptions(rules, {}, place);
+}
+
+function readOption(rule: OptionRule<unknown>, given: unknown, place: OptionPlace): unknown {
+  if (given === undefined && !rule.required) return rule.default;
+  const flaw = rule.flaw(given, place);
+  if (flaw === undefined) return given;
+  place.problems.push(`${place.path}: ${flaw}`);
+  return rule.default;
+}

@@ -1,0 +1,5 @@
+export function docstringTables(
+  files: readonly string[],
+  column: string,
+  rules?: Readonly<Record<string, object>>,
+): Promise<string>;
