@@ -26,13 +26,17 @@ export interface OptionRule<T> {
 
 /** Options below a name of their own. */
 export interface OptionGroup<T> {
-  readonly rules: OptionRules<Exclude<T, false>>;
+  readonly rules: OptionRules<T>;
   /** Whether `false` switches off what the group is about. */
   readonly mayBeFalse?: boolean;
 }
 
 /** A rule for each option of an interface: the compiler refuses one that is missing, or has no option. */
-export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<T[K]> };
+export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<Exclude<T[K], false>> };
+
+export function group<T>(rules: OptionRules<T>, more: { readonly mayBeFalse?: boolean } = {}): OptionGroup<T> {
+  return { rules, ...more };
+}
 
 /** Longest that Node's timers wait: about 24 days in milliseconds. */
 const MAX_INTEGER = 2 ** 31 - 1;

@@ -3,6 +3,7 @@ import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import {
   callable,
   flag,
+  group,
   isRecord,
   listOfMilliseconds,
   milliseconds,
@@ -12,8 +13,8 @@ import {
   wholeNumber,
   type OptionRules,
 } from './option-rule.js';
-import type { PaymentAcceptanceOptions } from './options.js';
-import type { PaymentShopOptions } from './service-options.js';
+import type { CallbackOptions, PaymentAcceptanceOptions } from './options.js';
+import type { PaymentShopOptions, ServiceHttpOptions } from './service-options.js';
 import { apiAddressFlaw, publicAddressFlaw, REMEDIES, shopIdFlaw, tokenFlaw, tokensFlaw } from './shop-flaws.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -72,81 +73,68 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   shopResolver: {
     flaw: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
   },
-  shopLookup: {
-    rules: {
-      cacheMs: milliseconds(30 * SECOND),
-      refreshGapMs: milliseconds(5 * SECOND),
-      absentMs: milliseconds(5 * SECOND),
-      timeoutMs: milliseconds(5 * SECOND),
-    },
-  },
+  shopLookup: group({
+    cacheMs: milliseconds(30 * SECOND),
+    refreshGapMs: milliseconds(5 * SECOND),
+    absentMs: milliseconds(5 * SECOND),
+    timeoutMs: milliseconds(5 * SECOND),
+  }),
   defaultShop: text(),
-  http: {
-    rules: {
-      connectTimeoutMs: milliseconds(5 * SECOND),
-      totalTimeoutMs: milliseconds(15 * SECOND),
-      maxAnswerBytes: wholeNumber(2 * MIB, { unit: 'bytes' }),
-      // An older one may meet the end of what servers allow a connection that is silent.
-      openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
-      attempts: wholeNumber(3),
-      retryBaseMs: milliseconds(200),
-      retryCapMs: milliseconds(3 * SECOND),
-      hooks: {
-        default: {},
-        flaw: (hooks) =>
-          areHooks(hooks) ? undefined : 'must have the functions beforeRequest, afterResponse, or one of them.',
-      },
+  http: group<ServiceHttpOptions>({
+    connectTimeoutMs: milliseconds(5 * SECOND),
+    totalTimeoutMs: milliseconds(15 * SECOND),
+    maxAnswerBytes: wholeNumber(2 * MIB, { unit: 'bytes' }),
+    // An older one may meet the end of what servers allow a connection that is silent.
+    openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
+    attempts: wholeNumber(3),
+    retryBaseMs: milliseconds(200),
+    retryCapMs: milliseconds(3 * SECOND),
+    hooks: {
+      default: {},
+      flaw: (hooks) =>
+        areHooks(hooks) ? undefined : 'must have the functions beforeRequest, afterResponse, or one of them.',
     },
-  },
+  }),
   publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
-  schedule: { rules: SCHEDULE },
-  confirmer: {
-    rules: {
-      concurrency: wholeNumber(128),
-      pollMs: milliseconds(5 * SECOND),
-      leaseMs: milliseconds(30 * SECOND),
-    },
-  },
-  deliveries: {
-    rules: {
-      concurrency: wholeNumber(32),
-      pollMs: milliseconds(5 * SECOND),
-      timeLimitMs: milliseconds(30 * SECOND),
-      shutdownMs: milliseconds(10 * SECOND),
-      // Together a day at least: the pauses are 48 hours, of which a random half may be left out.
-      maxAttempts: wholeNumber(60),
-      retryBaseMs: milliseconds(SECOND),
-      retryCapMs: milliseconds(HOUR),
-    },
-  },
-  callbacks: {
-    rules: {
-      replyBody: text('OK'),
-      replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
-      maxUnmatched: wholeNumber(10_000),
-      inquiriesPerHour: wholeNumber(240, { least: 0, most: 3_600 }),
-      maxPerBill: wholeNumber(100),
-      requirePostbackDigest: flag(false),
-      resultWaitMs: milliseconds(3 * SECOND),
-      maxWaitingResults: wholeNumber(200),
-      forwardUnknown: callable(),
-      forwardTimeoutMs: milliseconds(10 * SECOND),
-      maxForwards: wholeNumber(20),
-      storeTimeoutMs: milliseconds(10 * SECOND),
-      maxQueued: wholeNumber(5_000),
-      resultTicketMs: milliseconds(HOUR),
-    },
-  },
-  creation: {
-    rules: {
-      waitMs: milliseconds(5 * SECOND),
-      leaseMs: milliseconds(2 * MINUTE),
-      storeTimeoutMs: milliseconds(4_500),
-    },
-  },
-  retention: {
-    mayBeFalse: true,
-    rules: {
+  schedule: group(SCHEDULE),
+  confirmer: group({
+    concurrency: wholeNumber(128),
+    pollMs: milliseconds(5 * SECOND),
+    leaseMs: milliseconds(30 * SECOND),
+  }),
+  deliveries: group({
+    concurrency: wholeNumber(32),
+    pollMs: milliseconds(5 * SECOND),
+    timeLimitMs: milliseconds(30 * SECOND),
+    shutdownMs: milliseconds(10 * SECOND),
+    // Together a day at least: the pauses are 48 hours, of which a random half may be left out.
+    maxAttempts: wholeNumber(60),
+    retryBaseMs: milliseconds(SECOND),
+    retryCapMs: milliseconds(HOUR),
+  }),
+  callbacks: group<CallbackOptions>({
+    replyBody: text('OK'),
+    replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
+    maxUnmatched: wholeNumber(10_000),
+    inquiriesPerHour: wholeNumber(240, { least: 0, most: 3_600 }),
+    maxPerBill: wholeNumber(100),
+    requirePostbackDigest: flag(false),
+    resultWaitMs: milliseconds(3 * SECOND),
+    maxWaitingResults: wholeNumber(200),
+    forwardUnknown: callable(),
+    forwardTimeoutMs: milliseconds(10 * SECOND),
+    maxForwards: wholeNumber(20),
+    storeTimeoutMs: milliseconds(10 * SECOND),
+    maxQueued: wholeNumber(5_000),
+    resultTicketMs: milliseconds(HOUR),
+  }),
+  creation: group({
+    waitMs: milliseconds(5 * SECOND),
+    leaseMs: milliseconds(2 * MINUTE),
+    storeTimeoutMs: milliseconds(4_500),
+  }),
+  retention: group(
+    {
       redactCallbacksAfterMs: millisecondsOrNull(30 * DAY, TEN_YEARS),
       deleteCallbacksAfterMs: millisecondsOrNull(90 * DAY, TEN_YEARS),
       deleteDeliveriesAfterMs: millisecondsOrNull(null, TEN_YEARS),
@@ -154,7 +142,8 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
       pauseMs: milliseconds(200),
       everyMs: milliseconds(10 * MINUTE),
     },
-  },
+    { mayBeFalse: true },
+  ),
   judge: callable(),
   resultPage: callable(),
   migrations: oneOf(['run', 'verify']),

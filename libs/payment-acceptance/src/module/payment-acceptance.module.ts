@@ -92,7 +92,7 @@ const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
   providers: [
     ...PUBLIC,
     ...aliases,
-    { provide: Telemetry, useFactory: () => Telemetry.load() },
+    Telemetry,
     PaymentMetrics,
     DroppedCallbacks,
     WakeUps,

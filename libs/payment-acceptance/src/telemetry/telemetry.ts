@@ -1,7 +1,18 @@
-import { Logger } from '@nestjs/common';
-import type { BatchObservableResult, Context, Observable, Span } from '@opentelemetry/api';
+import { Injectable, Logger } from '@nestjs/common';
+import {
+  context,
+  isSpanContextValid,
+  metrics,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type BatchObservableResult,
+  type Context,
+  type Observable,
+  type Span,
+} from '@opentelemetry/api';
 import { describeError, errorType } from '../common/errors.js';
-import { loadOpenTelemetry, type OpenTelemetryApi } from './open-telemetry.js';
 import { readTraceparent, writeTraceparent } from './traceparent.js';
 
 /** Name of the module's tracer and meter. */
@@ -51,6 +62,8 @@ interface Begun {
   readonly base: Context;
 }
 
+const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
+
 const NO_SPAN: ActiveSpan = {
   recording: false,
   traceparent: null,
@@ -60,36 +73,25 @@ const NO_SPAN: ActiveSpan = {
 };
 
 /**
- * Traces and metrics through `@opentelemetry/api`, where the host has installed it; otherwise every call does nothing.
- * What fails in the host's SDK is logged once and never reaches a payment.
+ * Traces and metrics through `@opentelemetry/api`, which does nothing where the host has registered no SDK. What fails in the
+ * host's SDK is logged once and never reaches a payment.
  */
+@Injectable()
 export class Telemetry {
   private readonly logger = new Logger('PaymentTelemetry');
   private failed = false;
 
-  private constructor(private readonly api: OpenTelemetryApi | undefined) {}
-
-  /** Names no type of the API, which a host without it could not resolve. */
-  static async load(load: () => Promise<object | undefined> = loadOpenTelemetry): Promise<Telemetry> {
-    return new Telemetry((await load()) as OpenTelemetryApi | undefined);
-  }
-
   /** Runs the work inside a span, which is active in all that it calls. What it throws marks the span, by its type only. */
   span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
-    const { api } = this;
-    const begun = api && this.safely(() => this.begin(api, name, options));
-    return api && begun ? this.within(api, begun, work) : work(NO_SPAN);
+    const begun = this.safely(() => this.begin(name, options));
+    return begun ? this.within(begun, work) : work(NO_SPAN);
   }
 
-  private async within<T>(
-    api: OpenTelemetryApi,
-    { span, base }: Begun,
-    work: (span: ActiveSpan) => Promise<T>,
-  ): Promise<T> {
+  private async within<T>({ span, base }: Begun, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     try {
-      return await api.context.with(api.trace.setSpan(base, span), work, undefined, this.active(api, span));
+      return await context.with(trace.setSpan(base, span), work, undefined, this.active(span));
     } catch (error) {
-      this.fail(api, span, error);
+      this.fail(span, error);
       throw error;
     } finally {
       this.safely(() => span.end());
@@ -98,40 +100,36 @@ export class Telemetry {
 
   /** Of the active span; see {@link ActiveSpan.traceparent}. */
   get traceparent(): string | null {
-    const { api } = this;
-    const span = api && this.safely(() => api.trace.getActiveSpan());
-    return api && span ? traceparentOf(api, span) : null;
+    const span = this.safely(() => trace.getActiveSpan());
+    return span ? traceparentOf(span) : null;
   }
 
   counter(name: string, options: InstrumentOptions): Recording {
-    return this.instrument((api) => {
-      const counter = api.metrics.getMeter(INSTRUMENTATION).createCounter(name, options);
+    return this.instrument(() => {
+      const counter = metrics.getMeter(INSTRUMENTATION).createCounter(name, options);
       return (value, attributes) => counter.add(value, attributes);
     });
   }
 
   histogram(name: string, options: InstrumentOptions & { readonly boundaries: number[] }): Recording {
-    return this.instrument((api) => {
+    return this.instrument(() => {
       const { boundaries, ...rest } = options;
       const advice = { explicitBucketBoundaries: boundaries };
-      const histogram = api.metrics.getMeter(INSTRUMENTATION).createHistogram(name, { ...rest, advice });
+      const histogram = metrics.getMeter(INSTRUMENTATION).createHistogram(name, { ...rest, advice });
       return (value, attributes) => histogram.record(value, attributes);
     });
   }
 
   /** Gauges that are read together when the host's SDK collects. Gives what ends them. */
   gauges(gauges: Readonly<Record<string, InstrumentOptions>>, read: () => Promise<readonly Measurement[]>): () => void {
-    const { api } = this;
-    const end = api && this.safely(() => this.observe(api, gauges, read));
-    return end ?? (() => undefined);
+    return this.safely(() => this.observe(gauges, read)) ?? (() => undefined);
   }
 
   private observe(
-    api: OpenTelemetryApi,
     gauges: Readonly<Record<string, InstrumentOptions>>,
     read: () => Promise<readonly Measurement[]>,
   ): () => void {
-    const meter = api.metrics.getMeter(INSTRUMENTATION);
+    const meter = metrics.getMeter(INSTRUMENTATION);
     const observables = new Map<string, Observable>(
       Object.entries(gauges).map(([name, options]) => [name, meter.createObservableGauge(name, options)]),
     );
@@ -146,23 +144,22 @@ export class Telemetry {
     return () => meter.removeBatchObservableCallback(collect, all);
   }
 
-  /** `undefined` where there is nothing to see and nothing to hide: the API is installed, and no SDK is registered. */
-  private begin(api: OpenTelemetryApi, name: string, options: SpanOptions): Begun | undefined {
+  /** `undefined` where there is nothing to see and nothing to hide: no SDK is registered. */
+  private begin(name: string, options: SpanOptions): Begun | undefined {
     const { kind = 'internal', attributes, parent } = options;
-    const active = api.context.active();
-    const base = parent === undefined ? active : remote(api, parent);
-    const kinds = { internal: api.SpanKind.INTERNAL, client: api.SpanKind.CLIENT, consumer: api.SpanKind.CONSUMER };
-    const span = api.trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: kinds[kind], attributes }, base);
-    const isSeen = span.isRecording() || api.isSpanContextValid(span.spanContext());
+    const active = context.active();
+    const base = parent === undefined ? active : remote(parent);
+    const span = trace.getTracer(INSTRUMENTATION).startSpan(name, { kind: KINDS[kind], attributes }, base);
+    const isSeen = span.isRecording() || isSpanContextValid(span.spanContext());
     return isSeen || base !== active ? { span, base } : undefined;
   }
 
-  private active(api: OpenTelemetryApi, span: Span): ActiveSpan {
+  private active(span: Span): ActiveSpan {
     return {
       recording: span.isRecording(),
-      traceparent: traceparentOf(api, span),
+      traceparent: traceparentOf(span),
       set: (attributes) => this.safely(() => void span.setAttributes(attributes)),
-      fail: (error) => this.fail(api, span, error),
+      fail: (error) => this.fail(span, error),
       link: (traceparent) => {
         const linked = traceparent === null ? undefined : readTraceparent(traceparent);
         if (linked) this.safely(() => void span.addLink({ context: { ...linked, isRemote: true } }));
@@ -170,19 +167,16 @@ export class Telemetry {
     };
   }
 
-  private fail(api: OpenTelemetryApi, span: Span, error: unknown): void {
+  private fail(span: Span, error: unknown): void {
     this.safely(() => {
-      span.setAttribute('error.type', errorType(error)).setStatus({ code: api.SpanStatusCode.ERROR });
+      span.setAttribute('error.type', errorType(error)).setStatus({ code: SpanStatusCode.ERROR });
     });
   }
 
   /** Made at its first use, when a host's SDK is registered that starts late. */
-  private instrument(make: (api: OpenTelemetryApi) => Recording): Recording {
+  private instrument(make: () => Recording): Recording {
     let recording: Recording | undefined;
-    return (value, attributes) => {
-      const { api } = this;
-      if (api) this.safely(() => (recording ??= make(api))(value, attributes));
-    };
+    return (value, attributes) => this.safely(() => (recording ??= make())(value, attributes));
   }
 
   private safely<T>(work: () => T): T | undefined {
@@ -196,13 +190,13 @@ export class Telemetry {
   }
 }
 
-function traceparentOf(api: OpenTelemetryApi, span: Span): string | null {
-  const context = span.spanContext();
-  return api.isSpanContextValid(context) ? writeTraceparent(context) : null;
+function traceparentOf(span: Span): string | null {
+  const reference = span.spanContext();
+  return isSpanContextValid(reference) ? writeTraceparent(reference) : null;
 }
 
 /** A stored span as the parent, and nothing of what is active here. */
-function remote({ trace, ROOT_CONTEXT }: OpenTelemetryApi, traceparent: string | null): Context {
+function remote(traceparent: string | null): Context {
   const parent = traceparent === null ? undefined : readTraceparent(traceparent);
   return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
 }
