@@ -83,7 +83,7 @@ describe('start', () => {
       [
         'an address of this machine',
         { apiBaseUrl: 'https://127.0.0.1:3000' },
-        'apiBaseUrl: is the address of a sandbox',
+        'apiBaseUrl: is the address of this machine',
       ],
       ['a token of the sandbox', { apiToken: 'sandbox-token-0123456789' }, 'apiToken: is a token of the sandbox'],
     ])('%s fails the start', async (_name, shop, problem) => {
