@@ -14,14 +14,20 @@ const [check] = argumentsOf(
 );
 
 await prepare();
-const { OPTION_RULES, SHOP_RULES } = await import('../libs/payment-acceptance/dist/esm/config/option-rules.js');
+const config = '../libs/payment-acceptance/dist/esm/config';
+const { OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
+const { EXTRA_RULES } = await import(`${config}/extra-rules.js`);
 
 const generated = [
   {
     document: 'docs/configuration.md',
     sources: ['config/service-options.ts', 'domain/schedule-options.ts', 'config/options.ts', 'config/extras.ts'],
     column: 'option',
-    rules: { PaymentAcceptanceOptions: OPTION_RULES, PaymentShopOptions: SHOP_RULES },
+    rules: {
+      PaymentAcceptanceOptions: OPTION_RULES,
+      PaymentAcceptanceExtras: EXTRA_RULES,
+      PaymentShopOptions: SHOP_RULES,
+    },
   },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
   { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },

@@ -46,7 +46,8 @@ const UNITS = [
 
 /** As a docstring says it; `undefined` where there is none, or words have to say it. */
 function statedDefault({ default: value, unit }) {
-  if (value === undefined || (typeof value === 'object' && value !== null && !(value.length > 0))) return undefined;
+  if (value === undefined || value === '' || (typeof value === 'object' && value !== null && !(value.length > 0)))
+    return undefined;
   if (Array.isArray(value)) return value.map((each) => stated(each, unit)).join(', ');
   return stated(value, unit);
 }

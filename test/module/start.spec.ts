@@ -95,6 +95,12 @@ describe('start', () => {
     });
   });
 
+  test('an unknown role is refused where the module is named', () => {
+    expect(() => root({}, { role: 'worker' as 'workers' })).toThrow(
+      'role: must be "all" or "callbacks" or "workers" (given: string).',
+    );
+  });
+
   describe('the data source', () => {
     test('is the one that the option names', async () => {
       const module = await starting.start([root({}, { dataSource: 'orders' })], { name: 'orders' });

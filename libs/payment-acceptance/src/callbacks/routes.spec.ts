@@ -51,6 +51,15 @@ describe('the callback routes', () => {
     expect(routes.postback).toMatchObject({ decorators: [a], classDecorators: [b, d] });
   });
 
+  test.each([
+    [{ redirects: {} }, 'routes.redirects: there is no such option.'],
+    [{ redirect: 'pay' }, 'routes.redirect: must be an object of options or true or false.'],
+    [{ postback: { path: 7 } }, 'routes.postback.path: must be text (given: 7).'],
+    [{ decorators: {} }, 'routes.decorators: must be a list of decorators (given: object).'],
+  ])('%j: %s', (options, problem) => {
+    expect(problems(options as PaymentRoutesOptions)).toEqual([problem]);
+  });
+
   test('are refused where they could not be told apart, or hold more than plain names', () => {
     expect(problems({ redirect: { successPath: 'back', failPath: 'back/' } })).toEqual([
       'routes.redirect.failPath: is the path of routes.redirect.successPath, too. Give each a path of its own.',

@@ -1,5 +1,12 @@
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import type { PaymentRoutesOptions, RouteDecorators } from '../config/extras.js';
+import { ROUTE_RULES } from '../config/extra-rules.js';
+import type {
+  PaymentRoutesOptions,
+  PostbackRoutesOptions,
+  RedirectRoutesOptions,
+  RouteDecorators,
+} from '../config/extras.js';
+import { readOptions } from '../config/read-options.js';
 
 /** The callback routes of one registration: paths without a slash at either end, decorators in the order given. */
 export interface CallbackRoutes {
@@ -18,39 +25,38 @@ export const CALLBACK_ROUTES = Symbol.for('nestjs-payment-acceptance/callback-ro
  * @throws PaymentConfigurationError for paths that could not be told apart, or whose way to each other is not known
  */
 export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
-  const { redirect = true, postback = true } = options;
   const problems: string[] = [];
+  const all = readOptions(ROUTE_RULES, { ...options }, { path: 'routes', production: false, problems });
+  const redirect = all.redirect as Required<RedirectRoutesOptions> | false;
+  const postback = all.postback as Required<PostbackRoutesOptions> | false;
   const taken = new Map<string, string>();
-  const place = (option: string, path: string | undefined, otherwise: string): string => {
-    const own = segments(path ?? otherwise);
+  const place = (option: string, path: string): string => {
+    const own = segments(path);
     const name = `routes.${option}`;
     if (own.length === 0 || !own.every((segment) => SEGMENT.test(segment))) {
       problems.push(`${name}: must be one or more of letters, digits, ".", "_", "~" and "-", with "/" between them.`);
     }
-    const full = [...segments(options.path ?? ''), ...own].join('/');
+    const full = [...segments(all.path), ...own].join('/');
     const other = taken.get(full);
     if (other) problems.push(`${name}: is the path of ${other}, too. Give each a path of its own.`);
     taken.set(full, name);
     return full;
   };
-  const decorated = (more: RouteDecorators): RequiredDecorators => ({
-    decorators: [...(options.decorators ?? []), ...(more.decorators ?? [])],
-    classDecorators: [...(options.classDecorators ?? []), ...(more.classDecorators ?? [])],
+  const decorated = (more: RequiredDecorators): RequiredDecorators => ({
+    decorators: [...all.decorators, ...more.decorators],
+    classDecorators: [...all.classDecorators, ...more.classDecorators],
   });
-  const [redirects, postbacks] = [redirect === true ? {} : redirect, postback === true ? {} : postback];
   const routes: CallbackRoutes = {
-    redirect: redirects
+    redirect: redirect
       ? {
-          success: place('redirect.successPath', redirects.successPath, 'redirect/payment/success'),
-          fail: place('redirect.failPath', redirects.failPath, 'redirect/payment/fail'),
-          result: place('redirect.resultPath', redirects.resultPath, 'redirect/payment/result'),
-          ...decorated(redirects),
+          success: place('redirect.successPath', redirect.successPath),
+          fail: place('redirect.failPath', redirect.failPath),
+          result: place('redirect.resultPath', redirect.resultPath),
+          ...decorated(redirect),
         }
       : undefined,
-    postback: postbacks
-      ? { path: place('postback.path', postbacks.path, 'postback/payment'), ...decorated(postbacks) }
-      : undefined,
-    openApi: options.openApi,
+    postback: postback ? { path: place('postback.path', postback.path), ...decorated(postback) } : undefined,
+    openApi: all.openApi,
   };
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return routes;

@@ -2,7 +2,7 @@ import { registerAs } from '@nestjs/config';
 import { concealed } from '../common/secret.js';
 import { PaymentConfigurationError } from './configuration.error.js';
 import type { OptionGroup, OptionRule, OptionRules } from './option-rule.js';
-import { listOf, OPTION_RULES, SHOP_RULES } from './option-rules.js';
+import { itemsOf, OPTION_RULES, SHOP_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
@@ -25,7 +25,7 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
 export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process.env): EnvironmentOptions {
   const problems: string[] = [];
   const named = env[`${PREFIX}SHOPS`];
-  const names = named === undefined ? [] : listOf(named);
+  const names = named === undefined ? [] : itemsOf(named);
   if (named !== undefined && names.length === 0) problems.push(`${PREFIX}SHOPS: names no shop. Write main,eu.`);
   const twins = names.filter((name, index) => names.findIndex((other) => upper(other) === upper(name)) < index);
   if (twins.length > 0) problems.push(`${PREFIX}SHOPS: ${twins.join(', ')} would read the variables of another shop.`);

@@ -6,7 +6,7 @@ export interface PaymentAcceptanceExtras {
   routes?: PaymentRoutesOptions;
   /** Receive callbacks, run the workers, or both. Default `all`. */
   role?: 'all' | 'callbacks' | 'workers';
-  /** Name of the TypeORM data source that holds the orders. Default: the default one. */
+  /** Name of the TypeORM data source that holds the orders. Default `default`, the one without a name. */
   dataSource?: string;
   /** Modules whose providers the decorators of the routes need (guards, interceptors). Default: none. */
   routeImports?: ModuleMetadata['imports'];

@@ -27,14 +27,14 @@ export interface OptionRule<T> {
 /** Options below a name of their own. */
 export interface OptionGroup<T> {
   readonly rules: OptionRules<T>;
-  /** Whether `false` switches off what the group is about. */
-  readonly mayBeFalse?: boolean;
+  /** What may stand for the whole group: `false` switches off what it is about, `true` leaves all its defaults. */
+  readonly mayBe?: readonly boolean[];
 }
 
 /** A rule for each option of an interface: the compiler refuses one that is missing, or has no option. */
-export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<Exclude<T[K], false>> };
+export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<Exclude<T[K], boolean>> };
 
-export function group<T>(rules: OptionRules<T>, more: { readonly mayBeFalse?: boolean } = {}): OptionGroup<T> {
+export function group<T>(rules: OptionRules<T>, more: Pick<OptionGroup<T>, 'mayBe'> = {}): OptionGroup<T> {
   return { rules, ...more };
 }
 
@@ -97,6 +97,10 @@ export function oneOf<const T extends string>(values: readonly T[], otherwise?: 
     default: otherwise,
     fromText: (variable) => (isOne(variable) ? variable : undefined),
   };
+}
+
+export function listOf<T>(items: string): OptionRule<T[]> {
+  return { ...taking(`a list of ${items}`, Array.isArray), default: [] };
 }
 
 export function callable<T>(): OptionRule<T> {

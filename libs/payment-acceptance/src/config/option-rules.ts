@@ -37,7 +37,7 @@ const scheduled = (otherwise: number) => milliseconds(otherwise, { most: TEN_YEA
 export const SHOP_RULES: OptionRules<PaymentShopOptions> = {
   shopId: { takes: 'text', required: REMEDIES.shopId, flaw: shopIdFlaw, fromText: String },
   apiToken: { takes: 'text', required: REMEDIES.apiToken, secret: true, flaw: tokenFlaw, fromText: String },
-  previousApiTokens: { takes: 'a list of texts', secret: true, default: [], flaw: tokensFlaw, fromText: listOf },
+  previousApiTokens: { takes: 'a list of texts', secret: true, default: [], flaw: tokensFlaw, fromText: itemsOf },
   apiBaseUrl: { takes: 'an address', required: REMEDIES.apiBaseUrl, flaw: apiAddressFlaw, fromText: String },
   allowSandbox: flag(false),
   currency: text('RUB', /^[A-Z]{3}$/, 'three capital letters, such as RUB'),
@@ -142,7 +142,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
       pauseMs: milliseconds(200),
       everyMs: milliseconds(10 * MINUTE),
     },
-    { mayBeFalse: true },
+    { mayBe: [false] },
   ),
   judge: callable(),
   resultPage: callable(),
@@ -159,7 +159,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
 };
 
 /** The items between commas. */
-export function listOf(variable: string): string[] {
+export function itemsOf(variable: string): string[] {
   return variable.split(',').flatMap((item) => item.trim() || []);
 }
 

@@ -25,10 +25,12 @@ export function readOptions<T>(
   return Object.fromEntries(read) as Required<T>;
 }
 
-function readGroup({ rules, mayBeFalse = false }: OptionGroup<unknown>, given: unknown, place: OptionPlace): unknown {
+function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, given: unknown, place: OptionPlace): unknown {
   if (given === undefined || isRecord(given)) return readOptions(rules, given ?? {}, place);
-  if (mayBeFalse && given === false) return false;
-  place.problems.push(`${place.path}: must be an object of options${mayBeFalse ? ', or false' : ''}.`);
+  if (given === false && mayBe.includes(given)) return false;
+  if (given !== true || !mayBe.includes(given)) {
+    place.problems.push(`${place.path}: must be ${['an object of options', ...mayBe].join(' or ')}.`);
+  }
   return readOptions(rules, {}, place);
 }
 

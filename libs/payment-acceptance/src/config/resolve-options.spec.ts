@@ -217,7 +217,7 @@ describe('the groups of options', () => {
       'callbacks.forwardUnknown: must be a function (given: string).',
     ],
     [{ deliveries: [] }, 'deliveries: must be an object of options.'],
-    [{ retention: true }, 'retention: must be an object of options, or false.'],
+    [{ retention: true }, 'retention: must be an object of options or false.'],
     [
       { retention: { deleteCallbacksAfterMs: 0 } },
       'retention.deleteCallbacksAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: 0).',

@@ -1,8 +1,11 @@
 import { ConfigurableModuleBuilder, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
 import { createCallbackControllers } from '../callbacks/callback.controllers.js';
 import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
+import { EXTRA_RULES } from '../config/extra-rules.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
+import { readOptions } from '../config/read-options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
@@ -12,13 +15,8 @@ import { Database } from '../storage/database.js';
 import { databaseProvider } from './database.provider.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 
-/** Every extra has a default: only those listed here are kept out of the options. */
-const EXTRAS: Required<PaymentAcceptanceExtras> = {
-  routes: {},
-  role: 'all',
-  dataSource: 'default',
-  routeImports: [],
-};
+/** What is listed here is kept out of the options. */
+const EXTRAS = readExtras({});
 
 const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
 
@@ -40,14 +38,28 @@ export const { ConfigurableModuleClass, OPTIONS_TYPE, ASYNC_OPTIONS_TYPE } =
     .setExtras(EXTRAS, shapeModule)
     .build();
 
+/** Of what the host gives, which has the options in it, too. */
+function readExtras({
+  routes,
+  role,
+  dataSource,
+  routeImports,
+}: PaymentAcceptanceExtras): Required<PaymentAcceptanceExtras> {
+  const problems: string[] = [];
+  const place = { path: '', production: false, problems };
+  const extras = readOptions<PaymentAcceptanceExtras>(EXTRA_RULES, { routes, role, dataSource, routeImports }, place);
+  if (problems.length > 0) throw new PaymentConfigurationError(problems);
+  return extras;
+}
+
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
-  const { role = EXTRAS.role, dataSource = EXTRAS.dataSource, routeImports } = extras;
-  const routes = resolveRoutes(extras.routes ?? EXTRAS.routes);
+  const { role, dataSource, routeImports } = readExtras(extras);
+  const routes = resolveRoutes(extras.routes ?? {});
   return {
     ...definition,
     // As TypeOrmModule.forRoot: what forFeature provides must find the shops from anywhere.
     global: true,
-    imports: [...(definition.imports ?? []), ...(routeImports ?? [])],
+    imports: [...(definition.imports ?? []), ...routeImports],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
     providers: [
       ...(definition.providers ?? []).map(onlyResolved),
