@@ -4,11 +4,7 @@ export { PaymentShop } from './module/payment-shop.js';
 export { PaymentWorkers, type PaymentWorker } from './module/payment-workers.js';
 
 export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
-export {
-  paymentAcceptanceConfig,
-  paymentAcceptanceOptionsFromEnv,
-  type EnvironmentOptions,
-} from './config/environment.js';
+export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
 export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
 export type { PaymentAcceptanceOptions } from './config/options.js';
@@ -27,7 +23,6 @@ export type {
 export type { PaymentShopSettings } from './config/resolved-options.js';
 
 export type { CreateBillRequest } from './bills/bill-request.js';
-export type { CreateBillOptions } from './bills/bill.service.js';
 export type { PaymentBill } from './bills/payment-bill.js';
 export * from './bills/bill.errors.js';
 export type { BillRecord, BillState } from './domain/bill.js';

@@ -6,9 +6,6 @@ import { itemsOf, OPTION_RULES, SHOP_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
-/** Options with shops in them. */
-export type EnvironmentOptions = PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>>;
-
 const PREFIX = 'PAYMENT_ACCEPTANCE_';
 
 /**
@@ -22,7 +19,9 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
  *
  * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
  */
-export function paymentAcceptanceOptionsFromEnv(env: NodeJS.ProcessEnv = process.env): EnvironmentOptions {
+export function paymentAcceptanceOptionsFromEnv(
+  env: NodeJS.ProcessEnv = process.env,
+): PaymentAcceptanceOptions & Required<Pick<PaymentAcceptanceOptions, 'shops'>> {
   const problems: string[] = [];
   const named = env[`${PREFIX}SHOPS`];
   const names = named === undefined ? [] : itemsOf(named);
