@@ -52,10 +52,14 @@ function changelogProblems(/** @type {string} */ base, /** @type {string} */ ver
   const problems = [];
   const released = sections.find((section) => section.startsWith(`[${version}]`));
   if (!released || isEmpty(released) || !/^\S+ - \d{4}-\d{2}-\d{2}\n/.test(released)) {
-    problems.push(`CHANGELOG.md does not say what is in ${version}: it needs "## [${version}] - YYYY-MM-DD" and a text.`);
+    problems.push(
+      `CHANGELOG.md does not say what is in ${version}: it needs "## [${version}] - YYYY-MM-DD" and a text.`,
+    );
   }
   if (sections.some((section) => section.startsWith('[Unreleased]') && !isEmpty(section))) {
-    problems.push(`CHANGELOG.md still has something below "## [Unreleased]": it belongs to ${version}, or to no release.`);
+    problems.push(
+      `CHANGELOG.md still has something below "## [Unreleased]": it belongs to ${version}, or to no release.`,
+    );
   }
   return problems;
 }

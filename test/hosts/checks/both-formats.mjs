@@ -10,7 +10,9 @@ import { createRequire } from 'node:module';
 import { demoShops, startPaymentSandbox } from 'nestjs-payment-sandbox';
 
 const require = createRequire(import.meta.url);
-const entries = ['', '/callbacks', '/inbox', '/operations', '/testing'].map((entry) => `nestjs-payment-acceptance${entry}`);
+const entries = ['', '/callbacks', '/inbox', '/operations', '/testing'].map(
+  (entry) => `nestjs-payment-acceptance${entry}`,
+);
 for (const entry of [...entries, 'nestjs-payment-console', 'nestjs-payment-sandbox']) {
   const [given, imported] = [require(entry), await import(entry)];
   for (const name of Object.keys(imported)) assert.equal(imported[name], given[name], `${name} is there twice`);
