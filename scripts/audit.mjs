@@ -26,6 +26,7 @@ await command(() => {
     console.log(`Audit skipped: the registry cannot be asked (${reason}).`);
     return leave({ passed: 0, failed: 0, skipped: 1, reason });
   }
+  /** @type {{ name: string; severity: string; range: string; via: (string | { title: string; url: string })[] }[]} */
   const found = Object.values(report.vulnerabilities);
   for (const { name, severity, range, via } of found) {
     const advisories = via.map((each) => (typeof each === 'string' ? `through ${each}` : `${each.title} ${each.url}`));
@@ -38,6 +39,7 @@ await command(() => {
   return leave({ passed: found.length > 0 ? 0 : 1, failed: found.length, skipped: 0 });
 });
 
+/** @param {string} text */
 function read(text) {
   try {
     return JSON.parse(text);
@@ -46,7 +48,10 @@ function read(text) {
   }
 }
 
-/** Leaves the counts for .ci/run, and gives the exit code. */
+/**
+ * Leaves the counts for .ci/run, and gives the exit code.
+ * @param {{ passed: number; failed: number; skipped: number; reason?: string }} counts
+ */
 function leave(counts) {
   if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
   return counts.failed > 0 ? 1 : 0;

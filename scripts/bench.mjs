@@ -17,8 +17,6 @@ argumentsOf(
   (each) => ['--quick', '--long', '--history', ...all].includes(each),
 );
 
-const partOf = (name) => import(pathToFileURL(path.join(folder, `lib/${name}.mjs`)).href);
-
 await command(async () => {
   const { values, positionals } = parseArgs({
     options: Object.fromEntries(
@@ -28,13 +26,18 @@ await command(async () => {
   });
   const wanted = positionals.length > 0 ? positionals : all;
   if (values.history) {
-    const { readHistory, shownHistory } = await partOf('history');
+    const { readHistory, shownHistory } = await import('../bench/lib/history.mjs');
     console.log(shownHistory(readHistory(path.join(folder, 'results')), wanted));
     return 0;
   }
   await prepare();
   // Only now is everything there that they import.
-  const [{ startDatabase }, { startLoad }, { keep }] = await Promise.all(['database', 'load', 'report'].map(partOf));
+  const [{ startDatabase }, { startLoad }, { keep }] = await Promise.all([
+    import('../bench/lib/database.mjs'),
+    import('../bench/lib/load.mjs'),
+    import('../bench/lib/report.mjs'),
+  ]);
+  /** @type {({ name: string } & import('../bench/lib/report.mjs').Bench)[]} */
   const benches = [];
   for (const name of wanted) {
     benches.push({ name, ...(await import(pathToFileURL(path.join(folder, `${name}.mjs`)).href)) });
@@ -42,10 +45,11 @@ await command(async () => {
   benches.sort((a, b) => a.order - b.order);
   const database = await startDatabase();
   const load = await startLoad();
-  let report;
+  let report = '';
   for (const { name, title, order, run } of benches) {
     const began = performance.now();
     console.log(`\n${title}`);
+    /** @param {string} line */
     const log = (line) => console.log(`  ${line}`);
     const result = await run({ ...values, database, load, log });
     report = keep(name, { title, order, ...result }, { ...values, database });

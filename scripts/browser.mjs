@@ -25,6 +25,7 @@ await command(async () => {
   ]);
 });
 
+/** @param {string} file */
 function isExecutable(file) {
   try {
     fs.accessSync(file, fs.constants.X_OK);

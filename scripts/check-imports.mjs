@@ -7,10 +7,17 @@ import ts from 'typescript';
 import { root } from './lib/project.mjs';
 
 /**
+ * @typedef {{ floors: string[][]; neighbours: string[]; core?: string; guests?: Names; pure?: Names }} Rules of a library
+ * @typedef {Record<string, string[]>} Names
+ * @typedef {{ file: string; specifier: string; target: string | undefined }} Import of a package has no target
+ */
+
+/**
  * The floors of each library, from the top. A folder imports from lower floors; it may skip some, never climb, and
  * leaves its neighbours alone, but for the `neighbours` named here. '.' is index.ts, and the files beside it. Libraries stand
  * alone, but for the `core` that one is made for, and the `guests` of a folder: optional peers of an entry of its own. A `pure` folder imports no package and
  * nothing of Node, but for what is named here.
+ * @type {Record<string, Rules>}
  */
 const libraries = {
   'libs/payment-acceptance': {
@@ -53,7 +60,10 @@ const libraries = {
   },
 };
 
-/** Every import that breaks a rule, as a line of text. */
+/**
+ * Every import that breaks a rule, as a line of text.
+ * @param {string} base
+ */
 export function checkImports(base) {
   const problems = [];
   for (const [library, rules] of Object.entries(libraries)) {
@@ -72,6 +82,12 @@ export function checkImports(base) {
   return problems;
 }
 
+/**
+ * @param {string} folder
+ * @param {string} file
+ * @param {string} target
+ * @param {Rules} rules
+ */
 function wrongFloor(folder, file, target, { floors, neighbours }) {
   const source = path.join(folder, 'src');
   if (leaves(source, target)) {
@@ -82,19 +98,38 @@ function wrongFloor(folder, file, target, { floors, neighbours }) {
   if (isSpec(file)) return undefined;
   if (target === path.join(source, 'index.ts')) return 'index.ts is for users of the library';
 
-  const [from, to] = [file, target].map((each) => path.relative(source, path.dirname(each)).split(path.sep)[0] || '.');
+  const [from, to] = [placeOf(source, file), placeOf(source, target)];
   if (from === to || neighbours.includes(`${from} → ${to}`)) return undefined;
-  const [fromFloor, toFloor] = [from, to].map((name) => floors.findIndex((floor) => floor.includes(name)));
+  const [fromFloor, toFloor] = [floorOf(floors, from), floorOf(floors, to)];
   if (fromFloor < 0 || toFloor < 0) return `${fromFloor < 0 ? from : to}/ has no floor in scripts/check-imports.mjs`;
   if (fromFloor < toFloor) return undefined;
   return fromFloor === toFloor ? `${from}/ and ${to}/ are on the same floor` : `${to}/ is above ${from}/`;
 }
 
-/** A package that only this repository happens to have installed is missing where the library is used. */
+/**
+ * The folder of a library's sources in which a file is.
+ * @param {string} source
+ * @param {string} file
+ */
+const placeOf = (source, file) => path.relative(source, path.dirname(file)).split(path.sep)[0] || '.';
+
+/**
+ * @param {string[][]} floors
+ * @param {string} name
+ */
+const floorOf = (floors, name) => floors.findIndex((floor) => floor.includes(name));
+
+/**
+ * A package that only this repository happens to have installed is missing where the library is used.
+ * @param {string} folder
+ * @param {string} file
+ * @param {string} specifier
+ * @param {Rules} rules
+ */
 function wrongPackage(folder, file, specifier, { core, guests = {}, pure = {} }) {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   const own = path.relative(path.join(folder, 'src'), file);
-  const [place] = own.split(path.sep);
+  const [place = ''] = own.split(path.sep);
   if (pure[place] && !isSpec(file) && !pure[place].includes(`${own} → ${specifier}`)) return `${place}/ is pure`;
   if (name.startsWith('nestjs-payment-') && name !== core && !guests[place]?.includes(name)) {
     return 'each library stands alone';
@@ -104,17 +139,25 @@ function wrongPackage(folder, file, specifier, { core, guests = {}, pure = {} })
   return name in { ...dependencies, ...peerDependencies } ? undefined : "not in the library's package.json";
 }
 
-/** An app uses the libraries as a stranger would: by their names. */
+/**
+ * An app uses the libraries as a stranger would: by their names.
+ * @param {string} base
+ * @param {string} app
+ */
 function leavingImports(base, app) {
   return importsBelow(app)
     .filter(({ file, target }) => target && leaves(app, target) && !isSpec(file))
     .map(({ file, specifier }) => `${path.relative(base, file)}: '${specifier}': outside ${path.relative(base, app)}`);
 }
 
-/** `{ file, specifier, target }` for every import, export … from and import(); `target` is undefined for a package. */
+/**
+ * Every import, export … from and import().
+ * @param {string} folder
+ * @returns {Import[]}
+ */
 function importsBelow(folder) {
   return fs
-    .readdirSync(path.join(folder, 'src'), { recursive: true })
+    .readdirSync(path.join(folder, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => path.join(folder, 'src', name))
     .flatMap((file) =>
@@ -128,12 +171,19 @@ function importsBelow(folder) {
     );
 }
 
+/** @param {Import[]} imports */
 function* cycles(imports) {
+  /** @type {Map<string, string[]>} */
   const next = new Map();
   for (const { file, target } of imports) {
     if (target) next.set(file, [...(next.get(file) ?? []), target]);
   }
   const done = new Set();
+  /**
+   * @param {string} file
+   * @param {string[]} trail
+   * @returns {Generator<string[], void>}
+   */
   function* visit(file, trail) {
     if (trail.includes(file)) return yield [...trail.slice(trail.indexOf(file)), file];
     if (done.has(file)) return;
@@ -143,20 +193,29 @@ function* cycles(imports) {
   for (const file of next.keys()) yield* visit(file, []);
 }
 
+/**
+ * @param {string} folder
+ * @param {string} target
+ */
 function leaves(folder, target) {
   return path.relative(folder, target).startsWith('..');
 }
 
+/** @param {string} file */
 function isSpec(file) {
   return file.endsWith('.spec.ts');
 }
 
+/**
+ * @param {string} base
+ * @param {string} folder
+ */
 function workspaces(base, folder) {
   const all = path.join(base, folder);
   return fs.existsSync(all) ? fs.readdirSync(all).map((name) => path.join(all, name)) : [];
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const problems = checkImports(root);
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;

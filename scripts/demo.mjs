@@ -17,6 +17,8 @@ argumentsOf(
   'npm run demo\n\nOne successful and one failed payment through all parts, each step with its time. Takes no port for itself.',
 );
 
+/** @typedef {{ id: string; billId: string; status: string; payUrl: string; events: { name: string }[] }} Order */
+
 const payments = [
   { card: '4111 1111 1111 1111', wanted: 'paid' },
   { card: '4000 0000 0000 0002', wanted: 'not_paid' },
@@ -51,7 +53,11 @@ async function startAll() {
   return address(shopPort);
 }
 
-/** Buys and pays, step by step, and sees how the order ends. */
+/**
+ * Buys and pays, step by step, and sees how the order ends.
+ * @param {string} shop
+ * @param {{ card: string; wanted: string }} payment
+ */
 async function buy(shop, { card, wanted }) {
   const steps = new Steps(`A payment with ${card}, which should end ${wanted}`);
   const order = await steps.step('Shop makes the order and its bill', async () => {
@@ -93,6 +99,10 @@ async function buy(shop, { card, wanted }) {
   return { steps, title: card, totalMs: steps.totalMs, ended, right: ended === wanted };
 }
 
+/**
+ * @param {string} shop
+ * @returns {Promise<Order>}
+ */
 async function postOrder(shop) {
   const response = await fetch(`${shop}/api/orders`, {
     method: 'POST',
@@ -101,24 +111,37 @@ async function postOrder(shop) {
     signal: AbortSignal.timeout(10_000),
   });
   if (response.status !== 201) throw new CommandError(`POST /api/orders: ${response.status} ${await response.text()}`);
-  return response.json();
+  return /** @type {Promise<Order>} */ (response.json());
 }
 
-/** The order once it is no longer pending, or as it is after ten seconds. */
+/**
+ * The order once it is no longer pending, or as it is after ten seconds.
+ * @param {string} shop
+ * @param {string} id
+ * @returns {Promise<Order>}
+ */
 async function settledOrder(shop, id) {
   for (const end = Date.now() + 10_000; ; await sleep(50)) {
-    const order = await (await fetch(`${shop}/api/orders/${id}`, { signal: AbortSignal.timeout(5_000) })).json();
+    const response = await fetch(`${shop}/api/orders/${id}`, { signal: AbortSignal.timeout(5_000) });
+    const order = /** @type {Order} */ (await response.json());
     if (order.status !== 'pending' || Date.now() > end) return order;
   }
 }
 
-/** By what the fields are for, as a browser's form filler does. */
+/**
+ * By what the fields are for, as a browser's form filler does.
+ * @param {import('./lib/browser.mjs').Form} form
+ * @param {string} card
+ */
 function fillIn(form, card) {
+  /** @type {Record<string, string>} */
   const known = { 'cc-number': card, 'cc-exp': `12/${(new Date().getFullYear() + 1) % 100}`, 'cc-csc': '123' };
-  const fields = form.fields.filter(({ autocomplete }) => autocomplete in known);
-  return Object.fromEntries(fields.map(({ name, autocomplete }) => [name, known[autocomplete]]));
+  return Object.fromEntries(
+    form.fields.flatMap(({ name, autocomplete = '' }) => (autocomplete in known ? [[name, known[autocomplete]]] : [])),
+  );
 }
 
+/** @param {Browser} browser */
 function shown({ page, heading }) {
   return `${page.status} "${heading}"`;
 }

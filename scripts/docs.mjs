@@ -47,10 +47,17 @@ for (const { document, sources, column, rules } of generated) {
   }
 }
 
+/** @param {string[]} sources */
 function filesOf(sources) {
   return sources.map((source) => path.join(root, 'libs/payment-acceptance/src', source));
 }
 
+/**
+ * @param {string} document
+ * @param {string} text
+ * @param {string} mark
+ * @returns {[before: string, after: string]}
+ */
 function split(document, text, mark) {
   const at = text.indexOf(mark);
   if (at < 0) throw new Error(`${document} has no line "${mark.trim()}".`);

@@ -3,6 +3,7 @@
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
+import { messageOf } from './lib/errors.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
 import { copyOfProject } from './lib/mutants/copy.mjs';
@@ -10,7 +11,11 @@ import { runHand } from './lib/mutants/hand.mjs';
 import { runPure } from './lib/mutants/pure.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
-/** The kinds of mutants. Each tells what it finds, and gives `ok`, and `counts` unless it is to count as one test. */
+/**
+ * The kinds of mutants. Each tells what it finds, and gives `ok`, and `counts` unless it is to count as one test.
+ * @typedef {{ passed: number; failed: number; skipped: number }} Counts
+ * @type {Record<'hand' | 'pure', (copy: { folder: string }, options: { only?: string[] }) => Promise<{ ok: boolean; counts?: Counts }>>}
+ */
 const kinds = { hand: runHand, pure: runPure };
 
 const usage = `npm run test:mutants [-- …]
@@ -28,8 +33,10 @@ await command(async () => {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   let allOk = true;
   for (const kind of chosen) {
-    const { ok, counts = { passed: Number(ok), failed: Number(!ok) } } = await kinds[kind](copy, { only });
-    for (const [name, count] of Object.entries(counts)) sum[name] += count;
+    const { ok, counts = { passed: Number(ok), failed: Number(!ok), skipped: 0 } } = await kinds[kind](copy, { only });
+    sum.passed += counts.passed;
+    sum.failed += counts.failed;
+    sum.skipped += counts.skipped;
     allOk &&= ok;
   }
   if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(sum));
@@ -37,12 +44,13 @@ await command(async () => {
 });
 
 function readArguments() {
-  const flags = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, { type: 'boolean' }]));
   try {
-    const { only, ...named } = parseArgs({ options: { ...flags, only: { type: 'string', multiple: true } } }).values;
-    const some = only ? ['hand'] : Object.keys(named);
-    return { only, chosen: some.length > 0 ? some : Object.keys(kinds) };
+    const { only, ...named } = parseArgs({
+      options: { hand: { type: 'boolean' }, pure: { type: 'boolean' }, only: { type: 'string', multiple: true } },
+    }).values;
+    const some = /** @type {(keyof typeof kinds)[]} */ (only ? ['hand'] : Object.keys(named));
+    return { only, chosen: some.length > 0 ? some : /** @type {(keyof typeof kinds)[]} */ (Object.keys(kinds)) };
   } catch (error) {
-    throw new CommandError(`${error.message}\nUsage: ${usage}`);
+    throw new CommandError(`${messageOf(error)}\nUsage: ${usage}`);
   }
 }

@@ -7,15 +7,16 @@ import fs from 'node:fs';
 import { command } from './lib/lifecycle.mjs';
 import { runJest } from './lib/jest.mjs';
 import { prepare } from './lib/prepare.mjs';
-import { SERVICES, unreachable } from './lib/services.mjs';
+import { SERVICES, unreachable, VARIABLES } from './lib/services.mjs';
 
 await command(async () => {
   if (process.argv.includes('--standard')) return printStandard();
   await prepare(); // some tests start the built programs
+  /** @type {Partial<Record<keyof typeof SERVICES, string>>} */
   const problems = {};
-  for (const [variable, { name }] of Object.entries(SERVICES)) {
+  for (const variable of VARIABLES) {
     problems[variable] = await unreachable(variable);
-    console.log(`${name}: ${problems[variable] ?? 'answers'}`);
+    console.log(`${SERVICES[variable].name}: ${problems[variable] ?? 'answers'}`);
   }
   const given = process.argv.slice(2);
   const args = ['--config=test/services/jest.config.mjs', ...given];
@@ -32,7 +33,10 @@ await command(async () => {
   return first || second;
 });
 
-/** What a run has left in the file TEST_COUNTS, if there is one. */
+/**
+ * What a run has left in the file TEST_COUNTS, if there is one.
+ * @returns {Record<string, number>}
+ */
 function takeCounts() {
   const file = process.env.TEST_COUNTS;
   if (!file || !fs.existsSync(file)) return {};
@@ -40,6 +44,7 @@ function takeCounts() {
   return text === '' ? {} : JSON.parse(text);
 }
 
+/** @param {Record<string, number>} counts */
 function addCounts(counts) {
   const sum = takeCounts();
   for (const name of ['passed', 'failed', 'skipped']) sum[name] = (sum[name] ?? 0) + (counts[name] ?? 0);
@@ -48,7 +53,8 @@ function addCounts(counts) {
 
 /** `export TEST_NATS_URL=…` for each that is not set and whose standard address answers. */
 async function printStandard() {
-  for (const [variable, { standard }] of Object.entries(SERVICES)) {
+  for (const variable of VARIABLES) {
+    const { standard } = SERVICES[variable];
     if (!process.env[variable] && !(await unreachable(variable, standard))) {
       console.log(`export ${variable}=${standard}`);
     }

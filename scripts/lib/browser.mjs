@@ -1,13 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** @typedef {Record<string, string>} Attributes of a tag, by their names in small letters */
+/** @typedef {{ action: string; fields: Attributes[] }} Form */
+
 /**
  * As much of a browser as a payer needs: opens pages, follows redirects and refreshes, fills in and submits forms.
  * It keeps no cookies and runs no scripts.
  */
 export class Browser {
-  /** `{ url, status, html }` of the page that is shown. */
-  page;
+  /** The page that is shown. */
+  page = { url: '', status: 0, html: '' };
 
+  /**
+   * @param {string} url
+   * @returns {Promise<void>}
+   */
   open(url) {
     return this.#load(url, { method: 'GET' });
   }
@@ -17,17 +24,25 @@ export class Browser {
     return decode((heading ?? '(no heading)').replace(/<[^>]*>/g, '')).trim();
   }
 
-  /** The page's forms: `{ action, fields: [{ name, value, type, autocomplete }] }`. */
+  /**
+   * The page's forms.
+   * @returns {Form[]}
+   */
   get forms() {
-    return [...this.page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, tag, content]) => ({
+    return [...this.page.html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, tag = '', content = '']) => ({
       action: new URL(attributes(tag).action ?? '', this.page.url).href,
-      fields: [...content.matchAll(/<input\b([^>]*)>/gi)].map(([, field]) => attributes(field)),
+      fields: [...content.matchAll(/<input\b([^>]*)>/gi)].map(([, field = '']) => attributes(field)),
     }));
   }
 
-  /** Posts a form, with `values` by field name over those that the page gave. */
+  /**
+   * Posts a form, with `values` by field name over those that the page gave.
+   * @param {Form} form
+   * @param {Record<string, string>} [values]
+   */
   submit({ action, fields }, values = {}) {
-    const body = new URLSearchParams(fields.filter(({ name }) => name).map(({ name, value }) => [name, value ?? '']));
+    const body = new URLSearchParams();
+    for (const { name, value } of fields) if (name) body.append(name, value ?? '');
     for (const [name, value] of Object.entries(values)) body.set(name, value);
     return this.#load(action, { method: 'POST', body, headers: { origin: new URL(this.page.url).origin } });
   }
@@ -42,9 +57,17 @@ export class Browser {
     return true;
   }
 
+  /**
+   * @param {string} url
+   * @param {{ method: string; body?: URLSearchParams; headers?: Record<string, string> }} request
+   */
   async #load(url, { headers, ...request }) {
-    const options = { ...request, redirect: 'manual', signal: AbortSignal.timeout(10_000) };
-    const response = await fetch(url, { ...options, headers: { accept: 'text/html', ...headers } });
+    const response = await fetch(url, {
+      ...request,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(10_000),
+      headers: { accept: 'text/html', ...headers },
+    });
     const html = await response.text();
     this.page = { url, status: response.status, html };
     const location = response.headers.get('location');
@@ -53,16 +76,22 @@ export class Browser {
   }
 }
 
+/**
+ * @param {string} tag
+ * @returns {Attributes}
+ */
 function attributes(tag) {
   const found = [...tag.matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g)];
   return Object.fromEntries(
-    found.map(([, name, ...values]) => [name.toLowerCase(), decode(values.find(Boolean) ?? '')]),
+    found.map(([, name = '', ...values]) => [name.toLowerCase(), decode(values.find(Boolean) ?? '')]),
   );
 }
 
+/** @param {string} text */
 function decode(text) {
+  /** @type {Record<string, string>} */
   const named = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
   return text.replace(/&(?:#x([\da-f]+)|#(\d+)|(amp|lt|gt|quot|apos));/gi, (_all, hex, decimal, name) =>
-    name ? named[name.toLowerCase()] : String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal)),
+    name ? (named[name.toLowerCase()] ?? '') : String.fromCodePoint(hex ? parseInt(hex, 16) : Number(decimal)),
   );
 }

@@ -38,13 +38,22 @@ export function certificate() {
   };
 }
 
+/** @param {string} text */
 const hex = (text) => Buffer.from(text, 'hex');
+/** @param {...Buffer} parts */
 const sequence = (...parts) => tagged(0x30, Buffer.concat(parts));
+/** @param {Buffer} part */
 const set = (part) => tagged(0x31, part);
+/** @param {Buffer} bytes */
 const integer = (bytes) => tagged(0x02, bytes);
+/** @param {number} at */
 const time = (at) => tagged(0x18, Buffer.from(`${new Date(at).toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`));
 
-/** One value of ASN.1, with its length. */
+/**
+ * One value of ASN.1, with its length.
+ * @param {number} tag
+ * @param {Buffer} content
+ */
 function tagged(tag, content) {
   const { length } = content;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];

@@ -11,6 +11,7 @@ export async function freePort() {
   for (;;) {
     const port = randomInt(10_000, 32_768);
     const server = net.createServer();
+    /** @type {boolean} */
     const free = await new Promise((resolve) => {
       server.once('error', () => resolve(false)).listen(port, host, () => resolve(true));
     });
@@ -20,8 +21,12 @@ export async function freePort() {
   }
 }
 
-/** So many different ones. */
+/**
+ * So many different ones.
+ * @param {number} count
+ */
 export async function freePorts(count) {
+  /** @type {Set<number>} */
   const ports = new Set();
   while (ports.size < count) ports.add(await freePort());
   return [...ports];

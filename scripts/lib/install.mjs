@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { run } from './children.mjs';
+import { messageOf } from './errors.mjs';
 import { CommandError } from './lifecycle.mjs';
 import { withLock } from './lock.mjs';
 import { dataFolder, root } from './project.mjs';
+
+/** @typedef {Record<string, { version?: string; link?: boolean; optional?: boolean }>} Packages by their places */
 
 const modules = path.join(root, 'node_modules');
 const stamp = path.join(modules, '.installed-from');
@@ -30,7 +33,7 @@ async function install() {
   // NODE_ENV=production or a user's own setting would leave out what building and testing needs.
   const env = { npm_config_include: 'dev' };
   const args = ['ci', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  const code = await run('npm', args, { env, stdio: ['ignore', 'ignore', 'inherit'] }).catch((error) => error.message);
+  const code = await run('npm', args, { env, stdio: ['ignore', 'ignore', 'inherit'] }).catch(messageOf);
   if (code !== 0) {
     throw new CommandError(
       `npm ci failed (${code}). It takes the packages in package-lock.json from npm's cache or over the network: ` +
@@ -50,8 +53,10 @@ function lockfileHash() {
 function matchesLockfile() {
   const installed = read(path.join(modules, '.package-lock.json'));
   if (installed === undefined) return false;
-  const present = JSON.parse(installed).packages;
-  const wanted = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8')).packages;
+  /** @type {{ packages: Packages }} */
+  const { packages: present } = JSON.parse(installed);
+  /** @type {{ packages: Packages }} */
+  const { packages: wanted } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
   return Object.entries(wanted).every(([place, { version, link, optional }]) => {
     if (!place.includes('node_modules/')) return true;
     const found = present[place];
@@ -59,6 +64,7 @@ function matchesLockfile() {
   });
 }
 
+/** @param {string} file */
 function read(file) {
   try {
     return fs.readFileSync(file, 'utf8');

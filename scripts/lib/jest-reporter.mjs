@@ -1,20 +1,28 @@
 import fs from 'node:fs';
 
+/** @import { AggregatedResult } from '@jest/test-result' */
+
 /**
  * Tells what was skipped, what ran when it was cut off, and, where TEST_TIMES names a file, what took long; insists that something ran, and leaves the
  * counts in the file TEST_COUNTS for a caller.
  */
 export default class CountingReporter {
+  /** @param {{ testNamePattern?: string }} config */
   constructor(config) {
+    /** @type {Error | undefined} */
+    this.error = undefined;
     this.filtered = Boolean(config.testNamePattern);
+    /** @type {Set<string>} */
     this.running = new Set();
     process.once('SIGTERM', () => this.endEarly());
   }
 
+  /** @param {{ path: string }} test */
   onTestFileStart({ path: file }) {
     this.running.add(file);
   }
 
+  /** @param {{ path: string }} test */
   onTestFileResult({ path: file }) {
     this.running.delete(file);
   }
@@ -25,6 +33,10 @@ export default class CountingReporter {
     setTimeout(() => process.exit(143), 1_000);
   }
 
+  /**
+   * @param {unknown} _contexts
+   * @param {AggregatedResult} results
+   */
   onRunComplete(_contexts, results) {
     const skipped = results.testResults.flatMap((file) => file.testResults.filter(isSkipped));
     // With -t, what does not match is "skipped" too: nobody wants that list.
@@ -49,16 +61,21 @@ export default class CountingReporter {
   }
 }
 
-/** The ten files of tests that took the longest, as jest-environment.mjs has noted them. */
+/**
+ * The ten files of tests that took the longest, as jest-environment.mjs has noted them.
+ * @param {string} timesFile
+ */
 function printSlowest(timesFile) {
   if (!fs.existsSync(timesFile)) return;
   const noted = fs.readFileSync(timesFile, 'utf8').trim().split('\n');
+  /** @type {{ file: string; ms: number }[]} */
   const times = noted.map((line) => JSON.parse(line));
   const slowest = times.sort((one, other) => other.ms - one.ms).slice(0, 10);
   const lines = slowest.map(({ file, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`);
   console.log(`\nThe slowest files, without loading:\n${lines.join('\n')}`);
 }
 
+/** @param {{ status: string }} test */
 function isSkipped({ status }) {
   return status === 'pending' || status === 'skipped' || status === 'todo' || status === 'disabled';
 }

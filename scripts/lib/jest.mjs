@@ -7,7 +7,11 @@ export const jestProgram = [
   'node_modules/jest/bin/jest.js',
 ];
 
-/** Runs Jest to its end with arguments of its own; gives its exit code. */
+/**
+ * Runs Jest to its end with arguments of its own; gives its exit code.
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 export function runJest(args, env = {}) {
   return run(process.execPath, [...jestProgram, ...args], { env: { NODE_ENV: 'test', ...env } }); // whatever the shell says
 }

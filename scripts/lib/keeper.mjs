@@ -3,6 +3,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { processInfo } from './process-info.mjs';
 
+/** @import { ChildProcessByStdio } from 'node:child_process' */
+/** @import { Writable } from 'node:stream' */
+/** @import { User } from './folders.mjs' */
+
+/** @typedef {ChildProcessByStdio<Writable, null, null>} Keeper */
+/** @typedef {{ url: string; keeper: Keeper; ended: Promise<number> }} KeptServer a server; `ended` gives its exit code */
+
 /** $0 of the keeper: tells it from other shells. */
 const KEEPER = 'nest-payment-acceptance-keeper';
 /** Without its comments, which would show in every list of processes. Passed as text: its user may not see the file. */
@@ -13,6 +20,8 @@ export const serverEnvironment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC
 /**
  * Starts a database server, whose program and arguments `command` is, under a keeper, which ends it by the signal `stop`
  * when we end, however we end; `remove` says whether its home then goes too. Gives the keeper.
+ * @param {{ home: string; user: User | undefined; command: string[]; stop: string; remove?: boolean }} options
+ * @returns {Keeper}
  */
 export function keep({ home, user, command, stop, remove = false }) {
   const keeper = spawn(
@@ -25,12 +34,18 @@ export function keep({ home, user, command, stop, remove = false }) {
   return keeper;
 }
 
-/** Whether a server will end with who started it. */
+/**
+ * Whether a server will end with who started it.
+ * @param {import('./process-info.mjs').ProcessInfo} server
+ */
 export function isKept(server) {
   return processInfo(server.ppid)?.command.includes(KEEPER) ?? false;
 }
 
-/** The end of what the server on this home has said. */
+/**
+ * The end of what the server on this home has said.
+ * @param {string} home
+ */
 export function lastWords(home) {
   return fs.readFileSync(path.join(home, 'log'), 'utf8').trim().split('\n').slice(-10).join('\n');
 }

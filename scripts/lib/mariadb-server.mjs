@@ -9,6 +9,11 @@ import { CommandError } from './lifecycle.mjs';
 import { host } from './free-port.mjs';
 import { processInfo } from './process-info.mjs';
 
+/** @import { User } from './folders.mjs' */
+
+/** @typedef {{ server: string; install: string }} MariaDbBinaries the programs that run and make a server */
+/** @typedef {{ home: string; user: User | undefined; binaries: MariaDbBinaries; password?: string }} Settings */
+
 /*
  * A MariaDB server of our own, of the system's programs: npm has none. Thrown away afterwards, but what is committed is
  * as safe meanwhile as on a server in use. Asked to end, it does so at once and leaves the rest to its next start.
@@ -24,15 +29,21 @@ const SETTINGS = [
   '--performance-schema=off',
 ];
 
-/** `{ server, install }`: the programs that make and run a server, where `user` can run them. */
+/**
+ * The programs that make and run a server, where `user` can run them.
+ * @param {User} [user]
+ * @returns {MariaDbBinaries}
+ */
 export function findMariaDb(user) {
-  const folders = [...process.env.PATH.split(path.delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/libexec'];
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/libexec'];
+  /** @param {string[]} names */
   const find = (names) =>
     folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find((file) => fs.existsSync(file));
   const server = find(['mariadbd', 'mysqld']);
   const install = find(['mariadb-install-db', 'mysql_install_db']);
-  const version = server && spawnSync(server, ['--no-defaults', '--version'], { ...user, cwd: '/', encoding: 'utf8' });
-  if (install && /MariaDB/.test(version?.stdout)) return { server, install };
+  const isMariaDb = (/** @type {string} */ program) =>
+    spawnSync(program, ['--no-defaults', '--version'], { ...user, cwd: '/', encoding: 'utf8' }).stdout?.includes('MariaDB');
+  if (server && install && isMariaDb(server)) return { server, install };
   throw new CommandError(
     'No MariaDB server that can be started here: there must be mariadbd and mariadb-install-db. ' +
       "Install the system's (Debian: apt-get install mariadb-server; macOS: brew install mariadb).",
@@ -42,6 +53,8 @@ export function findMariaDb(user) {
 /**
  * Starts the server on `home`/data, making that first where it is missing, and with it the account's `password`: any, unless
  * given. `args`: what else its command line says. It ends with us, however we end.
+ * @param {Settings & { port: number; args?: string[] }} settings
+ * @returns {Promise<import('./keeper.mjs').KeptServer>}
  */
 export async function startMariaDb({ home, user, binaries, port, args = [], password }) {
   if (!fs.existsSync(path.join(home, 'data'))) initialise({ home, user, binaries, password });
@@ -60,8 +73,9 @@ export async function startMariaDb({ home, user, binaries, port, args = [], pass
 }
 
 /**
- * The server that runs on `home`, if one does: `{ pid, ready, kept }`. It notes its process id before it is ready, and one
+ * The server that runs on `home`, if one does. It notes its process id before it is ready, and one
  * that is asked to end in between hangs; its log, which begins anew with it, says when it is.
+ * @param {string} home
  */
 export function findMariaDbServer(home) {
   const file = path.join(home, 'pid');
@@ -72,7 +86,10 @@ export function findMariaDbServer(home) {
   return { pid, ready, kept: isKept(server) };
 }
 
-/** Ends a server whose keeper is gone. */
+/**
+ * Ends a server whose keeper is gone.
+ * @param {string} home
+ */
 export async function endMariaDb(home) {
   const server = findMariaDbServer(home);
   if (!server) return;
@@ -80,7 +97,10 @@ export async function endMariaDb(home) {
   while (findMariaDbServer(home)) await sleep(20);
 }
 
-/** Makes the data folder aside and renames it when complete, and an account that may see and end other connections. */
+/**
+ * Makes the data folder aside and renames it when complete, and an account that may see and end other connections.
+ * @param {Settings} settings
+ */
 function initialise({ home, user, binaries, password = randomBytes(16).toString('hex') }) {
   const making = path.join(home, 'data.partial');
   const { status, stdout, stderr } = spawnSync(
@@ -111,6 +131,10 @@ GRANT ALL ON *.* TO shop@'${host}';\n`,
   fs.renameSync(making, path.join(home, 'data'));
 }
 
+/**
+ * @param {string} home
+ * @param {number} port
+ */
 function urlOf(home, port) {
   return `mariadb://shop:${fs.readFileSync(path.join(home, 'password'), 'utf8')}@${host}:${port}/shop`;
 }

@@ -4,14 +4,22 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { ourFolderIn } from './folders.mjs';
+import { codeOf, messageOf } from './errors.mjs';
 import { CommandError } from './lifecycle.mjs';
 import { withLock } from './lock.mjs';
 
+/** @import { User } from './folders.mjs' */
+
+/** @typedef {{ bin: string; major: number }} PostgresBinaries */
+
 /**
- * Where PostgreSQL programs that `user` ({ uid, gid }, or nothing for ourselves) can run are: `{ bin, major }`.
+ * Where PostgreSQL programs that `user` can run are.
  * First those that npm has installed, where they are or copied to where the user can reach them; else the system's.
+ * @param {User} [user]
+ * @returns {Promise<PostgresBinaries>}
  */
 export async function findPostgres(user) {
+  /** @type {string[]} */
   const tried = [];
   for (const candidate of [npmBinaries, () => copiedNpmBinaries(user), ...systemFolders().map((bin) => () => bin)]) {
     const bin = await attempt(candidate, tried);
@@ -30,16 +38,24 @@ export async function findPostgres(user) {
   );
 }
 
+/**
+ * @param {() => string | Promise<string>} candidate
+ * @param {(string | undefined)[]} tried
+ */
 async function attempt(candidate, tried) {
   try {
     return await candidate();
   } catch (error) {
-    tried.push(error.message.split('\n')[0]);
+    tried.push(messageOf(error).split('\n')[0]);
     return undefined;
   }
 }
 
-/** Runs the server program as the user who will run it: the folder may be closed to it, a library may be missing. */
+/**
+ * Runs the server program as the user who will run it: the folder may be closed to it, a library may be missing.
+ * @param {string} bin
+ * @param {User | undefined} user
+ */
 function version(bin, user) {
   const program = path.join(bin, 'postgres');
   const { status, stdout, stderr, error } = spawnSync(program, ['--version'], { ...user, cwd: '/', encoding: 'utf8' });
@@ -66,7 +82,10 @@ function npmPackage() {
   return { native: path.join(folder, 'native'), version };
 }
 
-/** npm packages hold no symbolic links; the package makes them in an install script, which npm may not have run. */
+/**
+ * npm packages hold no symbolic links; the package makes them in an install script, which npm may not have run.
+ * @param {string} native
+ */
 function prepare(native) {
   for (const { source, target } of JSON.parse(fs.readFileSync(path.join(native, 'pg-symlinks.json'), 'utf8'))) {
     const link = path.join(native, '..', target);
@@ -74,7 +93,7 @@ function prepare(native) {
     try {
       fs.symlinkSync(path.relative(path.dirname(link), path.join(native, '..', source)), link);
     } catch (error) {
-      if (error.code !== 'EEXIST') throw error; // another command is doing the same
+      if (codeOf(error) !== 'EEXIST') throw error; // another command is doing the same
     }
   }
   for (const program of fs.readdirSync(path.join(native, 'bin'))) {
@@ -83,6 +102,7 @@ function prepare(native) {
   }
 }
 
+/** @param {User | undefined} user */
 async function copiedNpmBinaries(user) {
   const { native, version } = npmPackage();
   const parents = user
@@ -104,7 +124,11 @@ async function copiedNpmBinaries(user) {
   return path.join(copy, 'native', 'bin');
 }
 
-/** Copies what everybody may then read and enter, whatever the umask is and the modes of the original are. */
+/**
+ * Copies what everybody may then read and enter, whatever the umask is and the modes of the original are.
+ * @param {string} from
+ * @param {string} to
+ */
 function copyReadable(from, to) {
   makeReadableFolder(to);
   for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
@@ -118,6 +142,7 @@ function copyReadable(from, to) {
   }
 }
 
+/** @param {string} folder */
 function makeReadableFolder(folder) {
   fs.mkdirSync(folder);
   fs.chmodSync(folder, 0o755);

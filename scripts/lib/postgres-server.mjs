@@ -4,14 +4,23 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from './errors.mjs';
 import { isKept, keep, serverEnvironment } from './keeper.mjs';
 import { CommandError } from './lifecycle.mjs';
 import { freePort, host } from './free-port.mjs';
 import { processInfo } from './process-info.mjs';
 
+/** @import { User } from './folders.mjs' */
+/** @import { Keeper, KeptServer } from './keeper.mjs' */
+/** @import { PostgresBinaries } from './postgres-binaries.mjs' */
+
+/** @typedef {{ inMemory?: boolean; initdb: string[]; server: string[]; stop: string }} PostgresMode */
+/** @typedef {{ home: string; user: User | undefined; binaries: PostgresBinaries; mode: PostgresMode }} Settings */
+
 /**
  * How a server treats its data. A temporary one forgets it: no flushing, and an end without a checkpoint. A measured one
  * flushes as a lasting one does, and is forgotten, too.
+ * @satisfies {Record<string, PostgresMode>}
  */
 export const modes = {
   lasting: { initdb: [], server: [], stop: 'INT' },
@@ -27,6 +36,8 @@ export const modes = {
 /**
  * Starts a server on `home`/data, making that first where it is missing. No other process may do the same meanwhile.
  * It ends with us, however we end; `remove` says whether its home then goes too. `port`: any free one, unless given.
+ * @param {Settings & { remove?: boolean; port?: number }} settings
+ * @returns {Promise<KeptServer>}
  */
 export async function startServer({ home, user, binaries, mode, remove = false, port: wanted }) {
   const data = path.join(home, 'data');
@@ -48,34 +59,39 @@ export async function startServer({ home, user, binaries, mode, remove = false, 
   }
 }
 
-/** The server that runs on `home`, if one does: `{ pid, url, ready, kept }`. `kept`: it will end with who started it. */
+/**
+ * The server that runs on `home`, if one does. `kept`: it will end with who started it.
+ * @param {string} home
+ */
 export function findServer(home) {
   const [pidLine, folder, , port, , , , state] = read(path.join(home, 'data/postmaster.pid')).split('\n');
   const pid = Number(pidLine);
   const server = processInfo(pid);
   if (!server?.command.includes('postgres') || !server.command.includes(`-D ${folder}`)) return undefined;
-  return { pid, url: urlOf(home, port), ready: state?.trim() === 'ready', kept: isKept(server) };
+  return { pid, url: urlOf(home, Number(port)), ready: state?.trim() === 'ready', kept: isKept(server) };
 }
 
-/** Stops a server whose keeper is gone, more firmly with time. */
+/**
+ * Stops a server whose keeper is gone, more firmly with time.
+ * @param {string} home
+ */
 export async function endServer(home) {
-  for (const [signal, seconds] of [
-    ['SIGINT', 10],
-    ['SIGQUIT', 5],
-    ['SIGKILL', 5],
-  ]) {
+  for (const [signal, seconds] of Object.entries({ SIGINT: 10, SIGQUIT: 5, SIGKILL: 5 })) {
     const server = findServer(home);
     if (!server) return;
     try {
       process.kill(server.pid, signal);
     } catch (error) {
-      if (error.code !== 'ESRCH') throw error;
+      if (codeOf(error) !== 'ESRCH') throw error;
     }
     for (let waited = 0; waited < seconds * 20 && findServer(home); waited++) await sleep(50);
   }
 }
 
-/** Makes the data folder aside and renames it when complete: one that is there is whole, even if we were killed. */
+/**
+ * Makes the data folder aside and renames it when complete: one that is there is whole, even if we were killed.
+ * @param {Settings} settings
+ */
 async function initialise({ home, user, binaries, mode }) {
   const password = path.join(home, 'password');
   const making = path.join(home, 'data.partial');
@@ -99,6 +115,10 @@ async function initialise({ home, user, binaries, mode }) {
   fs.renameSync(making, path.join(home, 'data'));
 }
 
+/**
+ * @param {string} data
+ * @param {PostgresBinaries} binaries
+ */
 function refuseOtherVersion(data, { major }) {
   const made = Number(read(path.join(data, 'PG_VERSION')));
   if (made === major) return;
@@ -108,13 +128,23 @@ function refuseOtherVersion(data, { major }) {
   );
 }
 
+/**
+ * @param {string} data
+ * @param {PostgresBinaries} binaries
+ * @param {PostgresMode} mode
+ * @param {number} port
+ */
 function commandOf(data, binaries, mode, port) {
   const settings = [`listen_addresses=${host}`, 'unix_socket_directories=', 'max_connections=200'];
   const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting]), ...mode.server];
   return [path.join(binaries.bin, 'postgres'), ...args];
 }
 
-/** The server notes in postmaster.pid how far it is (so does pg_ctl learn it). */
+/**
+ * The server notes in postmaster.pid how far it is (so does pg_ctl learn it).
+ * @param {string} data
+ * @param {Keeper} keeper
+ */
 async function becomesReady(data, keeper) {
   const home = path.dirname(data);
   for (const end = Date.now() + 120_000; Date.now() < end; await sleep(20)) {
@@ -126,15 +156,20 @@ async function becomesReady(data, keeper) {
   return false;
 }
 
+/**
+ * @param {string} home
+ * @param {number} port
+ */
 function urlOf(home, port) {
   return `postgres://postgres:${read(path.join(home, 'password')).trim()}@${host}:${port}/postgres`;
 }
 
+/** @param {string} file */
 function read(file) {
   try {
     return fs.readFileSync(file, 'utf8');
   } catch (error) {
-    if (error.code === 'ENOENT') return '';
+    if (codeOf(error) === 'ENOENT') return '';
     throw error;
   }
 }

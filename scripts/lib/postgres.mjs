@@ -12,12 +12,19 @@ import { makeTemporaryHome, sweepTemporaryHomes } from './temporary-homes.mjs';
 
 /*
  * A real PostgreSQL without any set-up: real programs out of an npm package (or the system's), a folder, a free port.
- * Both give `{ url, stop, ended }`; `ended` resolves when the server has ended, asked or not. `log` is what one of ours says.
+ */
+
+/**
+ * @typedef {{ url: string; stop(): Promise<void>; ended: Promise<number>; log: string; shared?: boolean }} RunningPostgres
+ *   `ended` resolves when the server has ended, asked or not; `log` is the file of what it says
  */
 
 const temporary = { name: 'postgres', find: findServer, end: endServer };
 
-/** A server for one run. Its data disappears with it; in mode `measured` it is as safe, and as slow, as a real one. */
+/**
+ * A server for one run. Its data disappears with it; in mode `measured` it is as safe, and as slow, as a real one.
+ * @param {import('./postgres-server.mjs').PostgresMode} [mode]
+ */
 export async function startTemporaryPostgres(mode = modes.temporary) {
   const user = databaseUser();
   const binaries = await findPostgres(user);
@@ -27,14 +34,17 @@ export async function startTemporaryPostgres(mode = modes.temporary) {
   return stoppable(home, await startServer({ home, user, binaries, mode, remove: true }));
 }
 
-/** The project's lasting server: started, or shared (`shared: true`) with another command that has started it. */
+/**
+ * The project's lasting server: started, or shared (`shared: true`) with another command that has started it.
+ * @returns {Promise<RunningPostgres>}
+ */
 export async function startLastingPostgres() {
   return withLock(path.join(dataFolder, 'postgres.lock'), async () => {
     const home = findLastingHome() ?? makeLastingHome();
     const user = databaseUser(home);
     for (let server = findServer(home); server; server = findServer(home)) {
       if (server.kept && server.ready)
-        return { url: server.url, shared: true, stop() {}, ended: new Promise(() => {}) };
+        return { url: server.url, shared: true, stop: async () => {}, ended: new Promise(() => {}), log: logOf(home) };
       // Without its keeper nobody would ever stop it. With one it is stopping now.
       if (server.kept) await sleep(50);
       else await endServer(home);
@@ -44,6 +54,11 @@ export async function startLastingPostgres() {
   });
 }
 
+/**
+ * @param {string} home
+ * @param {import('./keeper.mjs').KeptServer} server
+ * @returns {RunningPostgres}
+ */
 function stoppable(home, { url, keeper, ended }) {
   const stop = async () => {
     keeper.stdin.end();
@@ -51,5 +66,8 @@ function stoppable(home, { url, keeper, ended }) {
     await endServer(home);
   };
   beforeExit(stop);
-  return { url, ended, stop, log: path.join(home, 'log') };
+  return { url, ended, stop, log: logOf(home) };
 }
+
+/** @param {string} home */
+const logOf = (home) => path.join(home, 'log');

@@ -8,17 +8,23 @@ import { dataFolder } from './project.mjs';
 
 export const shopPort = () => portFrom('SHOP_PORT', 3000);
 export const sandboxPort = () => portFrom('SANDBOX_PORT', 4010);
-/** The port of a server that another command runs: read, not tried. */
+/**
+ * The port of a server that another command runs: read, not tried.
+ * @param {string} variable
+ * @param {number} defaultPort
+ */
 export const otherPort = (variable, defaultPort) => Number(process.env[variable] || defaultPort);
 
 /** The command says where the servers are, once they answer. */
 const QUIET = { ANNOUNCE: 'no' };
 
+/** @param {number} port */
 export const address = (port) => `http://${host}:${port}`;
 
 /**
  * `log`: what the sandbox prints of requests and postbacks, where the environment does not say it. One that prints nothing
  * sends the shop nothing to find out why, either.
+ * @param {{ port: number; shopPort: number; log?: string; data?: string }} options
  */
 export async function startSandbox({
   port,
@@ -26,14 +32,20 @@ export async function startSandbox({
   log = 'none',
   data = process.env.SANDBOX_DATA || path.join(dataFolder, 'sandbox'),
 }) {
-  const env = { ...QUIET, SANDBOX_PORT: String(port), SHOP_PORT: String(shopPort), SANDBOX_DATA: data };
-  env.SANDBOX_LOG = process.env.SANDBOX_LOG || log;
-  env.SANDBOX_DIAGNOSE = process.env.SANDBOX_DIAGNOSE || (log === 'none' ? 'no' : 'yes');
+  const env = {
+    ...QUIET,
+    SANDBOX_PORT: String(port),
+    SHOP_PORT: String(shopPort),
+    SANDBOX_DATA: data,
+    SANDBOX_LOG: process.env.SANDBOX_LOG || log,
+    SANDBOX_DIAGNOSE: process.env.SANDBOX_DIAGNOSE || (log === 'none' ? 'no' : 'yes'),
+  };
   const sandbox = startNode('sandbox', ['dist/apps/sandbox/main.js'], { env });
   await waitUntilAnswers(sandbox, address(port));
   return sandbox;
 }
 
+/** @param {{ port: number; sandboxPort: number; databaseUrl: string; sandboxUrl?: string }} options */
 export async function startShop({ port, sandboxPort, databaseUrl, sandboxUrl = process.env.SANDBOX_URL }) {
   const env = {
     ...QUIET,
@@ -47,7 +59,10 @@ export async function startShop({ port, sandboxPort, databaseUrl, sandboxUrl = p
   return shop;
 }
 
-/** The shop's database: the one that DATABASE_URL names, else the project's own. */
+/**
+ * The shop's database: the one that DATABASE_URL names, else the project's own.
+ * @returns {Promise<{ name: string; url: string; ended: Promise<number> }>}
+ */
 export async function shopDatabase() {
   if (process.env.DATABASE_URL)
     return { name: 'database', url: process.env.DATABASE_URL, ended: new Promise(() => {}) };
@@ -56,7 +71,10 @@ export async function shopDatabase() {
   return { name: 'database', url, ended };
 }
 
-/** One of several that has ended takes the others, and its exit code, with it. */
+/**
+ * One of several that has ended takes the others, and its exit code, with it.
+ * @param {readonly { name: string; ended: Promise<number> }[]} servers
+ */
 export function endTogether(servers) {
   for (const { name, ended } of servers) {
     void ended.then((code) => {

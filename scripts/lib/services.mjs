@@ -1,3 +1,7 @@
+import { codeOf, messageOf } from './errors.mjs';
+
+/** @typedef {keyof typeof SERVICES} ServiceVariable */
+
 /** The services that `npm run test:services` needs, by the variable that names each, with the address to expect it at. */
 export const SERVICES = {
   TEST_POSTGRES_URL: { name: 'PostgreSQL', standard: 'postgres://postgres@127.0.0.1:5432/test', connect: postgres },
@@ -6,9 +10,14 @@ export const SERVICES = {
   TEST_NATS_URL: { name: 'NATS JetStream', standard: 'nats://127.0.0.1:4222', connect: nats },
 };
 
+export const VARIABLES = /** @type {ServiceVariable[]} */ (Object.keys(SERVICES));
+
 const LIMIT_MS = 5_000;
 
-/** Why a service cannot be used, and what to do; `undefined` where it answers. Says nothing of its password. */
+/**
+ * Why a service cannot be used, and what to do; `undefined` where it answers. Says nothing of its password.
+ * @param {ServiceVariable} variable
+ */
 export async function unreachable(variable, url = process.env[variable]) {
   const { name, standard, connect } = SERVICES[variable];
   if (!url) return `${variable} is not set. Start ${name}, and set it to its address, as in ${standard}.`;
@@ -17,11 +26,12 @@ export async function unreachable(variable, url = process.env[variable]) {
     return undefined;
   } catch (error) {
     const where = URL.canParse(url) ? new URL(url).host : 'what it holds';
-    const reason = error.code ?? error.message;
+    const reason = codeOf(error) ?? messageOf(error);
     return `${name} cannot be used at ${where} (${reason}). Start it there, or set ${variable}, as in ${standard}.`;
   }
 }
 
+/** @param {string} connectionString */
 async function postgres(connectionString) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: LIMIT_MS });
@@ -34,6 +44,7 @@ async function postgres(connectionString) {
   }
 }
 
+/** @param {string} url */
 async function mariadb(url) {
   const { createConnection } = await import('mysql2/promise');
   const connection = await createConnection({ uri: url.replace(/^mariadb:/, 'mysql:'), connectTimeout: LIMIT_MS });
@@ -44,6 +55,7 @@ async function mariadb(url) {
   }
 }
 
+/** @param {string} url */
 async function rabbitmq(url) {
   const { connect } = await import('amqplib');
   const connection = await connect(url, { timeout: LIMIT_MS });
@@ -51,6 +63,7 @@ async function rabbitmq(url) {
   await connection.close();
 }
 
+/** @param {string} servers */
 async function nats(servers) {
   const { connect } = await import('@nats-io/transport-node');
   const { jetstreamManager } = await import('@nats-io/jetstream');

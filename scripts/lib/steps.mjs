@@ -9,6 +9,10 @@ const MOST_BAR_WIDTH = 18;
 const live = Boolean(process.stdout.isTTY) && process.env.TERM !== 'dumb';
 const coloured = live && !process.env.NO_COLOR;
 
+/**
+ * @param {string} code
+ * @returns {(text: string) => string}
+ */
 const paint = (code) => (text) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : text);
 export const bold = paint('1');
 export const dim = paint('2');
@@ -20,10 +24,14 @@ export const say = (text = '') => process.stdout.write(`${text}\n`);
 
 /** One after another, under one title. */
 export class Steps {
-  /** Of each step: its name, how long it took, and what came of it. */
+  /**
+   * Of each step: its name, how long it took, and what came of it.
+   * @type {{ name: string; ms: number; detail: string }[]}
+   */
   done = [];
   #start = performance.now();
 
+  /** @param {string} title */
   constructor(title) {
     say(`\n${live ? ` ${blue('●')} ` : ''}${bold(title)}`);
   }
@@ -32,7 +40,13 @@ export class Steps {
     return performance.now() - this.#start;
   }
 
-  /** Does the work; what it resolves to is shown behind the step: `[detail, value]`. Gives the value. */
+  /**
+   * Does the work; what it resolves to is shown behind the step: `[detail, value]`. Gives the value.
+   * @template {[detail: string, value?: unknown]} Result
+   * @param {string} name
+   * @param {() => Promise<Result>} work
+   * @returns {Promise<Result[1]>}
+   */
   async step(name, work) {
     const start = performance.now();
     const stop = this.#wait(name, start);
@@ -50,11 +64,15 @@ export class Steps {
     }
   }
 
+  /**
+   * @param {string} name
+   * @param {number} start
+   */
   #wait(name, start) {
     if (!live) return () => {};
     let frame = 0;
     const draw = () => {
-      const sign = blue(FRAMES[frame++ % FRAMES.length]);
+      const sign = blue(FRAMES[frame++ % FRAMES.length] ?? '');
       process.stdout.write(
         `\r ${dim('│')} ${sign} ${name.padEnd(NAME_WIDTH)} ${ms(performance.now() - start)}\u001b[K`,
       );
@@ -67,24 +85,37 @@ export class Steps {
     };
   }
 
+  /**
+   * @param {string} sign
+   * @param {string} name
+   * @param {number} took
+   * @param {string} detail
+   */
   #tell(sign, name, took, detail) {
-    if (!live) return say(`  ${ms(took)}  (at ${ms(this.totalMs)})  ${name}: ${detail}`);
+    if (!live) {
+      say(`  ${ms(took)}  (at ${ms(this.totalMs)})  ${name}: ${detail}`);
+      return;
+    }
     const room = Math.max(0, (process.stdout.columns || 80) - NAME_WIDTH - 18);
     const shown = detail.length > room ? `${detail.slice(0, Math.max(0, room - 1))}…` : detail;
     say(` ${dim('│')} ${sign} ${name.padEnd(NAME_WIDTH)} ${ms(took)}  ${dim(shown)}`);
   }
 }
 
-/** The runs beside each other: how long each step took, with a bar where it is drawn, and how each ended. */
+/**
+ * The runs beside each other: how long each step took, with a bar where it is drawn, and how each ended.
+ * @param {{ title: string; steps: Steps; totalMs: number; ended: string; right: boolean }[]} runs
+ */
 export function table(runs) {
   const longest = Math.max(...runs.flatMap(({ steps }) => steps.done.map((step) => step.ms)));
   const room = Math.floor((process.stdout.columns || 80) / 2) - 32;
   const barWidth = Math.min(MOST_BAR_WIDTH, Math.max(LEAST_BAR_WIDTH, room));
   const width = live ? 10 + barWidth : 24;
+  /** @type {(name: string, cells: string[]) => string} */
   const line = (name, cells) =>
     `  ${name.padEnd(NAME_WIDTH)}  ${cells.map((cell) => fit(cell, width)).join('  ')}`.trimEnd();
   const rule = `  ${(live ? '─' : '-').repeat(NAME_WIDTH + runs.length * (width + 2))}`;
-  const names = runs[0].steps.done.map(({ name }) => name);
+  const names = runs[0]?.steps.done.map(({ name }) => name) ?? [];
   say();
   say(
     bold(
@@ -116,18 +147,28 @@ export function table(runs) {
   );
 }
 
+/**
+ * @param {number} took
+ * @param {number} longest
+ * @param {number} barWidth
+ */
 function cell(took, longest, barWidth) {
   const eighths = Math.round((took / longest) * barWidth * 8);
   const bar = '█'.repeat(Math.floor(eighths / 8)) + ['', ...'▏▎▍▌▋▊▉'][eighths % 8];
   return live ? `${ms(took)} ${blue(bar)}` : ms(took);
 }
 
-/** Padded to what is seen of it: colours take no room. */
+/**
+ * Padded to what is seen of it: colours take no room.
+ * @param {string} text
+ * @param {number} width
+ */
 function fit(text, width) {
   const seen = text.replace(/\u001b\[\d+m/g, '').length;
   return text + ' '.repeat(Math.max(0, width - seen));
 }
 
+/** @param {number} time */
 function ms(time) {
   return `${time.toFixed(0).padStart(5)} ms`;
 }

@@ -4,9 +4,11 @@ import path from 'node:path';
 import { takeOver } from './folders.mjs';
 import { CommandError } from './lifecycle.mjs';
 
-/*
- * Homes of servers that are thrown away. `server` is `{ name, find, end }`: what its homes are called after, and how what
- * runs on one is found and ended.
+/** @import { User } from './folders.mjs' */
+
+/**
+ * Homes of servers that are thrown away: what they are called after, and how what runs on one is found and ended.
+ * @typedef {{ name: string; find(home: string): { kept: boolean } | undefined; end(home: string): Promise<void> }} ServerKind
  */
 
 /** A file system in memory, on Linux. */
@@ -14,7 +16,12 @@ const MEMORY = '/dev/shm';
 /** A run of all tests takes 0.15 GB of it. */
 const ENOUGH_BYTES = 1024 ** 3;
 
-/** `inMemory`: where there is plenty of that. Making and removing files, as tests do all the time, costs least there. */
+/**
+ * `inMemory`: where there is plenty of that. Making and removing files, as tests do all the time, costs least there.
+ * @param {User | undefined} user
+ * @param {{ name: string }} kind
+ * @param {{ inMemory?: boolean }} [options]
+ */
 export function makeTemporaryHome(user, { name }, { inMemory = false } = {}) {
   const parents = [...(inMemory && hasMuchMemory() ? [MEMORY] : []), ...temporaryParents()];
   for (const parent of parents) {
@@ -25,7 +32,11 @@ export function makeTemporaryHome(user, { name }, { inMemory = false } = {}) {
   throw new CommandError(`No folder for a temporary database: tried ${parents.join(', ')}.`);
 }
 
-/** Ends and removes servers that a kill -9 of everything around them has left behind. */
+/**
+ * Ends and removes servers that a kill -9 of everything around them has left behind.
+ * @param {User | undefined} user
+ * @param {ServerKind} kind
+ */
 export async function sweepTemporaryHomes(user, { name, find, end }) {
   for (const home of temporaryHomes(user, name)) {
     const running = find(home);
@@ -38,9 +49,13 @@ export async function sweepTemporaryHomes(user, { name, find, end }) {
   }
 }
 
-/** Homes of servers started earlier by us: those still running, and those left behind. */
+/**
+ * Homes of servers started earlier by us: those still running, and those left behind.
+ * @param {User | undefined} user
+ * @param {string} name
+ */
 function temporaryHomes(user, name) {
-  const owners = new Set([process.getuid(), user?.uid]);
+  const owners = new Set([process.getuid?.(), user?.uid]);
   return [...temporaryParents(), MEMORY]
     .filter((parent) => fs.existsSync(parent))
     .flatMap((parent) => fs.readdirSync(parent).map((each) => path.join(parent, each)))
@@ -51,6 +66,7 @@ function temporaryHomes(user, name) {
     });
 }
 
+/** @param {string} name */
 function prefixOf(name) {
   return `nest-payment-acceptance-${name}-`;
 }

@@ -27,6 +27,10 @@ export function testFiles() {
   return ['libs', 'apps', 'test'].flatMap(specsIn).sort();
 }
 
+/**
+ * @param {string} folder
+ * @returns {string[]}
+ */
 function specsIn(folder) {
   return fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const file = `${folder}/${entry.name}`;
@@ -35,25 +39,39 @@ function specsIn(folder) {
   });
 }
 
+/** @param {string} file */
 export function isOfTheRest(file) {
   return REST.some((place) => file.startsWith(place));
 }
 
-/** Whether it says of itself that the HTTP adapter does not matter to it: see test/support/adapters.ts. */
+/**
+ * Whether it says of itself that the HTTP adapter does not matter to it: see test/support/adapters.ts.
+ * @param {string} file
+ */
 export function runsOnOneAdapter(file) {
   return mentions(file, /\bONE_ADAPTER\b/);
 }
 
-/** Whether `npm test` runs it in a short form: see test/support/forms.ts. */
+/**
+ * Whether `npm test` runs it in a short form: see test/support/forms.ts.
+ * @param {string} file
+ */
 export function hasWholeForm(file) {
   return mentions(file, /\bWHOLE_FORM\b/);
 }
 
+/**
+ * @param {string} file
+ * @param {RegExp} name
+ */
 function mentions(file, name) {
   return name.test(fs.readFileSync(path.join(root, file), 'utf8'));
 }
 
-/** Whether a process of its own modules is what it needs, or what it starts takes so long that loading is nothing. */
+/**
+ * Whether a process of its own modules is what it needs, or what it starts takes so long that loading is nothing.
+ * @param {string} file
+ */
 export function isLoadedAlone(file) {
   return LOADED_ALONE.includes(file) || isOfTheRest(file);
 }

@@ -14,10 +14,12 @@ export const groupsFolder = path.join(dataFolder, 'test-groups');
 /**
  * Writes files that import those given, a few of one folder together, and gives their paths. Their names follow from what
  * is in them, so that runs at the same time do not disturb each other, and Jest remembers how long each has taken.
+ * @param {readonly string[]} files
  */
 export function writeGroups(files) {
   fs.mkdirSync(groupsFolder, { recursive: true });
   removeOldGroups();
+  /** @type {Map<string, string[]>} */
   const folders = new Map();
   for (const file of files) folders.set(folderOf(file), [...(folders.get(folderOf(file)) ?? []), file]);
   return [...folders].flatMap(([folder, members]) => {
@@ -31,12 +33,17 @@ export function writeGroups(files) {
   });
 }
 
+/** @param {string} file */
 function folderOf(file) {
-  const [top, folder, ...rest] = file.split('/');
+  const [top, folder = '', ...rest] = file.split('/');
   if (top !== 'test') return 'units';
   return rest.length > 0 ? folder : 'others';
 }
 
+/**
+ * @param {string} name
+ * @param {readonly string[]} members
+ */
 function writeGroup(name, members) {
   const imports = members.map((file) => {
     const relative = path.relative(groupsFolder, path.join(root, file)).replaceAll(path.sep, '/');

@@ -16,24 +16,31 @@ const CHOOSES = /^(--watch|--watchAll|--listTests|--onlyChanged|-o|--findRelated
 /** From this many files on, loading their modules once for all of them is worth a file more. */
 const FEW = 3;
 
-/** Jest's arguments, told apart: patterns of files, and the options. */
+/**
+ * Jest's arguments, told apart: patterns of files, and the options.
+ * @param {readonly string[]} args
+ */
 export function readArguments(args) {
   const patterns = [];
   const options = [];
-  for (let index = 0; index < args.length; index += 1) {
-    const argument = args[index];
+  const left = args.values();
+  for (const argument of left) {
     if (!argument.startsWith('-')) patterns.push(argument);
-    else if (WITH_VALUE.has(argument)) options.push(argument, args[(index += 1)] ?? '');
+    else if (WITH_VALUE.has(argument)) options.push(argument, left.next().value ?? '');
     else options.push(argument);
   }
   return { patterns, options };
 }
 
-/** Runs what `npm test` runs: all that tells whether a change is right, or the files that match the patterns given. */
+/**
+ * Runs what `npm test` runs: all that tells whether a change is right, or the files that match the patterns given.
+ * @param {readonly string[]} args
+ */
 export async function runTests(args) {
   if (args.some((argument) => CHOOSES.test(argument))) return runJest(args);
   const { patterns, options } = readArguments(args);
   const all = testFiles();
+  /** @param {string} file */
   const matches = (file) => patterns.some((pattern) => new RegExp(pattern, 'i').test(file));
   const chosen = all.filter(patterns.length > 0 ? matches : (file) => !isOfTheRest(file));
   if (chosen.length === 0) {
@@ -46,9 +53,11 @@ export async function runTests(args) {
 /**
  * Runs every test that needs no service, on each adapter and in its whole form unless `TEST_FORM` is `short`. With `rest`
  * only what `npm test` has left out.
+ * @param {{ rest: boolean }} options
  */
 export async function runAllTests({ rest }) {
   const form = process.env.TEST_FORM ?? 'whole';
+  /** @param {string} file */
   const isLeftOut = (file) => isOfTheRest(file) || runsOnOneAdapter(file) || (form === 'whole' && hasWholeForm(file));
   const all = testFiles();
   const files = rest ? all.filter(isLeftOut) : all;
@@ -58,6 +67,11 @@ export async function runAllTests({ rest }) {
   return runFiles(files, [], env);
 }
 
+/**
+ * @param {readonly string[]} files
+ * @param {readonly string[]} options
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 function runFiles(files, options, env) {
   const together = files.length > FEW ? files.filter((file) => !isLoadedAlone(file)) : [];
   const alone = files.filter((file) => !together.includes(file));

@@ -1,6 +1,8 @@
 /**
  * The arguments of a command. Answers `--help`, and refuses what the command does not take: `takes` says what that is,
  * of one argument. `usage`: its lines, from the name on.
+ * @param {string} usage
+ * @param {(argument: string) => boolean} [takes]
  */
 export function argumentsOf(usage, takes = () => false) {
   const args = process.argv.slice(2);
@@ -16,5 +18,7 @@ export function argumentsOf(usage, takes = () => false) {
   return args;
 }
 
+/** @param {string} argument */
 export const isCheck = (argument) => argument === '--check';
+/** @param {string} argument */
 export const isWord = (argument) => !argument.startsWith('-');

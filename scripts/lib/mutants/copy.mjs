@@ -37,6 +37,7 @@ function filesOfGit() {
   return list.split('\0').filter((file) => file && fs.lstatSync(path.join(root, file), { throwIfNoEntry: false }));
 }
 
+/** @returns {string[]} */
 function allFiles(folder = '.') {
   return fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(folder, entry.name);
@@ -45,11 +46,16 @@ function allFiles(folder = '.') {
   });
 }
 
+/** @param {string} folder */
 function inside(folder) {
   return fs.readdirSync(path.join(root, folder)).map((name) => path.join(folder, name));
 }
 
-/** Links every package, and takes over links as they are: `../libs/…` and `../jest/bin/…` then lead to the copy's own. */
+/**
+ * Links every package, and takes over links as they are: `../libs/…` and `../jest/bin/…` then lead to the copy's own.
+ * @param {string} from
+ * @param {string} to
+ */
 function linkPackages(from, to) {
   fs.mkdirSync(to, { recursive: true });
   for (const entry of fs.readdirSync(from, { withFileTypes: true })) {

@@ -1,4 +1,7 @@
-/** What became of hand-made mutants: a table in Markdown with a sentence, and counts in the words of other suites. */
+/**
+ * What became of hand-made mutants: a table in Markdown with a sentence, and counts in the words of other suites.
+ * @param {import('./hand.mjs').Tried[]} rows
+ */
 export function report(rows) {
   const table = [
     ['mutant', 'what it breaks', 'end', 'seconds'],

@@ -7,18 +7,29 @@ import { dataFolder, root } from '../project.mjs';
 import { report } from './hand-report.mjs';
 import { runTests } from './tests.mjs';
 
+/** @import { Selection, TestRun } from './tests.mjs' */
+
+/** @typedef {Selection & { name: string; breaks: string; file: string; find: string; replace: string }} Mutant */
+/** @typedef {{ ok: boolean; end: string; words?: string }} End of a mutant */
+/** @typedef {End & { name: string; breaks: string; seconds: number }} Tried a mutant */
+/** @typedef {(selection: Selection) => Promise<TestRun>} Run */
+
 /**
  * Puts each hand-made fault of test/mutants/hand into a copy of the project, and runs the tests that should notice. Leaves
  * the table in `.data/mutants-hand.md`. `only`: parts of the names of those to try.
+ * @param {{ folder: string }} copy
+ * @param {{ only?: string[] }} [options]
  */
 export async function runHand({ folder }, { only = [] } = {}) {
   const all = await load();
   const chosen = only.length === 0 ? all : all.filter(({ name }) => only.some((part) => name.includes(part)));
   if (chosen.length === 0) throw new CommandError(`No mutant has ${only.join(' or ')} in its name.`);
   const database = await startTemporaryPostgres();
+  /** @type {Run} */
   const run = (selection) => runTests(folder, selection, database);
 
   const trouble = await troubleWithout(chosen, run);
+  /** @type {Tried[]} */
   const rows = [];
   for (const [index, mutant] of chosen.entries()) {
     const began = performance.now();
@@ -36,22 +47,30 @@ export async function runHand({ folder }, { only = [] } = {}) {
   return { rows, counts, ok: counts.failed === 0 };
 }
 
+/** @returns {Promise<Mutant[]>} */
 async function load() {
   const home = path.join(root, 'test/mutants/hand');
   const files = fs.readdirSync(home).filter((name) => name.endsWith('.mjs'));
   const modules = await Promise.all(files.sort().map((name) => import(pathToFileURL(path.join(home, name)).href)));
+  /** @type {Mutant[]} */
   const mutants = modules.flatMap(({ mutants: some }) => some);
   const twice = mutants.find(({ name }, index) => mutants.findIndex((one) => one.name === name) !== index);
   if (twice) throw new CommandError(`Two mutants are called ${twice.name}.`);
   return mutants;
 }
 
+/** @param {Selection} selection */
 const selectionOf = ({ tests, pattern }) => JSON.stringify([tests, pattern]);
 
-/** A test that is red anyway notices nothing: how the mutants of a selection end that is not green without one. */
+/**
+ * A test that is red anyway notices nothing: how the mutants of a selection end that is not green without one.
+ * @param {Mutant[]} mutants
+ * @param {Run} run
+ */
 async function troubleWithout(mutants, run) {
   const selections = new Map(mutants.map((mutant) => [selectionOf(mutant), mutant]));
   console.log(`Without a mutant: ${selections.size} selections of tests.`);
+  /** @type {Map<string, End>} */
   const trouble = new Map();
   for (const [key, { tests, pattern }] of selections) {
     const { end, words } = await run({ tests, pattern });
@@ -61,6 +80,11 @@ async function troubleWithout(mutants, run) {
   return trouble;
 }
 
+/**
+ * @param {string} folder
+ * @param {Mutant} mutant
+ * @returns {End | undefined}
+ */
 function flawOf(folder, { file, find, replace }) {
   const source = path.join(folder, file);
   if (!fs.existsSync(source)) return { ok: false, end: `DOES NOT APPLY: there is no ${file}` };
@@ -69,6 +93,12 @@ function flawOf(folder, { file, find, replace }) {
   return find === replace ? { ok: false, end: 'DOES NOT APPLY: it changes nothing' } : undefined;
 }
 
+/**
+ * @param {string} folder
+ * @param {Mutant} mutant
+ * @param {Run} run
+ * @returns {Promise<End>}
+ */
 async function tryOut(folder, { file, find, replace, tests, pattern }, run) {
   const target = path.join(folder, file);
   const source = fs.readFileSync(target, 'utf8');

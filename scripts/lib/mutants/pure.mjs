@@ -19,6 +19,7 @@ const SEED = process.env.TEST_SEED ?? '1';
 /**
  * Lets StrykerJS break the pure code of the library in every way it knows, and tells which breaks its unit tests do not
  * notice. Fails below the least score, and where the survivors are not exactly those of test/mutants/survivors.mjs.
+ * @param {{ folder: string }} copy
  */
 export async function runPure({ folder }) {
   console.log(`Mutants of pure code, by StrykerJS (TEST_SEED=${SEED}):`);
@@ -47,6 +48,10 @@ export async function runPure({ folder }) {
   return { rows, ok: enough && unknown.length === 0 && gone.length === 0 };
 }
 
+/**
+ * @param {string} title
+ * @param {import('./pure-report.mjs').Survivor[]} survivors
+ */
 function tell(title, survivors) {
   if (survivors.length === 0) return;
   console.log(`\n${title}`);

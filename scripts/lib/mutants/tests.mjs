@@ -1,7 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startNode } from '../children.mjs';
 import { jestProgram } from '../jest.mjs';
+
+/** @typedef {{ tests: string[]; pattern?: string }} Selection of tests: files, and the names in them */
+/** @typedef {{ end: string; by?: string; words?: string }} TestRun */
 
 /** A file takes some ten seconds; what takes this long does not end by itself. */
 const LIMIT_SECONDS = 120;
@@ -10,11 +14,16 @@ const LIMIT_SECONDS = 120;
  * Runs Jest in a copy of the project: on spec files, or on those tests of them that a pattern names. Gives how it ended:
  * `green`, `red` with the failure, `timed out`, `broken` where a file did not load, the database did not understand a
  * statement or Jest itself fell over, or `nothing ran`.
+ * @param {string} folder
+ * @param {Selection} selection
+ * @param {{ url: string; log: string }} database
+ * @returns {Promise<TestRun>}
  */
 export async function runTests(folder, { tests, pattern }, database) {
   const own = path.join(folder, '.data');
   fs.mkdirSync(own, { recursive: true });
-  const [results, output] = ['jest.json', 'jest.log'].map((name) => path.join(own, name));
+  const results = path.join(own, 'jest.json');
+  const output = path.join(own, 'jest.log');
   fs.rmSync(results, { force: true });
   const log = fs.openSync(output, 'w');
   const { size } = fs.statSync(database.log);
@@ -39,12 +48,11 @@ export async function runTests(folder, { tests, pattern }, database) {
     },
   );
   fs.closeSync(log);
-  let timer;
-  const limit = new Promise((resolve) => (timer = setTimeout(resolve, LIMIT_SECONDS * 1000)));
-  const code = await Promise.race([ended, limit]);
-  clearTimeout(timer);
+  const over = new AbortController();
+  const code = await Promise.race([ended, sleep(LIMIT_SECONDS * 1000, undefined, { signal: over.signal })]);
+  over.abort();
   if (code === undefined) {
-    process.kill(-child.pid, 'SIGKILL'); // with whatever a test has started
+    process.kill(-Number(child.pid), 'SIGKILL'); // with whatever a test has started
     await ended;
     return { end: 'timed out', words: `not ended after ${LIMIT_SECONDS} s` };
   }
@@ -56,6 +64,10 @@ export async function runTests(folder, { tests, pattern }, database) {
   return read(JSON.parse(fs.readFileSync(results, 'utf8')));
 }
 
+/**
+ * @param {import('@jest/test-result').FormattedTestResults} results
+ * @returns {TestRun}
+ */
 function read({ testResults, numPassedTests, numFailedTests }) {
   const unloaded = testResults.find(
     ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
@@ -65,12 +77,13 @@ function read({ testResults, numPassedTests, numFailedTests }) {
   const failures = testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === 'failed'),
   );
-  if (failures.length === 0) return { end: 'green' };
-  const [{ fullName: by, failureMessages }] = failures;
-  const words = failureMessages.join('\n').split('\n').slice(0, 20).join('\n');
-  return { end: 'red', by, words };
+  const [first] = failures;
+  if (!first) return { end: 'green' };
+  const words = (first.failureMessages ?? []).join('\n').split('\n').slice(0, 20).join('\n');
+  return { end: 'red', by: first.fullName, words };
 }
 
+/** @param {string} file */
 function tail(file) {
   return fs.readFileSync(file, 'utf8').slice(-2_000);
 }

@@ -1,1 +1,0 @@
-export function checkImports(base: string): string[];

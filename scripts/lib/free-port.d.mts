@@ -1,2 +1,0 @@
-export function freePort(): Promise<number>;
-export function freePorts(count: number): Promise<number[]>;

@@ -1,1 +1,0 @@
-export function refusedStatements(instances: readonly { readonly name: string; readonly log: string }[]): string[];
