@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { processInfo } from './process-info.mjs';
 
 /** @import { ChildProcessByStdio } from 'node:child_process' */
@@ -32,6 +33,16 @@ export function keep({ home, user, command, stop, remove = false }) {
   );
   keeper.stdin.on('error', () => {});
   return keeper;
+}
+
+/**
+ * Asks the keeper to end its server, and waits until it has, but no longer than that.
+ * @param {KeptServer} server
+ * @param {number} seconds
+ */
+export async function letEnd({ keeper, ended }, seconds) {
+  keeper.stdin.end();
+  await Promise.race([ended, sleep(seconds * 1000, undefined, { ref: false })]);
 }
 
 /**

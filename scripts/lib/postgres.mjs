@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from './database-user.mjs';
+import { letEnd } from './keeper.mjs';
 import { beforeExit } from './lifecycle.mjs';
 import { withLock } from './lock.mjs';
 import { findPostgres } from './postgres-binaries.mjs';
@@ -9,6 +10,9 @@ import { findLastingHome, makeLastingHome } from './postgres-homes.mjs';
 import { endServer, findServer, modes, startServer } from './postgres-server.mjs';
 import { dataFolder } from './project.mjs';
 import { makeTemporaryHome, sweepTemporaryHomes } from './temporary-homes.mjs';
+
+/** @import { KeptServer } from './keeper.mjs' */
+/** @import { PostgresMode } from './postgres-server.mjs' */
 
 /*
  * A real PostgreSQL without any set-up: real programs out of an npm package (or the system's), a folder, a free port.
@@ -23,7 +27,7 @@ const temporary = { name: 'postgres', find: findServer, end: endServer };
 
 /**
  * A server for one run. Its data disappears with it; in mode `measured` it is as safe, and as slow, as a real one.
- * @param {import('./postgres-server.mjs').PostgresMode} [mode]
+ * @param {PostgresMode} [mode]
  */
 export async function startTemporaryPostgres(mode = modes.temporary) {
   const user = databaseUser();
@@ -56,13 +60,13 @@ export async function startLastingPostgres() {
 
 /**
  * @param {string} home
- * @param {import('./keeper.mjs').KeptServer} server
+ * @param {KeptServer} server
  * @returns {RunningPostgres}
  */
-function stoppable(home, { url, keeper, ended }) {
+function stoppable(home, server) {
+  const { url, ended } = server;
   const stop = async () => {
-    keeper.stdin.end();
-    await Promise.race([ended, sleep(20_000, undefined, { ref: false })]);
+    await letEnd(server, 20);
     await endServer(home);
   };
   beforeExit(stop);

@@ -1,12 +1,43 @@
 import { countBy, groupBy, indexBy, minor } from './tables.mjs';
 
+/** @import { Ledger } from './ledger.mjs' */
+
+/**
+ * What the service knows of a bill.
+ * @typedef {object} KnownBill
+ * @property {string} id
+ * @property {string} orderId
+ * @property {string} amount
+ * @property {string} currency
+ * @property {string | null} custom
+ * @property {KnownPayment[]} payments
+ * @property {{ fields: Record<string, string>; tries: { status: number | null }[] }[]} callbacks
+ */
+/** @typedef {{ id: string; status: string; amount: string; currency: string }} KnownPayment */
+/** @typedef {KnownPayment & { bill: KnownBill }} Payment */
+
+/**
+ * What buyers, and those who send callbacks of their own, were told.
+ * @typedef {object} Seen
+ * @property {{ id: string; billId: string; shop?: string }[]} orders with the address of the shop that took each
+ * @property {{ trsId: string; status: string; outSum: string }[]} postbacks
+ * @property {{ kind: string; orderId: string | undefined }[]} redirects
+ */
+
+/** @typedef {{ bills: KnownBill[]; seen: Seen; ledger: Ledger }} Accounted */
+/** @typedef {Map<string | null, Ledger['bills'][number]>} Recorded bills, by an id of theirs */
+/** @typedef {{ bills: number; leftBehind: number; payments: number }} Unknown bills, of which only the intent is on record */
+
 /**
  * Holds what the service knows (`bills`) and what buyers were told (`seen`) against what the module and the shop have
  * recorded (`ledger`). Pure. Gives figures for the table, and every loss and double as a sentence; `unstored` are those of
  * the losses that are callbacks.
+ * @param {Accounted} accounted
  */
 export function account({ bills, seen, ledger }) {
+  /** @type {string[]} */
   const lost = [];
+  /** @type {string[]} */
   const double = [];
   const known = indexBy(ledger.bills, ({ billId }) => billId);
   const intents = indexBy(ledger.bills, ({ id }) => id);
@@ -18,6 +49,7 @@ export function account({ bills, seen, ledger }) {
   checkOrders(payments, known, ledger, lost, double);
   checkDeliveries(ledger, lost);
   const unknown = checkUnknown(bills, known, intents, ledger, lost);
+  /** @type {string[]} */
   const unstored = [];
   const acknowledged = checkAcknowledged(bills, seen, ledger, unstored);
   lost.push(...unstored);
@@ -31,7 +63,13 @@ export function account({ bills, seen, ledger }) {
   return { lost, double, unstored, figures: figures({ bills, payments, ledger, unknown, acknowledged }) };
 }
 
-/** Exactly one event, or a review; and exactly one effect for each event. */
+/**
+ * Exactly one event, or a review; and exactly one effect for each event.
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ * @param {string[]} double
+ * @returns {(payment: Payment) => void}
+ */
 function checkPayment(ledger, lost, double) {
   const events = groupBy(ledger.events, ({ name, paymentId }) => `${name} ${paymentId}`);
   const effects = groupBy(ledger.effects, ({ name, paymentId }) => `${name} ${paymentId}`);
@@ -55,19 +93,29 @@ function checkPayment(ledger, lost, double) {
   };
 }
 
-/** Whether the payment ends in an event: every failure does, and what pays the bill. */
+/**
+ * Whether the payment ends in an event: every failure does, and what pays the bill.
+ * @param {Payment} payment
+ */
 function fits({ status, amount, currency, bill }) {
   return status === 'FAIL' || (currency === bill.currency && minor(amount) >= minor(bill.amount));
 }
 
-/** No event and no effect without a payment at the service that says the same. */
+/**
+ * No event and no effect without a payment at the service that says the same.
+ * @param {Payment[]} payments
+ * @param {Ledger} ledger
+ * @param {string[]} double
+ */
 function checkFactsHaveCauses(payments, ledger, double) {
   const real = indexBy(payments, ({ id }) => id);
+  /** @type {Record<string, string[]>} */
   const statuses = { 'payment.succeeded': ['SUCCESS'], 'payment.failed': ['FAIL', 'SUCCESS'] };
-  for (const kind of ['events', 'effects']) {
+  for (const kind of /** @type {const} */ (['events', 'effects'])) {
     for (const { name, paymentId, orderId } of ledger[kind]) {
       const payment = real.get(paymentId);
-      if (!statuses[name] || (statuses[name].includes(payment?.status) && payment.bill.orderId === orderId)) continue;
+      const right = statuses[name];
+      if (!right || (payment && right.includes(payment.status) && payment.bill.orderId === orderId)) continue;
       double.push(
         `order ${orderId} has ${name} of payment ${paymentId} among its ${kind}, which the service calls ${payment?.status ?? 'nothing'}`,
       );
@@ -75,10 +123,17 @@ function checkFactsHaveCauses(payments, ledger, double) {
   }
 }
 
-/** An order is paid if, and only if, a payment fits it. */
+/**
+ * An order is paid if, and only if, a payment fits it.
+ * @param {Payment[]} payments
+ * @param {Recorded} known
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ * @param {string[]} double
+ */
 function checkOrders(payments, known, ledger, lost, double) {
   const paid = new Set(
-    payments.filter((each) => each.status === 'SUCCESS' && fits(each)).map(({ bill }) => known.get(bill.id).orderId),
+    payments.filter((each) => each.status === 'SUCCESS' && fits(each)).map(({ bill }) => known.get(bill.id)?.orderId),
   );
   for (const { id, status } of ledger.orders) {
     if (status === 'paid' && !paid.has(id)) double.push(`order ${id} is paid, without a SUCCESS payment`);
@@ -86,15 +141,27 @@ function checkOrders(payments, known, ledger, lost, double) {
   }
 }
 
+/**
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ */
 function checkDeliveries(ledger, lost) {
   for (const { id, name, state, attempts, error } of ledger.deliveries) {
     if (state !== 'DONE') lost.push(`delivery ${id} of ${name} is ${state} after ${attempts} attempts: ${error}`);
   }
 }
 
-/** A bill that the shop does not know must be visible as an unknown outcome: its intent's id is the bill's `custom`. */
+/**
+ * A bill that the shop does not know must be visible as an unknown outcome: its intent's id is the bill's `custom`.
+ * @param {KnownBill[]} bills
+ * @param {Recorded} known
+ * @param {Recorded} intents
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ */
 function checkUnknown(bills, known, intents, ledger, lost) {
   const unknown = { bills: 0, leftBehind: 0, payments: 0 };
+  /** @type {Map<string, number>} */
   const latest = new Map();
   for (const { orderId, attempt } of ledger.bills) latest.set(orderId, Math.max(attempt, latest.get(orderId) ?? 0));
   for (const bill of bills.filter(({ id }) => !known.has(id))) {
@@ -107,13 +174,20 @@ function checkUnknown(bills, known, intents, ledger, lost) {
     }
     unknown.bills += 1;
     unknown.payments += bill.payments.length;
-    if (intent.attempt < latest.get(intent.orderId)) unknown.leftBehind += 1;
+    if (intent.attempt < (latest.get(intent.orderId) ?? 0)) unknown.leftBehind += 1;
   }
   return unknown;
 }
 
-/** What was answered with 200, or with the way to the result page, is on record as often. */
+/**
+ * What was answered with 200, or with the way to the result page, is on record as often.
+ * @param {KnownBill[]} bills
+ * @param {Seen} seen
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ */
 function checkAcknowledged(bills, seen, ledger, lost) {
+  /** @param {Partial<Record<'trsId' | 'status' | 'outSum', string | null>>} postback */
   const key = ({ trsId, status, outSum }) => `${trsId} ${status} ${outSum}`;
   const answered = bills.flatMap(({ callbacks }) =>
     callbacks.flatMap(({ fields: { TrsId, Status, OutSum }, tries }) =>
@@ -129,6 +203,7 @@ function checkAcknowledged(bills, seen, ledger, lost) {
     if ((stored.get(name) ?? 0) < times)
       lost.push(`postback ${name}: acknowledged ${times} times, stored ${stored.get(name) ?? 0} times`);
   }
+  /** @param {{ kind: string; orderId: string | null | undefined }} redirect */
   const redirectKey = ({ kind, orderId }) => `${kind} ${orderId}`;
   const arrived = countBy(ledger.callbacks, redirectKey);
   for (const [name, times] of countBy(seen.redirects, redirectKey)) {
@@ -138,7 +213,13 @@ function checkAcknowledged(bills, seen, ledger, lost) {
   return { postbacks: postbacks.length, redirects: seen.redirects.length };
 }
 
-/** An order whose bill the buyer was given is on record with that bill. */
+/**
+ * An order whose bill the buyer was given is on record with that bill.
+ * @param {Seen} seen
+ * @param {Recorded} known
+ * @param {Ledger} ledger
+ * @param {string[]} lost
+ */
 function checkPromisedOrders(seen, known, ledger, lost) {
   const orders = indexBy(ledger.orders, ({ id }) => id);
   for (const { id, billId } of seen.orders) {
@@ -148,6 +229,10 @@ function checkPromisedOrders(seen, known, ledger, lost) {
   }
 }
 
+/**
+ * @param {{ bills: KnownBill[]; payments: Payment[]; ledger: Ledger; unknown: Unknown; acknowledged: { postbacks: number; redirects: number } }} found
+ * @returns {[string, string | number][]}
+ */
 function figures({ bills, payments, ledger, unknown, acknowledged }) {
   const statuses = countBy(payments, ({ status }) => status);
   const events = countBy(ledger.events, ({ name }) => name);
@@ -155,7 +240,9 @@ function figures({ bills, payments, ledger, unknown, acknowledged }) {
   const effects = countBy(ledger.effects, ({ name }) => name);
   const orders = countBy(ledger.orders, ({ status }) => status);
   const reviews = countBy(ledger.reviews, ({ reason }) => reason);
+  /** @type {(counts: Map<string, number>, name: string) => number} */
   const of = (counts, name) => counts.get(name) ?? 0;
+  /** @param {Map<string, number>} counts */
   const list = (counts) =>
     [...counts]
       .sort(([, a], [, b]) => b - a)

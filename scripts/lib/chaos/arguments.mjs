@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../errors.mjs';
 import { CommandError } from '../lifecycle.mjs';
 import { kinds, kindsHere } from './failover/kinds.mjs';
 
@@ -14,33 +15,40 @@ export const usage = `npm run test:chaos [-- …]
 
   TEST_DATABASE=mariadb   everything on MariaDB: docs/mariadb.md`;
 
-/** A random one, and what else there may be. */
+/** @typedef {{ whole?: boolean; least: number; most: number }} Limits of a number */
+/** @typedef {ReturnType<typeof readArguments>} ChaosOptions */
+
+/**
+ * A random one, and what else there may be.
+ * @type {[number, Limits]}
+ */
 export const SEED = [randomInt(1_000_000), { whole: true, least: 0, most: 2 ** 31 - 1_000 }];
 
-/** The phase that each option chooses; `seed` chooses none. */
-const phaseOf = {
-  crash: 'crash',
-  'model-runs': 'model',
-  'fuzz-minutes': 'fuzz',
-  failover: 'failover',
-  rounds: 'failover',
-  'load-seconds': 'failover',
-  'lag-seconds': 'failover',
-  minutes: 'load',
-  shops: 'load',
-  buyers: 'load',
-  'drop-all-postbacks': 'load',
-};
+/** What may be given, with the phase that it chooses; `seed` chooses none. */
+const OPTIONS = /** @type {const} */ ({
+  seed: { type: 'string' },
+  crash: { type: 'boolean', phase: 'crash' },
+  'model-runs': { type: 'string', phase: 'model' },
+  'fuzz-minutes': { type: 'string', phase: 'fuzz' },
+  failover: { type: 'string', phase: 'failover' },
+  rounds: { type: 'string', phase: 'failover' },
+  'load-seconds': { type: 'string', phase: 'failover' },
+  'lag-seconds': { type: 'string', phase: 'failover' },
+  minutes: { type: 'string', phase: 'load' },
+  shops: { type: 'string', phase: 'load' },
+  buyers: { type: 'string', phase: 'load' },
+  'drop-all-postbacks': { type: 'boolean', phase: 'load' },
+});
 
-/** What the command was asked for: `{ phases, seed, minutes, shops, buyers, dropAll, modelRuns, fuzzMinutes, failover, rounds, loadSeconds,
- * lagSeconds }`. */
+/**
+ * What the command was asked for.
+ * @param {readonly string[]} args
+ */
 export function readArguments(args) {
-  const flags = ['crash', 'drop-all-postbacks'];
-  const names = ['seed', ...Object.keys(phaseOf)];
-  const values = parseOptions(args, names, { flags, usage });
-  const every = [...new Set(Object.values(phaseOf))];
-  const chosen = new Set(Object.keys(values).map((name) => phaseOf[name]));
-  const some = every.filter((phase) => chosen.has(phase));
+  const values = parseOptions(args, OPTIONS, usage);
+  const every = phasesOf(Object.keys(OPTIONS));
+  const some = phasesOf(Object.keys(values));
+  /** @type {(name: Exclude<keyof typeof OPTIONS, 'crash' | 'drop-all-postbacks'>, fallback: number, limits: Limits) => number} */
   const number = (name, fallback, limits) => readNumber(name, values[name] ?? String(fallback), { usage, ...limits });
   return {
     phases: some.length > 0 ? some : every,
@@ -58,25 +66,44 @@ export function readArguments(args) {
   };
 }
 
+/**
+ * The phases that options choose, in their order.
+ * @param {string[]} names
+ * @returns {string[]}
+ */
+function phasesOf(names) {
+  const chosen = Object.entries(OPTIONS).filter(([name]) => names.includes(name));
+  return [...new Set(chosen.flatMap(([, option]) => ('phase' in option ? option.phase : [])))];
+}
+
+/** @param {string} name */
 function readKinds(name) {
   const here = kindsHere();
-  if (name === 'all') return here;
-  if (here.includes(name)) return [name];
+  const chosen = here.filter((kind) => name === 'all' || name === kind);
+  if (chosen.length > 0) return chosen;
   throw new CommandError(`--failover must be ${here.join(', ')} or all, not "${name}".\n${usage}`);
 }
 
-/** The options that were given, as text; `flags` take none. Refuses others with the usage. */
-export function parseOptions(args, names, { flags = [], usage }) {
-  const options = Object.fromEntries(
-    names.map((name) => [name, { type: flags.includes(name) ? 'boolean' : 'string' }]),
-  );
+/**
+ * The options that were given. Refuses others with the usage.
+ * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} Options
+ * @param {readonly string[]} args
+ * @param {Options} options
+ * @param {string} usage
+ */
+export function parseOptions(args, options, usage) {
   try {
-    return parseArgs({ args, options }).values;
+    return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new CommandError(`${error.message}\n${usage}`);
+    throw new CommandError(`${messageOf(error)}\n${usage}`);
   }
 }
 
+/**
+ * @param {string} name
+ * @param {string} text
+ * @param {Limits & { usage: string }} limits
+ */
 export function readNumber(name, text, { whole = false, least, most, usage }) {
   const value = Number(text);
   if (text.trim() !== '' && value >= least && value <= most && (!whole || Number.isInteger(value))) return value;

@@ -3,18 +3,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../database-user.mjs';
 import { beforeExit, CommandError, isExiting } from '../lifecycle.mjs';
 import { freePort } from '../free-port.mjs';
+import { letEnd } from '../keeper.mjs';
 import { makeTemporaryHome, sweepTemporaryHomes } from '../temporary-homes.mjs';
+import { connected, untilAnswered } from './connections.mjs';
 import { mariadb } from './mariadb.mjs';
 import { postgres } from './postgres.mjs';
 import { killAll } from './processes.mjs';
+
+/** @import { KeptServer } from '../keeper.mjs' */
+/** @import { Connection, DatabaseKind, Settings } from './connections.mjs' */
+/** @import { SeededRandom } from './random.mjs' */
 
 /** A throw-away server that can be crashed and comes back with its data, on the same port. */
 export class ChaosDatabase {
   cuts = 0;
   isUp = true;
+  /** @type {KeptServer | undefined} */
   #server;
 
-  /** PostgreSQL, or MariaDB where TEST_DATABASE says so, as it does to the tests. */
+  /**
+   * PostgreSQL, or MariaDB where TEST_DATABASE says so, as it does to the tests.
+   * @param {DatabaseKind} kind
+   */
   static async start(kind = process.env.TEST_DATABASE === 'mariadb' ? mariadb : postgres) {
     const user = databaseUser();
     const binaries = await kind.programs(user);
@@ -27,9 +37,14 @@ export class ChaosDatabase {
     return database;
   }
 
+  /**
+   * @param {DatabaseKind} kind
+   * @param {Settings} settings
+   */
   constructor(kind, settings) {
     this.kind = kind;
     this.settings = settings;
+    /** @type {Record<string, number>} */
     this.crashes = Object.fromEntries(Object.keys(kind.crashes).map((name) => [name, 0]));
   }
 
@@ -38,28 +53,35 @@ export class ChaosDatabase {
   }
 
   get url() {
+    if (!this.#server) throw new CommandError('The database has not been started.');
     return this.#server.url;
   }
 
   /**
    * Ends the server without a checkpoint, and starts it again after the pause. `immediate`: by its own quick shutdown;
    * `kill -9`: all its processes at once; `backend`: one of them.
+   * @param {string} name
+   * @param {number} downMs
+   * @param {SeededRandom} random
    */
   async crash(name, downMs, random) {
     const server = this.kind.find(this.home);
     if (!server?.ready || !this.isUp) return;
-    this.crashes[name] += 1;
+    this.crashes[name] = (this.crashes[name] ?? 0) + 1;
     if (name === 'backend') return this.#killBackend(random);
     this.isUp = false;
     if (name === 'immediate') process.kill(server.pid, this.kind.immediately);
     else await killAll(server.pid);
-    await this.#server.ended;
+    await this.#server?.ended;
     await sleep(downMs);
     await this.#start();
     this.isUp = true;
   }
 
-  /** Ends some of the connections to the server, or all. */
+  /**
+   * Ends some of the connections to the server, or all.
+   * @param {SeededRandom} random
+   */
   async cut(random) {
     await this.query(async (client) => {
       const share = random.pick([0.2, 0.5, 1]);
@@ -71,24 +93,21 @@ export class ChaosDatabase {
     }).catch(() => undefined); // the server is down, or has just lost this connection too
   }
 
-  /** Runs `work` with a connection of its own: `{ query(sql, parameters) }` gives the rows. */
-  async query(work) {
-    const client = await this.kind.connect(this.url);
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+  /**
+   * Runs `work` with a connection of its own.
+   * @template T
+   * @param {(client: Connection) => Promise<T>} work
+   */
+  query(work) {
+    return connected(this.kind, this.url, work);
   }
 
-  async becomesReady(seconds) {
-    for (const end = Date.now() + seconds * 1000; ; await sleep(100)) {
-      const answered = this.isUp && (await this.query((client) => client.query('SELECT 1')).catch(() => undefined));
-      if (answered) return;
-      if (Date.now() > end) throw new CommandError(`The database was not up within ${seconds} s.`);
-    }
+  /** @param {number} seconds */
+  becomesReady(seconds) {
+    return untilAnswered(this, seconds);
   }
 
+  /** @param {SeededRandom} random */
   async #killBackend(random) {
     await this.query(async (client) => {
       const all = await client.query(this.kind.connections);
@@ -112,8 +131,7 @@ export class ChaosDatabase {
   }
 
   async #stop() {
-    this.#server?.keeper.stdin.end();
-    await Promise.race([this.#server?.ended, sleep(10_000, undefined, { ref: false })]);
+    if (this.#server) await letEnd(this.#server, 10);
     await this.kind.end(this.home);
   }
 }

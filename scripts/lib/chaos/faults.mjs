@@ -1,4 +1,10 @@
-/** Faults of the API as they come together in bad times; all of them rare enough that most requests get through. */
+/** @import { FaultDocument, PostbackFaultSettings, RequestFaultSettings } from 'nestjs-payment-sandbox' */
+/** @import { SeededRandom } from './random.mjs' */
+
+/**
+ * Faults of the API as they come together in bad times; all of them rare enough that most requests get through.
+ * @type {Record<string, (random: SeededRandom) => number | RequestFaultSettings>}
+ */
 const REQUESTS = {
   resetBefore: (random) => random.fraction() * 0.06,
   loseAnswer: (random) => random.fraction() * 0.06,
@@ -13,6 +19,10 @@ const REQUESTS = {
   billNotFound: (random) => random.fraction() * 0.05,
 };
 
+/** @type {Record<string, string>[]} */
+const CHANGES = [{ OutSum: '1.00' }, { InvId: 'somebody-else' }, { Status: 'FAIL' }, { custom: 'changed' }];
+
+/** @type {Record<string, (random: SeededRandom) => number | PostbackFaultSettings>} */
 const POSTBACKS = {
   drop: (random) => random.pick([0.2, 0.5, 1]),
   duplicate: (random) => ({ p: random.fraction() * 0.5, copies: random.whole(1, 5) }),
@@ -21,19 +31,28 @@ const POSTBACKS = {
   change: (random) => ({
     p: random.fraction() * 0.3,
     resign: random.chance(0.5),
-    set: random.pick([{ OutSum: '1.00' }, { InvId: 'somebody-else' }, { Status: 'FAIL' }, { custom: 'changed' }]),
+    set: random.pick(CHANGES),
   }),
   forge: (random) => random.fraction() * 0.3,
 };
 
-/** Upon a refused check the module leaves the whole shop alone for a minute: that may happen, but not all the time. */
+/**
+ * Upon a refused check the module leaves the whole shop alone for a minute: that may happen, but not all the time.
+ * @param {SeededRandom} random
+ * @returns {RequestFaultSettings}
+ */
 function refusal(random) {
   return random.chance(0.03)
     ? { p: 1, times: 1, operation: 'payments' }
     : { p: random.fraction() * 0.04, operation: 'create' };
 }
 
-/** A random fault document. `dropAll` loses every postback whatever else happens. */
+/**
+ * A random fault document. `dropAll` loses every postback whatever else happens.
+ * @param {SeededRandom} random
+ * @param {boolean} dropAll
+ * @returns {FaultDocument}
+ */
 export function randomFaults(random, dropAll) {
   return {
     seed: random.whole(0, 1_000_000),
@@ -42,11 +61,21 @@ export function randomFaults(random, dropAll) {
   };
 }
 
-/** The faults that stay to the end. */
+/**
+ * The faults that stay to the end.
+ * @param {boolean} dropAll
+ * @returns {FaultDocument}
+ */
 export function lastFaults(dropAll) {
   return dropAll ? { postbacks: { drop: 1 } } : {};
 }
 
+/**
+ * @template Settings
+ * @param {Record<string, (random: SeededRandom) => Settings>} faults
+ * @param {SeededRandom} random
+ * @param {number} share
+ */
 function some(faults, random, share) {
   const chosen = Object.entries(faults).filter(() => random.chance(share));
   return Object.fromEntries(chosen.map(([name, settings]) => [name, settings(random)]));

@@ -1,10 +1,23 @@
 import { request } from './http.mjs';
 
+/** @import { Buyers } from './buyers.mjs' */
+/** @import { SeededRandom } from './random.mjs' */
+
+/** @typedef {{ orderId: string; billId: string; shop: string; amount: string }} OrderedBill */
+
 /** What others than the service send: forged successes, changed copies, nonsense. None of it may settle anything. */
 export class Hostility {
+  /**
+   * @param {Buyers} buyers
+   * @param {SeededRandom} random
+   * @param {OrderedBill} bill
+   */
   constructor(buyers, random, bill) {
-    const { control, seen } = buyers;
-    Object.assign(this, { control, seen, random, bill, anyShop: () => buyers.anyShop(random) });
+    this.control = buyers.control;
+    this.seen = buyers.seen;
+    this.random = random;
+    this.bill = bill;
+    this.anyShop = () => buyers.anyShop(random);
   }
 
   /** Before anything is paid. */
@@ -30,7 +43,10 @@ export class Hostility {
     }
   }
 
-  /** A postback of our own making. What is answered with 200 must be on record. */
+  /**
+   * A postback of our own making. What is answered with 200 must be on record.
+   * @param {{ TrsId: string; OutSum: string }} fields
+   */
   async #send({ TrsId, OutSum }) {
     const { bill } = this;
     const path = `/postback/payment${bill.shop === 'eu' ? '/eu' : ''}`;

@@ -1,8 +1,10 @@
 const json = { 'content-type': 'application/json' };
 
 /**
- * One request to a server that may be killed at any moment: `{ status, body, location }`, where `body` is parsed if it
+ * One request to a server that may be killed at any moment: its `body` is parsed if it
  * is JSON, or undefined where no whole answer came.
+ * @param {string | URL} url
+ * @param {{ method?: string; body?: unknown; form?: Record<string, string>; timeoutMs?: number }} [options]
  */
 export async function request(url, { method = 'GET', body, form, timeoutMs = 8_000 } = {}) {
   try {
@@ -20,6 +22,7 @@ export async function request(url, { method = 'GET', body, form, timeoutMs = 8_0
   }
 }
 
+/** @param {string} text */
 function parsed(text) {
   try {
     return JSON.parse(text);

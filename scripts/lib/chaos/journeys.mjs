@@ -1,3 +1,16 @@
+/** @import { PayInput, Payment } from 'nestjs-payment-sandbox' */
+/** @import { SeededRandom } from './random.mjs' */
+
+/**
+ * What a payer has: the bill's amount and shop, and the ways to pay it and to have the service complete a payment.
+ * @typedef {object} Visit
+ * @property {SeededRandom} random
+ * @property {string} amount
+ * @property {'main' | 'eu'} shop
+ * @property {(input: PayInput) => Promise<Payment | undefined>} pay
+ * @property {(payment: string, outcome: 'success' | 'fail') => Promise<unknown>} complete
+ */
+
 const GOOD = '4111 1111 1111 1111';
 const BAD = '4000 0000 0000 0002';
 const IN_PROCESS = '4000 0000 0000 3220';
@@ -6,6 +19,7 @@ const STILL_NEW = '4000 0000 0000 0069';
 /**
  * What payers do with a bill. `pay` takes the sandbox's way to pay and gives the payment, or undefined where no answer
  * came: whether there is one is then the sandbox's secret until the end.
+ * @satisfies {Record<string, (visit: Visit) => unknown>}
  */
 export const journeys = {
   paid: ({ pay }) => pay({ card: GOOD }),
@@ -32,7 +46,7 @@ export const journeys = {
 
   async tookTime({ random, pay, complete }) {
     const payment = await pay({ card: random.pick([IN_PROCESS, STILL_NEW]) });
-    if (payment && random.chance(0.8)) await complete(payment.id, random.pick(['success', 'fail']));
+    if (payment && random.chance(0.8)) await complete(payment.id, random.pick(/** @type {const} */ (['success', 'fail'])));
   },
 
   underpaid: ({ amount, pay }) => pay({ card: GOOD, amount: changed(amount, -1n) }),
@@ -44,7 +58,11 @@ export const journeys = {
   abandoned: () => undefined,
 };
 
-/** An exact amount, some hundredths away. */
+/**
+ * An exact amount, some hundredths away.
+ * @param {string} amount
+ * @param {bigint} hundredths
+ */
 function changed(amount, hundredths) {
   const digits = String(BigInt(amount.replace('.', '')) + hundredths).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;

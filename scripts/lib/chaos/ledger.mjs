@@ -1,3 +1,29 @@
+/** @import { AnyDatabase, Row } from './connections.mjs' */
+
+/**
+ * What the module and the shop have on record.
+ * @typedef {object} Ledger
+ * @property {{ id: string; shop: string; orderId: string; attempt: number; state: string; billId: string | null }[]} bills
+ * @property {{ id: string; status: string }[]} payments
+ * @property {{ id: string; name: string; paymentId: string; orderId: string }[]} events
+ * @property {{ id: string; name: string; state: string; attempts: number; error: string | null }[]} deliveries
+ * @property {{ reason: string; paymentId: string | null; orderId: string }[]} reviews
+ * @property {StoredCallback[]} callbacks
+ * @property {{ id: string; status: string }[]} orders
+ * @property {{ orderId: string; name: string; paymentId: string }[]} effects
+ */
+
+/**
+ * @typedef {object} StoredCallback
+ * @property {string} kind
+ * @property {string | null} orderId
+ * @property {string | null} trsId
+ * @property {string | null} status
+ * @property {string | null} outSum
+ * @property {boolean | number} pending
+ * @property {boolean | number} matched to one of our bills
+ */
+
 /** Statements that PostgreSQL and MariaDB understand alike; what is in a JSON column is read below. */
 const QUERIES = {
   bills: `SELECT id, shop, order_id AS "orderId", attempt, state, service_bill_id AS "billId"
@@ -14,20 +40,32 @@ const QUERIES = {
   effects: `SELECT order_id AS "orderId", name, payment_id AS "paymentId" FROM shop_order_event`,
 };
 
-/** What the module and the shop have recorded, read straight from their tables, all of one instant. */
+/**
+ * What the module and the shop have recorded, read straight from their tables, all of one instant.
+ * @param {Pick<AnyDatabase, 'kind' | 'query'>} database
+ * @returns {Promise<Ledger>}
+ */
 export function readLedger(database) {
   return database.query(async (client) => {
     await client.query(database.kind.snapshot);
-    const ledger = {};
-    for (const [name, sql] of Object.entries(QUERIES)) ledger[name] = await client.query(sql);
+    /** @type {Record<string, Row[]>} */
+    const tables = {};
+    for (const [name, sql] of Object.entries(QUERIES)) tables[name] = await client.query(sql);
     await client.query('COMMIT');
-    ledger.events = ledger.events.map(({ payload, ...row }) => ({ ...row, paymentId: json(payload).paymentId }));
-    ledger.callbacks = ledger.callbacks.map(({ fields, ...row }) => ({ ...row, outSum: json(fields).OutSum }));
-    return ledger;
+    const { events = [], callbacks = [], ...others } = tables;
+    const ledger = {
+      ...others,
+      events: events.map(({ payload, ...row }) => ({ ...row, paymentId: json(payload).paymentId })),
+      callbacks: callbacks.map(({ fields, ...row }) => ({ ...row, outSum: json(fields).OutSum })),
+    };
+    return /** @type {Ledger} */ (ledger);
   });
 }
 
-/** Some drivers read a JSON column, some leave it as it is. */
+/**
+ * Some drivers read a JSON column, some leave it as it is.
+ * @param {any} value
+ */
 function json(value) {
   return typeof value === 'string' ? JSON.parse(value) : value;
 }

@@ -1,10 +1,11 @@
 // For .ci/run: ends with 0 where the chaos test can start a MariaDB of its own; else with 1, and says why not.
 import { databaseUser } from '../database-user.mjs';
+import { messageOf } from '../errors.mjs';
 import { findMariaDb } from '../mariadb-server.mjs';
 
 try {
   findMariaDb(databaseUser());
 } catch (error) {
-  console.log(error.message);
+  console.log(messageOf(error));
   process.exitCode = 1;
 }

@@ -1,8 +1,13 @@
 import { endMariaDb, findMariaDb, findMariaDbServer, startMariaDb } from '../mariadb-server.mjs';
 
+/** @import { DatabaseKind, Row } from './connections.mjs' */
+
 const NO_SUCH_CONNECTION = 1094;
 
-/** What {@link ChaosDatabase} has to know of MariaDB, whose connections are threads of one process. */
+/**
+ * What {@link ChaosDatabase} has to know of MariaDB, whose connections are threads of one process.
+ * @satisfies {DatabaseKind}
+ */
 export const mariadb = {
   name: 'mariadb',
   /** How often each. */
@@ -29,9 +34,11 @@ export const mariadb = {
     const { createConnection } = await import('mysql2/promise'); // installed by the command, if need be
     const connection = await createConnection({ uri: url.replace(/^mariadb:/, 'mysql:'), connectTimeout: 5_000 });
     connection.on('error', () => undefined); // the query that it hits fails too
+    /** @param {string} sql @param {unknown[]} values */
     const query = async (sql, values = []) => {
       const spelled = sql.replaceAll('payment_acceptance.', 'payment_acceptance_').replace(/\$\d+/g, '?');
-      return (await connection.query(spelled, values))[0];
+      const [rows] = await connection.query(spelled, values);
+      return /** @type {Row[]} */ (rows);
     };
     const end = () => connection.destroy();
     try {

@@ -5,9 +5,14 @@ import { runFailover } from './failover/failover.mjs';
 import { runLoad } from './load.mjs';
 import { table } from './tables.mjs';
 
+/** @import { ChaosOptions } from './arguments.mjs' */
+
+/** @typedef {{ says(options: ChaosOptions): string; run(options: ChaosOptions): Promise<number> }} Phase */
+
 /**
  * What the command can do, in the order in which it does. Each says what it is about to do, and gives an exit code; one
  * that ran nothing fails, since Jest does. The load comes last: its servers stay up until the command ends.
+ * @type {Record<string, Phase>}
  */
 export const phases = {
   crash: {
@@ -35,13 +40,17 @@ export const phases = {
   },
 };
 
-/** Runs the chosen phases, also after one that has failed; prints the account and gives the command's exit code. */
+/**
+ * Runs the chosen phases, also after one that has failed; prints the account and gives the command's exit code.
+ * @param {ChaosOptions} options
+ */
 export async function runPhases(options, all = phases) {
   const ends = [];
-  for (const name of options.phases) {
+  for (const [name, phase] of Object.entries(all)) {
+    if (!options.phases.includes(name)) continue;
     const started = Date.now();
-    console.log(`\n=== ${name}: ${all[name].says(options)}`);
-    const code = await all[name].run(options).catch((error) => {
+    console.log(`\n=== ${name}: ${phase.says(options)}`);
+    const code = await phase.run(options).catch((error) => {
       if (isExiting()) throw error;
       console.error(error);
       return 1;
@@ -58,7 +67,10 @@ export async function runPhases(options, all = phases) {
   return ends.length > 0 && ends.every(({ failed }) => !failed) ? 0 : 1;
 }
 
-/** The sequences, split over the machine's cores: each part has a seed of its own, and a database. */
+/**
+ * The sequences, split over the machine's cores: each part has a seed of its own, and a database.
+ * @param {ChaosOptions} options
+ */
 async function runModel({ modelRuns, seed }) {
   const parts = Math.min(os.availableParallelism(), modelRuns);
   const codes = await Promise.all(
@@ -70,7 +82,11 @@ async function runModel({ modelRuns, seed }) {
   return Math.max(...codes);
 }
 
-/** The counts of a caller are its own: a phase is one check. */
+/**
+ * The counts of a caller are its own: a phase is one check.
+ * @param {string} file
+ * @param {Record<string, string>} env
+ */
 function jest(file, env) {
   return runJest([file], { ...env, TEST_COUNTS: '' });
 }

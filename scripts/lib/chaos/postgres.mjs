@@ -11,7 +11,10 @@ export const mode = {
   stop: 'QUIT',
 };
 
-/** What {@link ChaosDatabase} has to know of PostgreSQL. */
+/**
+ * What {@link ChaosDatabase} has to know of PostgreSQL.
+ * @satisfies {import('./connections.mjs').DatabaseKind}
+ */
 export const postgres = {
   name: 'postgres',
   /** How often each. `backend`: `kill -9` of one process, upon which the server restarts by itself. */

@@ -7,6 +7,10 @@ import { createHash } from 'node:crypto';
 export class SeededRandom {
   #state;
 
+  /**
+   * @param {number | string} seed
+   * @param {string} name
+   */
   constructor(seed, name) {
     this.#state = createHash('sha256').update(`${seed}:${name}`).digest().readUInt32LE(0);
   }
@@ -19,27 +23,44 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from `least` to `most`. */
+  /**
+   * A whole number from `least` to `most`.
+   * @param {number} least
+   * @param {number} most
+   */
   whole(least, most) {
     return least + Math.floor(this.fraction() * (most - least + 1));
   }
 
+  /** @param {number} probability */
   chance(probability) {
     return this.fraction() < probability;
   }
 
+  /**
+   * @template T
+   * @param {readonly T[]} list
+   */
   pick(list) {
-    return list[this.whole(0, list.length - 1)];
+    return /** @type {T} */ (list[this.whole(0, list.length - 1)]);
   }
 
-  /** One of the names, each as often as its weight says. */
+  /**
+   * One of the names, each as often as its weight says.
+   * @template {string} Name
+   * @param {Record<Name, number>} weights
+   */
   weighted(weights) {
-    const entries = Object.entries(weights);
+    const entries = /** @type {[Name, number][]} */ (Object.entries(weights));
     let at = this.fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0);
-    return (entries.find(([, weight]) => (at -= weight) < 0) ?? entries.at(-1))[0];
+    const [name] = entries.find(([, weight]) => (at -= weight) < 0) ?? entries.at(-1) ?? [];
+    return /** @type {Name} */ (name);
   }
 
-  /** A wait with this mean, in milliseconds; the instants that such waits lead to are not regular in any way. */
+  /**
+   * A wait with this mean, in milliseconds; the instants that such waits lead to are not regular in any way.
+   * @param {number} mean
+   */
   wait(mean) {
     return Math.min(-Math.log(1 - this.fraction()) * mean, mean * 5);
   }

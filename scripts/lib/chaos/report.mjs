@@ -1,10 +1,15 @@
 import { table } from './tables.mjs';
 
+/** @import { Account } from './settle.mjs' */
+/** @import { Buyers } from './buyers.mjs' */
+/** @import { World } from './world.mjs' */
+
 const SHOWN = 40;
 
 /**
  * Prints the account; gives the command's exit code. `first`: before everything was sent again, `last`: after it. `rows`:
  * what was done to the world; `others`: what else went wrong.
+ * @param {{ world: World; options: { seed: number; dropAll: boolean }; buyers: Buyers; first: Account; last: Account; rows?: (string | number)[][]; others?: string[] }} about
  */
 export function report({ world, options, buyers, first, last, rows = damage(world), others = [] }) {
   const problems = {
@@ -32,6 +37,7 @@ export function report({ world, options, buyers, first, last, rows = damage(worl
   return failed ? 1 : 0;
 }
 
+/** @param {World} world */
 function damage({ database, sandbox, shops }) {
   const ofShops = shops.reduce((sum, { kills }) => sum + kills, 0);
   const crashes = Object.values(database.crashes);
@@ -45,6 +51,11 @@ function damage({ database, sandbox, shops }) {
   ];
 }
 
+/**
+ * @param {Pick<World, 'shops' | 'sandbox'>} world
+ * @param {{ dropAll: boolean }} options
+ * @param {Account} last
+ */
 function otherProblems({ shops, sandbox }, { dropAll }, { waiting, ledger }) {
   const open = Object.entries(waiting).filter(([, count]) => count > 0);
   return [
@@ -58,11 +69,17 @@ function otherProblems({ shops, sandbox }, { dropAll }, { waiting, ledger }) {
   ];
 }
 
+/** @param {Account} last */
 function scheduled({ ledger }) {
   const settled = ledger.payments.filter(({ status }) => status === 'SUCCESS' || status === 'FAIL').length;
   return `${settled} payments, with ${ledger.callbacks.length} callbacks`;
 }
 
+/**
+ * @param {Record<string, string[]>} problems
+ * @param {{ seed: number }} options
+ * @param {string} logs
+ */
 function printProblems(problems, { seed }, logs) {
   for (const [kind, list] of Object.entries(problems)) {
     for (const problem of list.slice(0, SHOWN)) console.error(`${kind}: ${problem}`);
@@ -71,6 +88,10 @@ function printProblems(problems, { seed }, logs) {
   console.error(`\nFailed with seed ${seed}; logs: ${logs}`);
 }
 
+/**
+ * @param {string[]} some
+ * @param {string[]} others
+ */
 function union(some, others) {
   return [...new Set([...some, ...others])];
 }

@@ -3,20 +3,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stop, waitUntilAnswers } from '../children.mjs';
 import { CommandError, isExiting } from '../lifecycle.mjs';
 
+/** @import { Started } from '../children.mjs' */
+
 /** A server that is started again whenever it ends, as an orchestrator does, until it is to end, or the command does. */
 export class Supervised {
   isReady = false;
   kills = 0;
   freezes = 0;
-  /** Exit codes of a server that was up and ended although nobody killed it. */
+  /**
+   * Exit codes of a server that was up and ended although nobody killed it.
+   * @type {number[]}
+   */
   endedByItself = [];
+  /** @type {Started | undefined} */
   #server;
+  /** @type {Promise<void> | undefined} */
   #running;
   #wanted = false;
   #killed = false;
   #downMs = 0;
 
-  /** @param {() => { child, ended }} start @param {string} url answers once the server is up */
+  /**
+   * @param {string} name
+   * @param {() => Started} start
+   * @param {string} url answers once the server is up
+   */
   constructor(name, start, url) {
     this.name = name;
     this.start = start;
@@ -37,7 +48,10 @@ export class Supervised {
     await this.#running;
   }
 
-  /** kill -9, at whatever point it is, its start included. It comes back after the pause. */
+  /**
+   * kill -9, at whatever point it is, its start included. It comes back after the pause.
+   * @param {number} downMs
+   */
   kill(downMs) {
     if (!this.#server || this.#killed) return false;
     this.#killed = true;
@@ -47,7 +61,10 @@ export class Supervised {
     return true;
   }
 
-  /** Asks it to end: how many milliseconds it took. One that has not ended by then is killed. It comes back after the pause. */
+  /**
+   * Asks it to end: how many milliseconds it took. One that has not ended by then is killed. It comes back after the pause.
+   * @param {{ withinS: number; downMs: number }} patience
+   */
   async terminate({ withinS, downMs }) {
     const server = this.#server;
     if (!server || this.#killed)
@@ -61,15 +78,19 @@ export class Supervised {
     return Date.now() - started;
   }
 
-  /** Stands still and goes on, as in a long pause of its machine. A shell wakes it, which outlives whatever happens to us. */
+  /**
+   * Stands still and goes on, as in a long pause of its machine. A shell wakes it, which outlives whatever happens to us.
+   * @param {number} seconds
+   */
   freeze(seconds) {
-    if (!this.isReady) return;
+    if (!this.isReady || !this.#server) return;
     this.freezes += 1;
     const script = 'kill -STOP "$1" && sleep "$2" && kill -CONT "$1"';
     const args = ['-c', script, 'sh', String(this.#server.child.pid), String(seconds)];
     spawn('/bin/sh', args, { detached: true, stdio: 'ignore' }).unref();
   }
 
+  /** @param {number} seconds */
   async becomesReady(seconds) {
     for (const end = Date.now() + seconds * 1000; !this.isReady; await sleep(50)) {
       if (Date.now() > end) throw new CommandError(`The ${this.name} was not up within ${seconds} s.`);

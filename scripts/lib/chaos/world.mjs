@@ -2,18 +2,40 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { startNode } from '../children.mjs';
+import { messageOf } from '../errors.mjs';
 import { CommandError } from '../lifecycle.mjs';
 import { freePort } from '../free-port.mjs';
 import { address } from '../servers.mjs';
-import { ChaosDatabase } from './database.mjs';
 import { SandboxControl } from './sandbox-control.mjs';
 import { Supervised } from './supervised.mjs';
+
+/** @import { ChaosDatabase } from './database.mjs' */
+/** @import { Started } from '../children.mjs' */
+/** @import { AnyDatabase } from './connections.mjs' */
 
 /** Pauses between the checks of an open bill, so that a lost postback costs seconds. */
 const CHECK_PAUSES_MS = '2000,4000,8000,20000';
 
-/** Everything that runs: `{ database, sandbox, control, shops, logs }`. All of it ends with the command. `database`: a given one. */
-export async function startWorld({ shops: count, database }) {
+/**
+ * Everything that runs. All of it ends with the command.
+ * @template {AnyDatabase} [Database=ChaosDatabase]
+ * @typedef {object} World
+ * @property {Database} database
+ * @property {Supervised} sandbox
+ * @property {SandboxControl} control
+ * @property {Supervised[]} shops
+ * @property {{ folder: string; file(name: string): string; of(name: string): string; keep(): string }} logs
+ */
+
+/** @typedef {{ name: string; folder?: string }} Instance of the shop, and the folder whose build it runs */
+
+/**
+ * All of it up.
+ * @template {AnyDatabase} Database
+ * @param {number} count of shops
+ * @param {Database} database
+ */
+export async function startWorld(count, database) {
   const instances = Array.from({ length: count }, (_, index) => ({ name: `shop-${index + 1}` }));
   const world = await makeWorld(instances, database);
   await Promise.all([world.sandbox, ...world.shops].map((server) => server.begin()));
@@ -21,20 +43,30 @@ export async function startWorld({ shops: count, database }) {
 }
 
 /**
- * The same, of which only the database runs yet: one that can be crashed, unless it is given. Each shop has a `name`, and
- * the `folder` whose build it runs.
+ * The same, of which only the database runs yet.
+ * @template {AnyDatabase} Database
+ * @param {Instance[]} instances
+ * @param {Database} database
+ * @returns {Promise<World<Database>>}
  */
-export async function makeWorld(instances, given) {
-  const database = given ?? (await ChaosDatabase.start());
+export async function makeWorld(instances, database) {
   const folder = path.join(database.home, 'run'); // goes with it, also when we are killed
+  /** @param {string} name */
   const logFile = (name) => path.join(folder, 'logs', `${name}.log`);
-  const logs = { file: logFile, of: (name) => fs.readFileSync(logFile(name), 'utf8'), keep: () => keepLogs(folder) };
-  fs.mkdirSync(path.join(folder, 'logs'), { recursive: true });
+  /** @type {World['logs']} */
+  const logs = {
+    folder: path.join(folder, 'logs'),
+    file: logFile,
+    of: (name) => fs.readFileSync(logFile(name), 'utf8'),
+    keep: () => keepLogs(folder),
+  };
+  fs.mkdirSync(logs.folder, { recursive: true });
 
   const sandboxPort = await freePort();
-  const ports = [];
-  while (ports.length < instances.length) ports.push(await freePort());
+  const placed = [];
+  for (const instance of instances) placed.push({ ...instance, port: await freePort() });
 
+  /** @type {(name: string, args: string[], env: NodeJS.ProcessEnv, cwd?: string) => () => Started} */
   const program = (name, args, env, cwd) => () => {
     const log = fs.openSync(logFile(name), 'a');
     try {
@@ -45,7 +77,7 @@ export async function makeWorld(instances, given) {
   };
   const sandboxEnv = {
     SANDBOX_PORT: String(sandboxPort),
-    SHOP_PORT: String(ports[0]),
+    SHOP_PORT: String(placed[0]?.port),
     SANDBOX_DATA: path.join(folder, 'sandbox'),
     SANDBOX_LOG: 'none',
     SANDBOX_DIAGNOSE: 'no',
@@ -55,8 +87,7 @@ export async function makeWorld(instances, given) {
     program('sandbox', ['dist/apps/sandbox/main.js'], sandboxEnv),
     `${address(sandboxPort)}/sandbox`,
   );
-  const shops = instances.map(({ name, folder: cwd }, index) => {
-    const port = ports[index];
+  const shops = placed.map(({ name, folder: cwd, port }) => {
     const env = {
       SHOP_PORT: String(port),
       SANDBOX_URL: address(sandboxPort),
@@ -71,14 +102,17 @@ export async function makeWorld(instances, given) {
   return { database, sandbox, control, shops, logs };
 }
 
-/** What the servers said is worth more than the folder's tidiness when something went wrong. */
+/**
+ * What the servers said is worth more than the folder's tidiness when something went wrong.
+ * @param {string} folder
+ */
 function keepLogs(folder) {
   const kept = fs.mkdtempSync(path.join(os.tmpdir(), 'chaos-logs-'));
   try {
     fs.cpSync(path.join(folder, 'logs'), kept, { recursive: true });
     fs.cpSync(path.join(folder, 'sandbox'), path.join(kept, 'sandbox'), { recursive: true });
   } catch (error) {
-    throw new CommandError(`The logs could not be kept: ${error.message}`);
+    throw new CommandError(`The logs could not be kept: ${messageOf(error)}`);
   }
   return kept;
 }

@@ -7,9 +7,21 @@ export const usage = `npm run test:upgrade [-- …]
 
   TEST_DATABASE=mariadb   on MariaDB: docs/mariadb.md`;
 
-/** What the command was asked for: `{ previous, seconds, seed }`. */
+/** @typedef {import('../chaos/arguments.mjs').Limits} Limits */
+
+const OPTIONS = /** @type {const} */ ({
+  previous: { type: 'string' },
+  seconds: { type: 'string' },
+  seed: { type: 'string' },
+});
+
+/**
+ * What the command was asked for.
+ * @param {readonly string[]} args
+ */
 export function readArguments(args) {
-  const values = parseOptions(args, ['previous', 'seconds', 'seed'], { usage });
+  const values = parseOptions(args, OPTIONS, usage);
+  /** @type {(name: 'seconds' | 'seed', fallback: number, limits: Limits) => number} */
   const number = (name, fallback, limits) => readNumber(name, values[name] ?? String(fallback), { usage, ...limits });
   return {
     previous: values.previous,

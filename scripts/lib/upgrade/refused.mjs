@@ -9,10 +9,11 @@ const BUSY = /deadlock|lock wait timeout|lock timeout|could not serialize|record
 /**
  * The statements that the database refused, as sentences, from what the instances logged: `{ name, log }`. Here it neither
  * dies nor loses connections, so there is a reason, even where the other release has made up for it.
+ * @param {readonly { name: string; log: string }[]} instances
  */
 export function refusedStatements(instances) {
   return instances.flatMap(({ name, log }) => {
-    const reasons = [...log.matchAll(REFUSAL)].map(([, reason]) => reason.trim());
+    const reasons = [...log.matchAll(REFUSAL)].map(([, reason = '']) => reason.trim());
     const counts = countBy(
       reasons.filter((reason) => !BUSY.test(reason)),
       (reason) => reason,

@@ -2,14 +2,22 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { run } from '../children.mjs';
+import { codeOf } from '../errors.mjs';
 import { CommandError } from '../lifecycle.mjs';
 import { withLock } from '../lock.mjs';
 import { dataFolder, root } from '../project.mjs';
 
+/** @typedef {{ commit: string; version: string; folder: string }} Release */
+/** @typedef {{ packages: Record<string, { link?: boolean; resolved?: string }> }} Lockfile */
+
 const NAMED_BY = 'etc/previous-release.json';
 const LOCKFILE = 'package-lock.json';
 
-/** Makes a release beside the present code, built as it was, and keeps it: `{ commit, version, folder }`. */
+/**
+ * Makes a release beside the present code, built as it was, and keeps it.
+ * @param {string} [asked]
+ * @returns {Promise<Release>}
+ */
 export async function makePreviousRelease(asked) {
   const named = asked === undefined ? readJson(path.join(root, NAMED_BY)) : { commit: asked };
   const commit = commitOf(named.commit);
@@ -30,6 +38,7 @@ export async function makePreviousRelease(asked) {
   return { commit, version, folder };
 }
 
+/** @param {string} name */
 function commitOf(name) {
   const { status, stdout } = git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]);
   if (status === 0) return stdout.trim();
@@ -40,7 +49,11 @@ function commitOf(name) {
   );
 }
 
-/** The files of the commit. An index of its own leaves that of the project alone. */
+/**
+ * The files of the commit. An index of its own leaves that of the project alone.
+ * @param {string} commit
+ * @param {string} folder
+ */
 function takeOut(commit, folder) {
   if (fs.existsSync(folder)) return;
   const making = `${folder}.partial`;
@@ -52,7 +65,11 @@ function takeOut(commit, folder) {
   fs.renameSync(making, folder);
 }
 
-/** By its own `npm run build`, which installs what it finds missing. */
+/**
+ * By its own `npm run build`, which installs what it finds missing.
+ * @param {string} commit
+ * @param {string} folder
+ */
 async function build(commit, folder) {
   const shared = hasPresentDependencies(folder);
   const stamp = `${folder}.built`;
@@ -68,41 +85,55 @@ async function build(commit, folder) {
   fs.writeFileSync(stamp, wanted);
 }
 
+/** @param {string} folder */
 function hasPresentDependencies(folder) {
   const lockfile = fs.readFileSync(path.join(folder, LOCKFILE), 'utf8');
   if (lockfile !== fs.readFileSync(path.join(root, LOCKFILE), 'utf8')) return false;
   // The links are not made for what lies below one workspace, nor for a workspace with a scope.
-  const isLinked = ([place, { link }]) =>
-    !/^(libs|apps)\/.*node_modules\//.test(place) && !(link && place.includes('@'));
-  return Object.entries(JSON.parse(lockfile).packages).every(isLinked);
+  /** @type {Lockfile} */
+  const { packages } = JSON.parse(lockfile);
+  return Object.entries(packages).every(
+    ([place, { link }]) => !/^(libs|apps)\/.*node_modules\//.test(place) && !(link && place.includes('@')),
+  );
 }
 
 /**
  * Links the workspaces, which must be the release's own, and all packages to those of the project. The note of what is
  * installed goes with them: the release's build then installs nothing.
+ * @param {string} folder
  */
 function shareDependencies(folder) {
-  const [own, present] = [folder, root].map((each) => path.join(each, 'node_modules'));
+  const [own, present] = [path.join(folder, 'node_modules'), path.join(root, 'node_modules')];
+  /** @type {Lockfile} */
   const { packages } = readJson(path.join(folder, LOCKFILE));
   fs.mkdirSync(own);
   for (const name of fs.readdirSync(present)) {
     const { link, resolved } = packages[`node_modules/${name}`] ?? {};
-    fs.symlinkSync(link ? path.join(folder, resolved) : path.join(present, name), path.join(own, name));
+    fs.symlinkSync(link && resolved ? path.join(folder, resolved) : path.join(present, name), path.join(own, name));
   }
 }
 
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 function git(args, env) {
   const done = spawnSync('git', args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } });
   if (done.error)
-    throw new CommandError(`The previous release is taken from git, which cannot be run: ${done.error.code}.`);
+    throw new CommandError(`The previous release is taken from git, which cannot be run: ${codeOf(done.error)}.`);
   return done;
 }
 
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 function insist(args, env) {
   const { status, stderr } = git(args, env);
   if (status !== 0) throw new CommandError(`git ${args[0]} failed: ${stderr.trim()}`);
 }
 
+/** @param {string} file */
 function readJson(file) {
   return JSON.parse(fs.readFileSync(file, 'utf8'));
 }

@@ -4,7 +4,16 @@ import { table } from '../chaos/tables.mjs';
 import { problemsOf } from './phases.mjs';
 import { refusedStatements } from './refused.mjs';
 
-/** Prints the phases and the account; gives the command's exit code. */
+/** @import { Buyers } from '../chaos/buyers.mjs' */
+/** @import { Account } from '../chaos/settle.mjs' */
+/** @import { World } from '../chaos/world.mjs' */
+/** @import { Fleet } from './fleet.mjs' */
+/** @import { PhaseRow } from './phases.mjs' */
+
+/**
+ * Prints the phases and the account; gives the command's exit code.
+ * @param {{ world: World; fleet: Fleet; options: { seed: number; dropAll: boolean }; buyers: Buyers; rows: PhaseRow[]; first: Account; last: Account }} about
+ */
 export function reportUpgrade({ world, fleet, options, buyers, rows, first, last }) {
   console.log(`\n${phaseTable(rows)}`);
   const refused = refusedStatements(world.shops.map(({ name }) => ({ name, log: world.logs.of(name) })));
@@ -20,6 +29,7 @@ export function reportUpgrade({ world, fleet, options, buyers, rows, first, last
   return code;
 }
 
+/** @param {PhaseRow[]} rows */
 function phaseTable(rows) {
   const head = ['phase', 'seconds', 'orders by previous', 'by present', 'payments', 'events', 'migrations'];
   const lines = rows.map(({ name, seconds, orders: { previous, present }, payments, events, migrations }) => {
@@ -28,7 +38,11 @@ function phaseTable(rows) {
   return table([head, ...lines]);
 }
 
-/** Each phase is a check, and so is the account. */
+/**
+ * Each phase is a check, and so is the account.
+ * @param {PhaseRow[]} rows
+ * @param {number} code
+ */
 function leaveCounts(rows, code) {
   if (!process.env.TEST_COUNTS) return;
   const failed = Math.max(rows.filter((row) => problemsOf(row).length > 0).length, code);

@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from '../http.mjs';
 
+/** @import { Seen } from '../account.mjs' */
+/** @import { Supervised } from '../supervised.mjs' */
+
+/** @typedef {{ startedAt: number; answeredAt: number | undefined }} Try */
+
 const EVERY_MS = 400;
 const TIMEOUT_MS = 4_000;
 /** A shop part of whose connections are bad answers some and not others. */
@@ -10,13 +15,17 @@ const IN_A_ROW = 6;
  * Gives a shop an order and a postback of it, again and again, until several in a row were both answered as they should
  * be: how many milliseconds after `since` the first of these was, or undefined where that was not `withinS`. What the shop
  * has answered goes to `seen`.
+ * @param {Supervised} shop
+ * @param {{ since: number; withinS: number; seen: Seen; name: string }} options
  */
 export async function comesBack(shop, { since, withinS, seen, name }) {
   const end = since + withinS * 1000;
+  /** @type {Try[]} */
   const tries = [];
   const running = [];
   // One that hangs must not hide that the next does not.
-  while (!rowOf(tries) && (Date.now() < end || tries.at(-IN_A_ROW)?.startedAt < end)) {
+  while (!rowOf(tries) && (Date.now() < end || (tries.at(-IN_A_ROW)?.startedAt ?? end) < end)) {
+    /** @type {Try} */
     const one = { startedAt: Date.now(), answeredAt: undefined };
     tries.push(one);
     running.push(
@@ -27,11 +36,14 @@ export async function comesBack(shop, { since, withinS, seen, name }) {
     await sleep(EVERY_MS);
   }
   await Promise.all(running); // what is answered late is answered too
-  const back = rowOf(tries)?.answeredAt - since;
-  return back <= withinS * 1000 ? back : undefined;
+  const answeredAt = rowOf(tries)?.answeredAt ?? Infinity;
+  return answeredAt <= end ? answeredAt - since : undefined;
 }
 
-/** The first of several in a row that were answered. */
+/**
+ * The first of several in a row that were answered.
+ * @param {Try[]} tries
+ */
 function rowOf(tries) {
   return tries.find(
     (_, index) =>
@@ -40,11 +52,22 @@ function rowOf(tries) {
   );
 }
 
+/**
+ * @param {Supervised} shop
+ * @param {string} description
+ * @param {Seen} seen
+ */
 async function ask(shop, description, seen) {
   const order = await placeOrder(shop, description, seen);
   return order !== undefined && sendPostback(shop, order, seen);
 }
 
+/**
+ * @param {Supervised} shop
+ * @param {string} description
+ * @param {Seen} seen
+ * @returns {Promise<{ id: string; billId: string } | undefined>}
+ */
 async function placeOrder(shop, description, seen) {
   const body = { shop: 'main', amount: '7.00', description };
   const answer = await request(`${shop.url}/api/orders`, { method: 'POST', body, timeoutMs: TIMEOUT_MS });
@@ -54,7 +77,12 @@ async function placeOrder(shop, description, seen) {
   return { id, billId };
 }
 
-/** One that claims too much, of a bill that nobody pays: it is recorded, and settles nothing. */
+/**
+ * One that claims too much, of a bill that nobody pays: it is recorded, and settles nothing.
+ * @param {Supervised} shop
+ * @param {{ id: string; billId: string }} order
+ * @param {Seen} seen
+ */
 async function sendPostback(shop, { id, billId }, seen) {
   const body = { Status: 'SUCCESS', InvId: id, CurrencyIn: 'RUB', Commission: '0.00', OutSum: '7.00', TrsId: billId };
   const answer = await request(`${shop.url}/postback/payment`, { method: 'POST', body, timeoutMs: TIMEOUT_MS });

@@ -1,8 +1,16 @@
 import { startNode } from '../../children.mjs';
 
+/** @import { Readable } from 'node:stream' */
+/** @import { AnyDatabase } from '../connections.mjs' */
+/** @import { World } from '../world.mjs' */
+
 const PROGRAM = 'node_modules/nestjs-payment-acceptance/dist/esm/cli/main.js';
 
-/** `payment-acceptance`, as an operator of these shops runs it: gives the exit code and the JSON document it printed. */
+/**
+ * `payment-acceptance`, as an operator of these shops runs it: gives the exit code and the JSON document it printed.
+ * @param {World<AnyDatabase>} world
+ * @param {...string} args
+ */
 export async function paymentAcceptance({ database, control }, ...args) {
   const env = {
     DATABASE_URL: database.url,
@@ -14,8 +22,10 @@ export async function paymentAcceptance({ database, control }, ...args) {
     PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'sandbox-eu-token-0123456789abcdef',
     PAYMENT_ACCEPTANCE_EU_CURRENCY: 'EUR',
   };
-  const stdio = ['ignore', 'pipe', 'pipe'];
-  const { child, ended } = startNode('payment-acceptance', [PROGRAM, ...args, '--json'], { env, stdio });
+  const { child, ended } = startNode('payment-acceptance', [PROGRAM, ...args, '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, err, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended]);
   try {
     return { code, document: JSON.parse(out) };
@@ -24,8 +34,9 @@ export async function paymentAcceptance({ database, control }, ...args) {
   }
 }
 
+/** @param {Readable | null} stream */
 async function textOf(stream) {
   let text = '';
-  for await (const chunk of stream.setEncoding('utf8')) text += chunk;
+  for await (const chunk of stream?.setEncoding('utf8') ?? []) text += chunk;
   return text;
 }

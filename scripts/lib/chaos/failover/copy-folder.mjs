@@ -1,9 +1,15 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { codeOf } from '../../errors.mjs';
+
+/** @import { User } from '../../folders.mjs' */
 
 /**
- * Copies a folder whose files change, come and go meanwhile, for this user ({ uid, gid }, or nothing for ourselves).
+ * Copies a folder whose files change, come and go meanwhile.
  * `except`: paths within it that are left out. Folders themselves are kept, empty.
+ * @param {string} from
+ * @param {string} to
+ * @param {{ user: User | undefined; except: RegExp }} options
  */
 export async function copyFolder(from, to, { user, except }, within = '') {
   await fs.mkdir(to, { mode: 0o700 });
@@ -16,11 +22,16 @@ export async function copyFolder(from, to, { user, except }, within = '') {
   }
 }
 
+/**
+ * @param {string} source
+ * @param {string} target
+ * @param {User | undefined} user
+ */
 async function copyFile(source, target, user) {
   try {
     await fs.copyFile(source, target);
   } catch (error) {
-    if (error.code === 'ENOENT') return; // removed since it was listed
+    if (codeOf(error) === 'ENOENT') return; // removed since it was listed
     throw error;
   }
   if (user) await fs.chown(target, user.uid, user.gid);

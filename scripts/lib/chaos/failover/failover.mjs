@@ -9,12 +9,22 @@ import { DatabasePair } from './pair.mjs';
 import { postgresPair } from './postgres-pair.mjs';
 import { accountOf, runRound } from './round.mjs';
 
+/** @import { ChaosOptions } from '../arguments.mjs' */
+/** @import { World } from '../world.mjs' */
+/** @import { KindName } from './kinds.mjs' */
+/** @import { Past } from './round.mjs' */
+
+/** @typedef {Awaited<ReturnType<typeof runRound>>} Round */
+
 const SHOPS = 3;
 
-/** Has the primary fail under load in each of the chosen ways, and accounts for every payment; gives an exit code. */
+/**
+ * Has the primary fail under load in each of the chosen ways, and accounts for every payment; gives an exit code.
+ * @param {ChaosOptions} options
+ */
 export async function runFailover(options) {
   const database = await DatabasePair.start(process.env.TEST_DATABASE === 'mariadb' ? mariadbPair : postgresPair);
-  const world = await startWorld({ shops: SHOPS, database });
+  const world = await startWorld(SHOPS, database);
   try {
     return await run(world, options);
   } catch (error) {
@@ -25,13 +35,21 @@ export async function runFailover(options) {
   }
 }
 
-/** Another phase may follow, which is to have the machine for itself. */
+/**
+ * Another phase may follow, which is to have the machine for itself.
+ * @param {World<DatabasePair>} world
+ */
 async function endWorld({ database, sandbox, shops }) {
   await Promise.all([sandbox, ...shops].map((server) => server.end()));
   await database.end();
 }
 
+/**
+ * @param {World<DatabasePair>} world
+ * @param {ChaosOptions} options
+ */
 async function run(world, { failover, rounds, seed, loadSeconds, lagSeconds }) {
+  /** @type {Past} */
   const past = { seen: { orders: [], postbacks: [], redirects: [] }, gone: new Set(), commitsLost: false };
   const done = [];
   for (const kind of failover) {
@@ -51,9 +69,13 @@ async function run(world, { failover, rounds, seed, loadSeconds, lagSeconds }) {
   return report({ world, seed, done, others: [...late, ...crashed] });
 }
 
+/** @param {{ world: World<DatabasePair>; seed: number; done: Round[]; others: string[] }} about */
 function report({ world, seed, done, others }) {
   const rows = [...new Set(done.map(({ name }) => name))].map((name) =>
-    rowOf(done.filter((each) => each.name === name)),
+    rowOf(
+      name,
+      done.filter((each) => each.name === name),
+    ),
   );
   console.log(
     `\n${table([['kind', 'rounds', 'payments', 'lost', 'double', 'shop back p50 / slowest', 'slowest SIGTERM'], ...rows])}`,
@@ -64,8 +86,12 @@ function report({ world, seed, done, others }) {
   return failed ? 1 : 0;
 }
 
-function rowOf(results) {
-  const [{ name }] = results;
+/**
+ * @param {KindName} name
+ * @param {Round[]} results
+ */
+function rowOf(name, results) {
+  /** @param {(result: Round) => number} read */
   const sum = (read) => results.reduce((total, result) => total + read(result), 0);
   const backs = results.flatMap(({ backs: each }) => each.map(({ ms }) => ms ?? Infinity)).sort((a, b) => a - b);
   const last = results.at(-1);
@@ -73,13 +99,17 @@ function rowOf(results) {
     name,
     results.length,
     sum(({ payments }) => payments),
-    last.lost.length,
-    last.double.length,
-    `${seconds(backs[Math.floor(backs.length / 2)])} / ${seconds(backs.at(-1))} of ${kinds[name].backS} s`,
+    last?.lost.length ?? 0,
+    last?.double.length ?? 0,
+    `${seconds(backs[Math.floor(backs.length / 2)] ?? Infinity)} / ${seconds(backs.at(-1) ?? Infinity)} of ${kinds[name].backS} s`,
     seconds(Math.max(...results.map(({ sigterm }) => sigterm.ms))),
   ];
 }
 
+/**
+ * @param {Round} round
+ * @param {number} rounds
+ */
 function lineOf({ name, round, payments, lost, double, backs, sigterm, recovered, held, seconds: settled }, rounds) {
   const shops = backs.map(
     (each) => `${each.name} ${seconds(each.ms ?? Infinity)}${each.restarted ? ' (restarted)' : ''}`,
@@ -90,14 +120,17 @@ function lineOf({ name, round, payments, lost, double, backs, sigterm, recovered
   );
 }
 
+/** @param {NonNullable<Round['recovered']>} recovered */
 function recoveryOf({ lost, byLog, byPostback, byStatement, gone }) {
   return `bills gone with their commits: ${lost}, found by the log ${byLog}, by postbacks ${byPostback}, by the statement ${byStatement}, unpaid and not knowable ${gone.length}`;
 }
 
+/** @param {Pick<Round, 'lost' | 'double' | 'misses'>} round */
 function sentencesOf({ lost, double, misses }) {
   return [...lost.map((each) => `lost: ${each}`), ...double.map((each) => `double: ${each}`), ...misses];
 }
 
+/** @param {number} ms */
 function seconds(ms) {
   return ms === Infinity ? 'never' : `${(ms / 1000).toFixed(1)} s`;
 }

@@ -1,13 +1,40 @@
+/** @import { FaultDocument } from 'nestjs-payment-sandbox' */
+/** @import { DatabasePair } from './pair.mjs' */
+
+/**
+ * @typedef {object} Failing
+ * @property {DatabasePair} pair
+ * @property {(state: string) => void} during
+ * @property {(ms: number) => Promise<unknown>} pause
+ * @property {number} lagSeconds
+ */
+
+/** @typedef {'kill' | 'silent' | 'switchover' | 'lagging'} KindName */
+
+/**
+ * @typedef {object} Kind
+ * @property {('postgres' | 'mariadb')[]} on
+ * @property {boolean} synchronous whether commits wait for the standby
+ * @property {number} backS
+ * @property {string} says
+ * @property {FaultDocument} [faults]
+ * @property {(failing: Failing) => Promise<number>} fail
+ */
+
 /** How long a manager takes to notice, and a slow proxy or DNS to follow. */
 const NOTICED_MS = 3_000;
 
-/** The databases that each kind can be tried on: of MariaDB there is no demoted primary here. */
+/**
+ * The databases that each kind can be tried on: of MariaDB there is no demoted primary here.
+ * @type {('postgres' | 'mariadb')[]}
+ */
 const BOTH = ['postgres', 'mariadb'];
 
 /**
  * What can happen to a primary. `fail` makes it happen: `pair` is the database, `during` ends one of the shops in the
  * state that it leads to, and `pause` waits. Gives the instant from which the other server took writes.
  * `backS`: within this time of it each shop is back.
+ * @type {Record<KindName, Kind>}
  */
 export const kinds = {
   kill: {
@@ -63,10 +90,10 @@ export const kinds = {
     says: 'the primary killed, its standby far behind: commits are lost',
     /** So that of some bills no postback is left. */
     faults: { postbacks: { drop: 0.3 } },
-    async fail({ pair, during, pause, lagSeconds }) {
-      await pair.cutReplication();
-      await pause(lagSeconds * 1000);
-      return kinds.kill.fail({ pair, during, pause });
+    async fail(failing) {
+      await failing.pair.cutReplication();
+      await failing.pause(failing.lagSeconds * 1000);
+      return kinds.kill.fail(failing);
     },
   },
 };
@@ -74,5 +101,6 @@ export const kinds = {
 /** Those that can be tried on the database of this run. */
 export function kindsHere() {
   const database = process.env.TEST_DATABASE === 'mariadb' ? 'mariadb' : 'postgres';
-  return Object.keys(kinds).filter((name) => kinds[name].on.includes(database));
+  const all = /** @type {KindName[]} */ (Object.keys(kinds));
+  return all.filter((name) => kinds[name].on.includes(database));
 }

@@ -1,11 +1,30 @@
 import fs from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseUser } from '../../database-user.mjs';
-import { freePorts } from '../../free-port.mjs';
+import { freePort } from '../../free-port.mjs';
+import { letEnd } from '../../keeper.mjs';
 import { beforeExit, CommandError } from '../../lifecycle.mjs';
 import { makeTemporaryHome, sweepTemporaryHomes } from '../../temporary-homes.mjs';
+import { connected, untilAnswered } from '../connections.mjs';
 import { killAll } from '../processes.mjs';
+import { Node } from './node.mjs';
 import { DatabaseProxy } from './proxy.mjs';
+
+/** @import { Connection, DatabaseKind, Settings } from '../connections.mjs' */
+
+/** @typedef {Omit<Settings, 'home' | 'port'>} Common to both servers */
+
+/**
+ * What {@link DatabasePair} has to know of a server's replication.
+ * @typedef {object} Replication
+ * @property {DatabaseKind} kind
+ * @property {(node: Node, common: Common) => Promise<void>} start
+ * @property {(primary: Node, standby: Node, common: Common) => Promise<void>} makeStandby
+ * @property {(primary: Node, synchronous: boolean) => Promise<void>} setSynchronous
+ * @property {(primary: Node, standby: Node) => Promise<void>} cutReplication
+ * @property {(standby: Node) => Promise<void>} promote
+ * @property {(node: Node) => void} [shutDown] with `startAsStandby`, where a primary can step down
+ * @property {(primary: Node, standby: Node, common: Common) => Promise<void>} [startAsStandby]
+ */
 
 /**
  * Two throw-away servers, a primary and its standby, behind one address. To the account it is one database: `query` goes
@@ -13,45 +32,50 @@ import { DatabaseProxy } from './proxy.mjs';
  */
 export class DatabasePair {
   #how;
-  #settings;
-  #nodes;
+  #common;
   #proxy;
 
-  /** Only the primary yet: the standby comes with `rebuild`. `how`: the servers' replication, such as `postgresPair`. */
+  /**
+   * Only the primary yet: the standby comes with `rebuild`. `how`: the servers' replication, such as `postgresPair`.
+   * @param {Replication} how
+   */
   static async start(how) {
     const user = databaseUser();
-    const binaries = await how.kind.programs(user);
+    const common = { user, binaries: await how.kind.programs(user) };
     await sweepTemporaryHomes(user, how.kind);
-    const pair = new DatabasePair();
-    pair.#how = how;
-    pair.#settings = { user, binaries };
-    pair.#nodes = (await freePorts(2)).map((port) => ({ home: makeTemporaryHome(user, how.kind), port }));
-    for (const { home } of pair.#nodes) beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
+    const makeNode = async () => new Node(makeTemporaryHome(user, how.kind), await freePort());
+    const [primary, standby] = [await makeNode(), await makeNode()];
+    for (const { home } of [primary, standby]) beforeExit(() => fs.rmSync(home, { recursive: true, force: true }));
+    const pair = new DatabasePair(how, common, primary, standby, await DatabaseProxy.start(primary.port));
     beforeExit(() => pair.end());
-    await how.start(pair.primary, pair.#settings);
-    pair.#proxy = await DatabaseProxy.start(pair.primary.port);
+    await how.start(primary, common);
     return pair;
   }
 
-  get primary() {
-    return this.#nodes[0];
-  }
-
-  get standby() {
-    return this.#nodes[1];
+  /**
+   * @param {Replication} how
+   * @param {Common} common
+   * @param {Node} primary
+   * @param {Node} standby
+   * @param {DatabaseProxy} proxy
+   */
+  constructor(how, common, primary, standby, proxy) {
+    this.#how = how;
+    this.#common = common;
+    this.#proxy = proxy;
+    this.primary = primary;
+    this.standby = standby;
+    /** Where this began, whichever server is there now. */
+    this.home = primary.home;
   }
 
   get kind() {
     return this.#how.kind;
   }
 
-  get home() {
-    return this.#nodes[0].home;
-  }
-
   /** The address that the shops know. */
   get url() {
-    const url = new URL(this.primary.server.url);
+    const url = new URL(this.primary.url);
     url.port = String(this.#proxy.port);
     return url.href;
   }
@@ -60,27 +84,27 @@ export class DatabasePair {
     return this.#proxy.silentSessions;
   }
 
-  /** Runs `work` with a connection of its own to the primary: `{ query(sql, parameters) }` gives the rows. */
-  async query(work) {
-    const client = await this.kind.connect(this.primary.server.url);
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+  /**
+   * Runs `work` with a connection of its own to the primary.
+   * @template T
+   * @param {(client: Connection) => Promise<T>} work
+   */
+  query(work) {
+    return connected(this.kind, this.primary.url, work);
   }
 
-  async becomesReady(seconds) {
-    for (const end = Date.now() + seconds * 1000; ; await sleep(100)) {
-      if (await this.query((client) => client.query('SELECT 1')).catch(() => undefined)) return;
-      if (Date.now() > end) throw new CommandError(`The primary did not answer within ${seconds} s.`);
-    }
+  /** @param {number} seconds */
+  becomesReady(seconds) {
+    return untilAnswered(this, seconds);
   }
 
   /** All processes of the primary at once, and with them its sessions. */
   async killPrimary() {
-    await killAll(this.kind.find(this.primary.home).pid);
-    await this.primary.server.ended;
+    const { home, server } = this.primary;
+    const running = this.kind.find(home);
+    if (!running) throw new CommandError('The primary does not run, and so cannot be killed.');
+    await killAll(running.pid);
+    await server?.ended;
   }
 
   /** The primary's host is gone: its processes, and whoever could say so to those connected. */
@@ -92,7 +116,7 @@ export class DatabasePair {
   /** The standby becomes the primary; gives the instant. New connections go to the other one until the proxy follows. */
   async promote() {
     await this.#how.promote(this.standby);
-    this.#nodes.reverse();
+    [this.primary, this.standby] = [this.standby, this.primary];
     return Date.now();
   }
 
@@ -102,10 +126,12 @@ export class DatabasePair {
 
   /** A planned change: the primary ends in order, its standby takes its place, and it comes back as a standby. */
   async switchOver() {
-    this.#how.shutDown(this.primary);
-    await this.primary.server.ended;
+    const { shutDown, startAsStandby } = this.#how;
+    if (!shutDown || !startAsStandby) throw new CommandError(`Of ${this.kind.name} no primary steps down.`);
+    shutDown(this.primary);
+    await this.primary.server?.ended;
     const promotedAt = await this.promote();
-    await this.#how.startAsStandby(this.primary, this.standby, this.#settings);
+    await startAsStandby(this.primary, this.standby, this.#common);
     return promotedAt;
   }
 
@@ -113,26 +139,29 @@ export class DatabasePair {
     return this.#how.cutReplication(this.primary, this.standby);
   }
 
-  /** A standby anew where there is none, and whether commits wait for it. */
+  /**
+   * A standby anew where there is none, and whether commits wait for it.
+   * @param {{ synchronous: boolean }} kind
+   */
   async rebuild({ synchronous }) {
     const now = new Date();
-    for (const { home } of this.#nodes) fs.utimesSync(home, now, now); // in use, whoever sweeps old folders
+    for (const { home } of [this.primary, this.standby]) fs.utimesSync(home, now, now); // in use, whoever sweeps old folders
     if (!this.kind.find(this.standby.home)) {
       this.#proxy.revive(this.standby.port);
-      await this.#how.makeStandby(this.primary, this.standby, this.#settings);
+      await this.#how.makeStandby(this.primary, this.standby, this.#common);
     }
     await this.#how.setSynchronous(this.primary, synchronous);
   }
 
   /** Ends both servers, and every connection. */
   async end() {
-    this.#proxy?.end();
-    await Promise.all(this.#nodes.map((node) => this.#endServer(node)));
+    this.#proxy.end();
+    await Promise.all([this.primary, this.standby].map((node) => this.#endServer(node)));
   }
 
+  /** @param {Node} node */
   async #endServer({ home, server }) {
-    server?.keeper.stdin.end();
-    await Promise.race([server?.ended, sleep(10_000, undefined, { ref: false })]);
+    if (server) await letEnd(server, 10);
     await this.kind.end(home);
   }
 }

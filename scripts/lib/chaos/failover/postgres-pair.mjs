@@ -3,8 +3,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '../../lifecycle.mjs';
 import { startServer } from '../../postgres-server.mjs';
+import { connected } from '../connections.mjs';
 import { mode, postgres } from '../postgres.mjs';
 import { copyFolder } from './copy-folder.mjs';
+
+/** @import { User } from '../../folders.mjs' */
+/** @import { Connection } from '../connections.mjs' */
+/** @import { Node } from './node.mjs' */
+/** @import { Common, Replication } from './pair.mjs' */
 
 /** Kept for a standby that begins with a copy of the files, and asks for what was written since. */
 const PAIR = [
@@ -24,39 +30,30 @@ const STREAMS_S = 30;
 
 /**
  * What {@link DatabasePair} has to know of PostgreSQL: streaming replication, without any program but the server's own.
- * A `node` is `{ home, port, server? }`.
+ * @type {Replication}
  */
 export const postgresPair = {
   kind: postgres,
 
-  async start(node, settings) {
-    node.server = await startServer({ ...settings, ...node, mode: { ...mode, server: [...mode.server, ...PAIR] } });
-  },
+  start,
+  startAsStandby,
 
   /** A copy of the running primary's files, in its backup mode, that follows it. */
-  async makeStandby(primary, standby, settings) {
+  async makeStandby(primary, standby, common) {
     const making = path.join(standby.home, 'data.partial');
     fs.rmSync(path.join(standby.home, 'data'), { recursive: true, force: true });
     fs.rmSync(making, { recursive: true, force: true });
-    const own = settings.user;
+    const own = common.user;
     await query(primary, async (client) => {
       await client.query(`SELECT pg_backup_start('standby', fast => true)`);
       await copyFolder(path.join(primary.home, 'data'), making, { user: own, except: NOT_COPIED });
-      const [{ labelfile }] = await client.query('SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)');
-      write(path.join(making, 'backup_label'), labelfile, own);
+      const [stopped] = await client.query('SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)');
+      write(path.join(making, 'backup_label'), stopped?.labelfile, own);
     });
     fs.copyFileSync(path.join(primary.home, 'password'), path.join(standby.home, 'password'));
     if (own) fs.chownSync(path.join(standby.home, 'password'), own.uid, own.gid);
     fs.renameSync(making, path.join(standby.home, 'data'));
-    await this.startAsStandby(primary, standby, settings);
-  },
-
-  /** Starts a server as the primary's read-only standby, with the data that it has. */
-  async startAsStandby(primary, standby, settings) {
-    const data = path.join(standby.home, 'data');
-    write(path.join(data, 'standby.signal'), '', settings.user);
-    write(path.join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo(primary)}'\n`, settings.user);
-    await this.start(standby, settings);
+    await startAsStandby(primary, standby, common);
   },
 
   /** Whether a commit waits for the standby. Resolves when the standby streams, and it is so. */
@@ -92,31 +89,58 @@ export const postgresPair = {
     await query(standby, async (client) => {
       await client.query(`ALTER SYSTEM SET synchronous_standby_names = ''`);
       await client.query('SELECT pg_reload_conf()');
-      const [{ promoted }] = await client.query('SELECT pg_promote(wait_seconds => 30) AS promoted');
-      if (!promoted) throw new CommandError('The standby could not be promoted within 30 s.');
+      const [done] = await client.query('SELECT pg_promote(wait_seconds => 30) AS promoted');
+      if (!done?.promoted) throw new CommandError('The standby could not be promoted within 30 s.');
     });
   },
 
   /** Ends a primary so that its standby has all of it (fast shutdown). */
   shutDown(node) {
-    process.kill(postgres.find(node.home).pid, 'SIGINT');
+    const server = postgres.find(node.home);
+    if (server) process.kill(server.pid, 'SIGINT');
   },
 };
 
-async function query(node, work) {
-  const client = await postgres.connect(node.server.url);
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+/**
+ * @param {Node} node
+ * @param {Common} common
+ */
+async function start(node, common) {
+  const { home, port } = node;
+  const server = [...mode.server, ...PAIR];
+  node.server = await startServer({ ...common, home, port, mode: { ...mode, server } });
 }
 
-function conninfo({ server }) {
-  const { hostname, port, username, password } = new URL(server.url);
+/**
+ * Starts a server as the primary's read-only standby, with the data that it has.
+ * @param {Node} primary
+ * @param {Node} standby
+ * @param {Common} common
+ */
+async function startAsStandby(primary, standby, common) {
+  const data = path.join(standby.home, 'data');
+  write(path.join(data, 'standby.signal'), '', common.user);
+  write(path.join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo(primary)}'\n`, common.user);
+  await start(standby, common);
+}
+
+/**
+ * @param {Node} node
+ * @param {(client: Connection) => Promise<void>} work
+ */
+const query = (node, work) => connected(postgres, node.url, work);
+
+/** @param {Node} node */
+function conninfo(node) {
+  const { hostname, port, username, password } = new URL(node.url);
   return `host=${hostname} port=${port} user=${username} password=${password}`;
 }
 
+/**
+ * @param {string} file
+ * @param {string} text
+ * @param {User | undefined} user
+ */
 function write(file, text, user) {
   fs.writeFileSync(file, text, { mode: 0o600 });
   if (user) fs.chownSync(file, user.uid, user.gid);

@@ -5,6 +5,15 @@ import { readLedger } from '../ledger.mjs';
 import { groupBy, indexBy } from '../tables.mjs';
 import { paymentAcceptance } from './commands.mjs';
 
+/** @import { BillView } from 'nestjs-payment-sandbox' */
+/** @import { Ledger } from '../ledger.mjs' */
+/** @import { AnyDatabase } from '../connections.mjs' */
+/** @import { World as AnyWorld } from '../world.mjs' */
+
+/** @typedef {AnyWorld<AnyDatabase>} World */
+/** @typedef {{ lost: BillView[]; named: Named[]; folder: string; problems: string[] }} Recovering */
+/** @typedef {{ billId: string; orderId?: string; amount?: string; currency?: string; verified?: boolean; source?: string }} Named a bill, by recover */
+
 const UNFINISHED = new Set(['CREATING', 'UNKNOWN']);
 
 /** A postback of a bill that nobody knows waits for its creation first. */
@@ -16,8 +25,11 @@ const NOTICED_S = 90;
  * when one was behind; `logs`: of the shops whose log survived.
  * Gives `{ lost, byLog, byPostback, byStatement, gone, problems }`: how many bills each step has found, the ids of those
  * of which nothing is left but the bill itself, unpaid, and what was not as it should be.
+ * @param {World} world
+ * @param {{ since: number; promotedAt: number; logs: string[]; folder: string }} failed
  */
 export async function recoverLostCommits(world, { since, promotedAt, logs, folder }) {
+  /** @type {string[]} */
   const problems = [];
   const bills = await world.control.bills();
   const lost = lostBills(bills, await readLedger(world.database));
@@ -28,6 +40,7 @@ export async function recoverLostCommits(world, { since, promotedAt, logs, folde
   const file = path.join(folder, 'bills.jsonl');
   const args = ['--since', new Date(since).toISOString(), '--out', file, ...logs.flatMap((log) => ['--from-log', log])];
   const { document: report } = await paymentAcceptance(world, 'recover', ...args);
+  /** @type {Named[]} */
   const named = report.bills;
   problems.push(...wrongClaims(named, bills, lost));
   await importBills(world, { lost, named, folder, name: 'confirmed', problems });
@@ -35,8 +48,11 @@ export async function recoverLostCommits(world, { since, promotedAt, logs, folde
   const gone = await importFromStatement(world, { lost, named, folder, problems });
   await restoreOtherOrders(world, gone);
   const again = await paymentAcceptance(world, 'recover', ...args.filter((arg) => arg !== '--out' && arg !== file));
-  const still = again.document.bills.filter(({ billId }) => lost.some(({ id }) => id === billId));
+  /** @type {Named[]} */
+  const namedAgain = again.document.bills;
+  const still = namedAgain.filter(({ billId }) => lost.some(({ id }) => id === billId));
   if (still.length > 0) problems.push(`recover still names ${still.length} bills that were imported`);
+  /** @param {string} source */
   const found = (source) =>
     named.filter((each) => each.source === source && indexBy(lost, ({ id }) => id).has(each.billId));
   return {
@@ -49,14 +65,24 @@ export async function recoverLostCommits(world, { since, promotedAt, logs, folde
   };
 }
 
-/** Bills that the service has, and of which nothing is on record: neither the bill nor its intent. */
+/**
+ * Bills that the service has, and of which nothing is on record: neither the bill nor its intent.
+ * @param {BillView[]} bills
+ * @param {Ledger} ledger
+ */
 function lostBills(bills, ledger) {
   const known = new Set(ledger.bills.flatMap(({ id, billId }) => [id, billId]));
   return bills.filter(({ id, custom }) => !known.has(id) && !known.has(custom));
 }
 
-/** Postbacks that were acknowledged before are as lost as the bills. */
+/**
+ * Postbacks that were acknowledged before are as lost as the bills.
+ * @param {World} world
+ * @param {BillView[]} lost
+ * @param {number} promotedAt
+ */
 async function showsLostBills(world, lost, promotedAt) {
+  /** @param {BillView['callbacks'][number]['tries'][number]} answer */
   const told = ({ status, at }) => status === 200 && Date.parse(at) > promotedAt;
   const heardOf = lost.filter(({ callbacks }) => callbacks.some(({ tries }) => tries.some(told)));
   if (heardOf.length === 0) return true; // there is nothing to go by
@@ -67,7 +93,12 @@ async function showsLostBills(world, lost, promotedAt) {
   return false;
 }
 
-/** What `recover` says by its own record is so; what it only heard of it leaves to a person. */
+/**
+ * What `recover` says by its own record is so; what it only heard of it leaves to a person.
+ * @param {Named[]} named
+ * @param {BillView[]} bills
+ * @param {BillView[]} lost
+ */
 function wrongClaims(named, bills, lost) {
   const real = indexBy(bills, ({ id }) => id);
   const missing = new Set(lost.map(({ id }) => id));
@@ -85,6 +116,8 @@ function wrongClaims(named, bills, lost) {
 /**
  * A person has looked up what was not vouched for, and removed what is not at the service. The events wait until the orders
  * are restored.
+ * @param {World} world
+ * @param {Recovering & { name: string }} recovering
  */
 async function importBills(world, { lost, named, folder, name, problems }) {
   const names = new Set(named.map(({ billId }) => billId));
@@ -101,7 +134,11 @@ async function importBills(world, { lost, named, folder, name, problems }) {
   await paymentAcceptance(world, 'release');
 }
 
-/** The order from the shop's own books. It is there already where its row was committed, and its bill's was not. */
+/**
+ * The order from the shop's own books. It is there already where its row was committed, and its bill's was not.
+ * @param {World} world
+ * @param {BillView[]} bills
+ */
 async function restoreOrders({ database }, bills) {
   await database.query(async (client) => {
     for (const { orderId, shopId, amount, currency } of bills) {
@@ -116,7 +153,11 @@ async function restoreOrders({ database }, bills) {
   });
 }
 
-/** A creation that was under way stores its bill once more, and the commit of its order may be lost all the same. */
+/**
+ * A creation that was under way stores its bill once more, and the commit of its order may be lost all the same.
+ * @param {World} world
+ * @param {string[]} gone
+ */
 async function restoreOtherOrders(world, gone) {
   const bills = await world.control.bills();
   await restoreOrders(
@@ -126,6 +167,7 @@ async function restoreOtherOrders(world, gone) {
   await paymentAcceptance(world, 'release');
 }
 
+/** @param {BillView} bill */
 function toImport({ id, shopId, orderId, amount, currency, createdAt, custom, payerPaysCommission }) {
   return {
     shop: shopOf(shopId),
@@ -142,11 +184,14 @@ function toImport({ id, shopId, orderId, amount, currency, createdAt, custom, pa
 /**
  * Exports the account's payments and holds them against the ledger: what is left is shown so, or not at all. Gives the ids
  * of the bills that are not, since nobody paid them.
+ * @param {World} world
+ * @param {Recovering} recovering
  */
 async function importFromStatement(world, { lost, named, folder, problems }) {
   const bills = await world.control.bills();
   const names = new Set(named.map(({ billId }) => billId));
   const left = bills.filter(({ id }) => lost.some((bill) => bill.id === id) && !names.has(id));
+  /** @type {Set<string>} */
   const shown = new Set();
   for (const [shopId, ofShop] of groupBy(bills, (bill) => bill.shopId)) {
     const file = path.join(folder, `statement-${shopId}.jsonl`);
@@ -175,15 +220,17 @@ async function importFromStatement(world, { lost, named, folder, problems }) {
 /**
  * Bills whose creation is an unknown outcome on record, or will be when its lease has run out: the commit that opened it is
  * lost, that of its intent is not. `recover` attaches them by the log, else a person does; until then nobody here knows them.
+ * @param {World} world
  */
 export async function unknownOutcomes({ control, database }) {
   const { bills: intents } = await readLedger(database);
   const known = new Set(intents.map(({ billId }) => billId));
   const made = new Set(intents.filter(({ state }) => UNFINISHED.has(state)).map(({ id }) => id));
-  const bills = (await control.bills()).filter(({ id, custom }) => !known.has(id) && made.has(custom));
+  const bills = (await control.bills()).filter(({ id, custom }) => !known.has(id) && made.has(custom ?? ''));
   return new Set(bills.map(({ id }) => id));
 }
 
+/** @param {BillView} bill */
 function statementLines({ id, orderId, payments }) {
   return payments.map((payment) => {
     const { status, amount, currency, createdAt } = payment;
@@ -192,6 +239,7 @@ function statementLines({ id, orderId, payments }) {
   });
 }
 
+/** @param {string} shopId */
 function shopOf(shopId) {
   return shopId === 'demo-eu' ? 'eu' : 'main';
 }

@@ -9,6 +9,16 @@ import { comesBack } from './back.mjs';
 import { kinds } from './kinds.mjs';
 import { recoverLostCommits, unknownOutcomes } from './recovery.mjs';
 
+/** @import { World } from '../world.mjs' */
+/** @import { Account } from '../settle.mjs' */
+/** @import { Seen } from '../account.mjs' */
+/** @import { DatabasePair } from './pair.mjs' */
+/** @import { Kind, KindName } from './kinds.mjs' */
+
+/** @typedef {{ seen: Seen; gone: Set<string>; commitsLost: boolean }} Past */
+/** @typedef {{ name: string; ms: number | undefined; restarted: boolean }} Back */
+/** @typedef {{ name: string; state: string; ms: number; at: number }} Ending of a shop that was asked to end */
+
 const BUYERS = 12;
 /** A shop that is asked to end does so within this time, whatever the database does. */
 export const SIGTERM_S = 15;
@@ -18,8 +28,9 @@ const PATIENCE_S = 20;
 const AFTERWARDS_MS = 2_000;
 
 /**
- * One failover under load, and the account of all that was bought so far: `{ payments, lost, double, backs, sigterm,
- * recovered, held, misses }`; `held`: sessions to a server that is gone. `past`: what has been before, to which it adds (see {@link accountOf}).
+ * One failover under load, and the account of all that was bought so far. `held`: sessions to a server that is gone. `past`: what has been before, to which it adds (see {@link accountOf}).
+ * @param {World<DatabasePair>} world
+ * @param {{ kind: KindName; round: number; seed: number; loadSeconds: number; lagSeconds: number; past: Past }} options
  */
 export async function runRound(world, { kind: name, round, seed, loadSeconds, lagSeconds, past }) {
   const kind = kinds[name];
@@ -37,12 +48,12 @@ export async function runRound(world, { kind: name, round, seed, loadSeconds, la
   await sleep(loadSeconds * 1000 * (0.7 + 0.6 * random.fraction()));
 
   const victim = random.pick(shops);
-  let ending;
-  const during = (state) => {
-    ending = terminate(victim, state);
-  };
+  /** @type {Promise<Ending>[]} */
+  const endings = [];
+  const during = (/** @type {string} */ state) => void endings.push(terminate(victim, state));
   const since = Date.now();
   const promotedAt = await kind.fail({ pair, during, pause: sleep, lagSeconds });
+  const ending = endings[0] ?? terminate(victim, 'back');
   const backs = await Promise.all(
     shops.map(async (shop) => {
       // A shop that was asked to end cannot be back before it has ended.
@@ -74,6 +85,8 @@ export async function runRound(world, { kind: name, round, seed, loadSeconds, la
  * The account of all rounds so far. `past`: what buyers were told (`seen`), the bills of which nothing is left (`gone`), and
  * whether commits were lost: then callbacks that were acknowledged are missing, and nothing can bring them back, and bills
  * that were answered may be unknown outcomes, which the tables show as such.
+ * @param {World<DatabasePair>} world
+ * @param {Past} past
  */
 export async function accountOf(world, past) {
   const unknown = past.commitsLost ? await unknownOutcomes(world) : new Set();
@@ -83,10 +96,14 @@ export async function accountOf(world, past) {
   return { ...result, lost: result.lost.filter((sentence) => !missing.has(sentence)) };
 }
 
-/** The log of one shop went with its machine. */
+/**
+ * The log of one shop went with its machine.
+ * @param {World<DatabasePair>} world
+ * @param {{ name: string; round: number; since: number; promotedAt: number; past: Past }} failed
+ */
 async function recover(world, { name, round, since, promotedAt, past }) {
-  const [, ...others] = world.shops.map((shop) => world.logs.file(shop.name));
-  const folder = path.join(path.dirname(others[0]), `${name}-${round}`);
+  const others = world.shops.slice(1).map((shop) => world.logs.file(shop.name));
+  const folder = path.join(world.logs.folder, `${name}-${round}`);
   fs.mkdirSync(folder);
   const recovered = await recoverLostCommits(world, { since, promotedAt, logs: others, folder });
   past.commitsLost = true;
@@ -94,12 +111,21 @@ async function recover(world, { name, round, since, promotedAt, past }) {
   return recovered;
 }
 
+/**
+ * @param {import('../supervised.mjs').Supervised} shop
+ * @param {string} state
+ * @returns {Promise<Ending>}
+ */
 async function terminate(shop, state) {
   const ms = await shop.terminate({ withinS: PATIENCE_S, downMs: 200 });
   return { name: shop.name, state, ms, at: Date.now() };
 }
 
-/** What the round has found wrong beside the account, as sentences. */
+/**
+ * What the round has found wrong beside the account, as sentences.
+ * @param {Pick<Kind, 'backS'>} kind
+ * @param {Pick<Account, 'waiting'> & { backs: Back[]; sigterm: Ending }} result
+ */
 function missesOf({ backS }, { backs, sigterm, waiting }) {
   return [
     ...backs
@@ -114,6 +140,7 @@ function missesOf({ backS }, { backs, sigterm, waiting }) {
   ];
 }
 
+/** @param {World<DatabasePair>} world */
 async function countPayments({ control }) {
   return (await control.bills()).reduce((sum, { payments }) => sum + payments.length, 0);
 }
