@@ -5,8 +5,11 @@ import { certificate } from '../scripts/lib/certificate.mjs';
 import { barChart } from './lib/chart.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { spread, target } from './lib/report.mjs';
-import { interleave, ratio } from './lib/rounds.mjs';
-import { summary } from './lib/statistics.mjs';
+import { interleave } from './lib/rounds.mjs';
+
+/** @import { Contestant } from './lib/processes.mjs' */
+/** @import { Context, Result } from './lib/report.mjs' */
+/** @import { Measured, Samples } from './lib/rounds.mjs' */
 
 export const title = 'Creating bills';
 export const order = 20;
@@ -15,15 +18,20 @@ const ROUND_TRIP_MS = 40;
 const QUICK = 'a service beside it that takes 0 ms';
 const SLOW = 'a service beside it that takes 50 ms';
 const DISTANT = `a service ${ROUND_TRIP_MS} ms of round trip away, by TLS`;
+/** @param {string} service */
 const ours = (service) => `createBill, ${service}`;
+/** @param {string} service */
 const bare = (service) => `axios and one insert, ${service}`;
 const ALONE = 'createBill with openAheadMs 0, ' + DISTANT;
 
 /** Callers at once, each one bill after the other. */
 const ABREAST = { [QUICK]: 4, [SLOW]: 4, [DISTANT]: 8 };
 
+/** @param {Context} context */
 export async function run({ quick, database, log }) {
+  /** @type {Contestant[]} */
   const servers = [];
+  /** @type {typeof startContestant} */
   const start = async (...given) => {
     const server = await startContestant(...given);
     servers.push(server);
@@ -39,16 +47,19 @@ export async function run({ quick, database, log }) {
   }
 }
 
+/** @param {Pick<Context, 'quick' | 'database' | 'log'> & { start: typeof startContestant; folder: string }} about */
 async function measureAll({ quick, database, log, start, folder }) {
+  /** @type {Measured[]} */
   const contestants = [];
+  /** @type {(name: string, file: string, service: keyof typeof ABREAST, options: object, env?: NodeJS.ProcessEnv) => Promise<void>} */
   const add = async (name, file, service, options, env = {}) => {
     const server = await start(file, { ...options, databaseUrl: await database.create() }, { env });
     contestants.push({ name, measure: () => measure(server, quick ? 1 : 3, ABREAST[service]) });
   };
-  for (const [service, takesMs] of [
+  for (const [service, takesMs] of /** @type {const} */ ([
     [QUICK, 0],
     [SLOW, 50],
-  ]) {
+  ])) {
     const { about } = await start('creating-service.mjs', { takesMs });
     await add(ours(service), 'creating-module.mjs', service, { serviceUrl: about.url });
     await add(bare(service), 'creating-bare.mjs', service, { serviceUrl: about.url });
@@ -67,12 +78,18 @@ async function measureAll({ quick, database, log, start, folder }) {
   return interleave(contestants, { rounds: quick ? 1 : 5, log });
 }
 
+/**
+ * @param {Samples} samples
+ * @returns {Result}
+ */
 function report(samples) {
-  const names = [...samples.keys()];
-  const figure = (name, of) => spread(summary(samples.get(name)[of]));
+  const names = samples.names;
+  /** @type {(name: string, of: string) => string} */
+  const figure = (name, of) => spread(samples.summary(name, of));
+  /** @type {(name: string, service: string) => string[]} */
   const againstBare = (name, service) => [
     name,
-    ...['p50', 'p99', 'cpu'].map((of) => spread(ratio(samples, name, bare(service), of))),
+    ...['p50', 'p99', 'cpu'].map((of) => spread(samples.ratio(name, bare(service), of))),
   ];
   return {
     about:
@@ -87,12 +104,12 @@ function report(samples) {
     targets: [
       target(
         'p50 of createBill against the bare call, where the service takes 50 ms',
-        ratio(samples, ours(SLOW), bare(SLOW), 'p50'),
+        samples.ratio(ours(SLOW), bare(SLOW), 'p50'),
         { atMost: 1.25 },
       ),
       target(
         `p50 of createBill against the bare call, where the service is ${ROUND_TRIP_MS} ms of round trip away`,
-        ratio(samples, ours(DISTANT), bare(DISTANT), 'p50'),
+        samples.ratio(ours(DISTANT), bare(DISTANT), 'p50'),
         { atMost: 1.1 },
       ),
     ],
@@ -119,13 +136,18 @@ function report(samples) {
         bars: names.map((label) => ({
           label,
           ours: label.startsWith('createBill'),
-          ...summary(samples.get(label).p50),
+          ...samples.summary(label, 'p50'),
         })),
       }),
     },
   };
 }
 
+/**
+ * @param {Contestant} server
+ * @param {number} seconds
+ * @param {number} abreast
+ */
 async function measure(server, seconds, abreast) {
   const before = await server.ask('usage');
   const { bills, ...figures } = await server.ask('create', { seconds, abreast });

@@ -4,40 +4,24 @@ import { startContestant } from './lib/processes.mjs';
 import { exactly, target } from './lib/report.mjs';
 import { seedShops } from './lib/seeds.mjs';
 
+/** @import { Context, Result } from './lib/report.mjs' */
+
 export const title = 'With nothing to do';
 export const order = 55;
+
+/** @import { Statement } from './lib/database.mjs' */
+/** @typedef {Awaited<ReturnType<typeof measure>>} Idle */
 
 /** None: the host alone. */
 const SHOPS = [0, 1, 10_000];
 const BILLS = 2;
 
+/** @param {Context} context */
 export async function run({ quick, database, log }) {
   const [warmUp, seconds] = quick ? [4, 10] : [30, 60];
   const results = [];
   for (const shops of SHOPS) {
-    const databaseUrl = await database.create();
-    const server = await startContestant('idle.mjs', { databaseUrl, shops });
-    if (shops > 0) await seedShops(databaseUrl, shops, BILLS);
-    await sleep(warmUp * 1000);
-    let [before, after, took] = [];
-    const statements = await database.profile(databaseUrl, async () => {
-      const began = performance.now();
-      before = await server.ask('usage');
-      await sleep(seconds * 1000);
-      after = await server.ask('usage');
-      took = (performance.now() - began) / 1000;
-    });
-    await server.stop();
-    const own = statements?.filter(({ statement }) => !statement.includes('pg_stat_statements'));
-    const perMinute = (of) => own && (own.reduce((sum, each) => sum + of(each), 0) / took) * 60;
-    const result = {
-      shops,
-      statements: perMinute(({ calls }) => calls),
-      databaseMs: perMinute(({ planUs, runUs }) => (planUs + runUs) / 1000),
-      processor: ((after.cpuSeconds - before.cpuSeconds) / took) * 100,
-      rss: after.rss / 2 ** 20,
-      often: own?.toSorted((a, b) => b.calls - a.calls).slice(0, 6),
-    };
+    const result = await measure(shops, { database, warmUp, seconds });
     results.push(result);
     log(
       `${named(shops)}: ${shown(result.statements)} statements a minute, ${shown(result.processor)} % of a processor`,
@@ -46,9 +30,48 @@ export async function run({ quick, database, log }) {
   return report(results, seconds);
 }
 
+/**
+ * @param {number} shops
+ * @param {{ database: Context['database']; warmUp: number; seconds: number }} how
+ */
+async function measure(shops, { database, warmUp, seconds }) {
+  const databaseUrl = await database.create();
+  const server = await startContestant('idle.mjs', { databaseUrl, shops });
+  if (shops > 0) await seedShops(databaseUrl, shops, BILLS);
+  await sleep(warmUp * 1000);
+  let [took, cpuSeconds, rss] = [0, 0, 0];
+  const statements = await database.profile(databaseUrl, async () => {
+    const began = performance.now();
+    const before = await server.ask('usage');
+    await sleep(seconds * 1000);
+    const after = await server.ask('usage');
+    took = (performance.now() - began) / 1000;
+    cpuSeconds = after.cpuSeconds - before.cpuSeconds;
+    rss = after.rss;
+  });
+  await server.stop();
+  const own = statements?.filter(({ statement }) => !statement.includes('pg_stat_statements'));
+  /** @param {(statement: Statement) => number} of */
+  const perMinute = (of) => own && (own.reduce((sum, each) => sum + of(each), 0) / took) * 60;
+  return {
+    shops,
+    statements: perMinute(({ calls }) => calls),
+    databaseMs: perMinute(({ planUs, runUs }) => (planUs + runUs) / 1000),
+    processor: (cpuSeconds / took) * 100,
+    rss: rss / 2 ** 20,
+    often: own?.toSorted((a, b) => b.calls - a.calls).slice(0, 6),
+  };
+}
+
+/** @param {number} shops */
 const named = (shops) =>
   shops === 0 ? 'the host alone' : shops === 1 ? 'one shop' : `${shops.toLocaleString('en-US')} shops of a resolver`;
 
+/**
+ * @param {Idle[]} results
+ * @param {number} seconds
+ * @returns {Result}
+ */
 function report(results, seconds) {
   const [alone, ...withModule] = results;
   return {
@@ -62,7 +85,7 @@ function report(results, seconds) {
         : [target(`Statements a minute, idle, ${named(shops)}`, exactly(statements), { atMost: 47 })]),
       target(
         `Percent of a processor, idle, ${named(shops)}, beyond the host alone`,
-        exactly(Math.max(0, processor - alone.processor)),
+        exactly(Math.max(0, processor - (alone?.processor ?? 0))),
         { atMost: 0.2 },
       ),
     ]),
@@ -90,7 +113,9 @@ function report(results, seconds) {
   };
 }
 
+/** @param {Statement[]} often */
 function statementsOf(often) {
+  /** @param {string} statement */
   const text = (statement) => `\`${statement.replace(/\s+/g, ' ').replaceAll('|', '\\|').slice(0, 90)}\``;
   return {
     columns: ['', 'calls', 'µs each'],

@@ -4,50 +4,53 @@ import { findPgbench, pgbench, query } from './lib/database.mjs';
 import { workedMs } from './lib/machine.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { spread, target } from './lib/report.mjs';
-import { interleave, ratio } from './lib/rounds.mjs';
+import { interleave } from './lib/rounds.mjs';
 import { makePostbackTable, seedBills, seedOrders } from './lib/seeds.mjs';
-import { summary } from './lib/statistics.mjs';
+
+/** @import { Contestant } from './lib/processes.mjs' */
+/** @import { Context, Result } from './lib/report.mjs' */
+/** @import { Measured, Samples } from './lib/rounds.mjs' */
+
+/** @typedef {'express' | 'fastify'} Adapter */
 
 export const title = 'Receiving postbacks';
 export const order = 10;
 
 const BILLS = 20_000;
 const CONNECTIONS = 64;
+const ADAPTERS = /** @type {const} */ (['express', 'fastify']);
 const NAMES = { express: 'Express', fastify: 'Fastify' };
+/** @param {Adapter} adapter */
 const ours = (adapter) => `the module, Nest + ${NAMES[adapter]}`;
+/** @param {Adapter} adapter */
 const tutorial = (adapter) => `a tutorial's handler, Nest + ${NAMES[adapter]}`;
+/** @param {Adapter} adapter */
 const alone = (adapter) => `no database, Nest + ${NAMES[adapter]}`;
 /** The fair limit: the same work on the same table, without a framework or the module. */
 const BY_HAND = 'the same by hand, Fastify + pg';
 const BARE = 'bare Fastify + pg, one insert and no work';
 const PGBENCH = 'pgbench, one row per insert';
 
+/** @param {Context} context */
 export async function run({ quick, database, load, log }) {
   const seconds = quick ? 1 : 4;
+  /** @type {Contestant[]} */
   const servers = [];
+  /** @type {Measured[]} */
   const contestants = [];
+  /** @type {(name: string, file: string, options: object, reset?: () => Promise<unknown>) => Promise<void>} */
   const add = async (name, file, options, reset) => {
     const server = await startContestant(file, options);
     servers.push(server);
-    const fire = { url: server.about.url, requests: { module: 'lib/postback-bodies.mjs', options: { bills: BILLS } } };
-    contestants.push({ name, measure: (round) => measure(server, fire, reset, round) });
-  };
-  const measure = async (server, fire, reset, { warmingUp }) => {
-    await reset?.();
-    const [before, workedBefore] = [await server.ask('usage'), workedMs()];
-    const { rate, p50, p99, requests, failed, status } = await load.fire({
-      ...fire,
-      connections: CONNECTIONS,
-      seconds: warmingUp ? Math.min(seconds, 2) : seconds,
-    });
-    if (failed > 0) throw new Error(`${server.name}: ${failed} answers failed: ${JSON.stringify(status)}`);
-    const [worked, after] = [workedMs() - workedBefore, await server.ask('usage')];
-    const cpu = ((after.cpuSeconds - before.cpuSeconds) / requests) * 1e6;
-    return { rate, p50, p99, cpu, machine: (worked / requests) * 1e3 };
+    const measure = async (/** @type {{ warmingUp: boolean }} */ { warmingUp }) => {
+      await reset?.();
+      return fire(server, load, warmingUp ? Math.min(seconds, 2) : seconds);
+    };
+    contestants.push({ name, measure });
   };
 
   const moduleUrls = [];
-  for (const adapter of ['express', 'fastify']) {
+  for (const adapter of ADAPTERS) {
     const [moduleUrl, tutorialUrl] = [await database.create(), await database.create()];
     moduleUrls.push(moduleUrl);
     await add(ours(adapter), 'module.mjs', { adapter, databaseUrl: moduleUrl }, () =>
@@ -83,13 +86,39 @@ export async function run({ quick, database, load, log }) {
   return report(samples, program);
 }
 
-/** The module makes its tables when it starts. */
+/**
+ * @param {Contestant} server
+ * @param {Context['load']} load
+ * @param {number} seconds
+ */
+async function fire(server, load, seconds) {
+  const [before, workedBefore] = [await server.ask('usage'), workedMs()];
+  const { rate, p50, p99, requests, failed, status } = await load.fire({
+    url: server.about.url,
+    requests: { module: 'lib/postback-bodies.mjs', options: { bills: BILLS } },
+    connections: CONNECTIONS,
+    seconds,
+  });
+  if (failed > 0) throw new Error(`${server.name}: ${failed} answers failed: ${JSON.stringify(status)}`);
+  const [worked, after] = [workedMs() - workedBefore, await server.ask('usage')];
+  const cpu = ((after.cpuSeconds - before.cpuSeconds) / requests) * 1e6;
+  return { rate, p50, p99, cpu, machine: (worked / requests) * 1e3 };
+}
+
+/**
+ * The module makes its tables when it starts.
+ * @param {string} databaseUrl
+ */
 async function migrate(databaseUrl) {
   const server = await startContestant('module.mjs', { adapter: 'fastify', databaseUrl });
   await server.stop();
 }
 
-/** What is written by hand is only fair where it leaves the same row as the module. */
+/**
+ * What is written by hand is only fair where it leaves the same row as the module.
+ * @param {string[]} moduleUrls
+ * @param {string} handUrl
+ */
 async function compareRows(moduleUrls, handUrl) {
   const [first, ...others] = await Promise.all([handUrl, ...moduleUrls].map((url) => query(url, ROW)));
   for (const other of others) assert.deepEqual(other, first);
@@ -102,8 +131,14 @@ const ROW = `SELECT kind, c.shop, b.order_id AS bill, c.service_bill_id, c.order
 const INSERT = `INSERT INTO postback (id, bill_id, order_id, status, body) VALUES
   (gen_random_uuid(), 'bill-1', 'order-1', 'SUCCESS', '{"Status":"SUCCESS","InvId":"order-1","OutSum":"100.05","TrsId":"bill-1"}');\n`;
 
+/**
+ * @param {Samples} samples
+ * @param {string | undefined} program pgbench
+ * @returns {Result}
+ */
 function report(samples, program) {
-  const rates = (over, base) => ratio(samples, over, base, 'rate');
+  /** @type {(over: string, base: string) => import('./lib/statistics.mjs').Figure} */
+  const rates = (over, base) => samples.ratio(over, base, 'rate');
   const [express, fastify] = [ours('express'), ours('fastify')];
   const targets = [
     target('Nest + Fastify against the same work by hand', rates(fastify, BY_HAND), { atLeast: 0.85 }),
@@ -114,28 +149,28 @@ function report(samples, program) {
     target('Nest + Express against Nest + Express without a database', rates(express, alone('express')), {
       atLeast: 0.85,
     }),
-    ...['express', 'fastify'].map((adapter) =>
+    ...ADAPTERS.map((adapter) =>
       target(
         `p99 of a tutorial's handler on ${NAMES[adapter]} against the module's there`,
-        ratio(samples, tutorial(adapter), ours(adapter), 'p99'),
+        samples.ratio(tutorial(adapter), ours(adapter), 'p99'),
         { atLeast: 5 },
       ),
     ),
   ];
-  const names = [...samples.keys()].toSorted((a, b) => median(samples, b, 'rate') - median(samples, a, 'rate'));
+  const names = samples.names.toSorted((a, b) => median(samples, b, 'rate') - median(samples, a, 'rate'));
   const rows = names.map((name) => [
     name,
     shown(rates(name, tutorial('express')).median),
     shown(rates(name, BY_HAND).median),
-    spread(summary(samples.get(name).rate)),
+    spread(samples.summary(name, 'rate')),
     ...['p50', 'p99', 'cpu', 'machine'].map((figure) =>
-      samples.get(name)[figure] ? spread(summary(samples.get(name)[figure])) : '–',
+      samples.has(name, figure) ? spread(samples.summary(name, figure)) : '–',
     ),
   ]);
   const bars = names.map((name) => ({
     label: name,
     ours: name === express || name === fastify,
-    ...summary(samples.get(name).rate),
+    ...samples.summary(name, 'rate'),
   }));
   return {
     about:
@@ -158,11 +193,18 @@ function report(samples, program) {
   };
 }
 
-/** What of it is the work itself, what Nest's answer, and what the module's. */
+/**
+ * What of it is the work itself, what Nest's answer, and what the module's.
+ * @param {Samples} samples
+ */
 function whereTimeGoes(samples) {
+  /** @type {(name: string, figure: string) => number} */
   const of = (name, figure) => median(samples, name, figure);
+  /** @param {string} name */
   const behind = (name) => of(name, 'machine') - of(name, 'cpu');
+  /** @param {number} figure */
   const us = (figure) => `${shown(figure)} µs`;
+  /** @type {(figure: string, name: string) => string} */
   const both = (figure, name) => `${us(of(ours('fastify'), figure))} (by hand: ${us(of(name, figure))})`;
   return (
     `Where the time of a postback goes on Fastify: of the whole machine's ${both('machine', BY_HAND)}, the process takes ` +
@@ -173,6 +215,11 @@ function whereTimeGoes(samples) {
   );
 }
 
+/**
+ * @param {Samples} samples
+ * @param {string} name
+ * @param {string} figure
+ */
 function median(samples, name, figure) {
-  return summary(samples.get(name)[figure]).median;
+  return samples.summary(name, figure).median;
 }

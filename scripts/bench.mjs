@@ -19,9 +19,11 @@ argumentsOf(
 
 await command(async () => {
   const { values, positionals } = parseArgs({
-    options: Object.fromEntries(
-      ['quick', 'long', 'history'].map((name) => [name, { type: 'boolean', default: false }]),
-    ),
+    options: {
+      quick: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      history: { type: 'boolean', default: false },
+    },
     allowPositionals: true,
   });
   const wanted = positionals.length > 0 ? positionals : all;

@@ -11,7 +11,11 @@ const INSERT = {
          SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[])`,
 };
 
+/** @typedef {{ id: string; billId: string; status: string; orderId: string; body: string }} Row */
+
+/** @type {(Row & { resolve(value?: unknown): void; reject(error: unknown): void })[]} */
 let queue = [];
+const COLUMNS = /** @type {const} */ (['id', 'billId', 'orderId', 'status', 'body']);
 let running = false;
 
 async function run() {
@@ -20,7 +24,7 @@ async function run() {
     const batch = queue;
     queue = [];
     try {
-      const values = ['id', 'billId', 'orderId', 'status', 'body'].map((column) => batch.map((row) => row[column]));
+      const values = COLUMNS.map((column) => batch.map((row) => row[column]));
       await pool.query({ ...INSERT, values });
       for (const { resolve } of batch) resolve();
     } catch (error) {
@@ -32,10 +36,10 @@ async function run() {
 
 const app = Fastify();
 app.post('/postback', async (request, reply) => {
-  const { body } = request;
+  const body = /** @type {Record<string, string>} */ (request.body);
   await new Promise((resolve, reject) => {
-    const row = { id: randomUUID(), billId: body.TrsId, orderId: body.InvId, status: body.Status };
-    queue.push({ ...row, body: JSON.stringify(body), resolve, reject });
+    const { TrsId: billId = '', InvId: orderId = '', Status: status = '' } = body;
+    queue.push({ id: randomUUID(), billId, orderId, status, body: JSON.stringify(body), resolve, reject });
     if (!running) void run();
   });
   return reply.type('text/plain').send('OK');

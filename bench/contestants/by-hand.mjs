@@ -7,18 +7,37 @@ import pg from 'pg';
 import { options, ready } from '../lib/contestant.mjs';
 import { SHOP } from '../lib/postback-bodies.mjs';
 
+/** @typedef {Record<string, unknown>} Body */
+/**
+ * @typedef {object} Row
+ * @property {string} id
+ * @property {string} bill
+ * @property {string} order_id
+ * @property {string} status
+ * @property {string} digest
+ * @property {string | null} amount
+ * @property {string | null} currency
+ * @property {string | null} custom
+ * @property {Body} fields
+ */
+/** @typedef {{ row: Row; resolve(value?: unknown): void; reject(error: unknown): void }} Waiting */
+
 const MAX_PER_BILL = 100;
 const MAX_BATCH = 256;
 const MAX_WAITING = 5_000;
 
-const REQUIRED = {
+/** @type {[field: string, isRight: (text: string) => boolean][]} */
+const REQUIRED = Object.entries({
   InvId: (text) => text.length >= 1 && text.length <= 255,
   OutSum: (text) => /^-?\d{1,20}(\.\d{1,10})?$/.test(text),
   Status: (text) => text.length >= 1 && text.length <= 64,
   TrsId: (text) => text.length >= 1 && text.length <= 128,
-};
+});
 
-/** Digits that may be a card number are twelve at least; what has fewer is as it should be. */
+/**
+ * Digits that may be a card number are twelve at least; what has fewer is as it should be.
+ * @param {string} text
+ */
 function needsMasking(text) {
   let digits = 0;
   for (let at = 0; at < text.length; at++) {
@@ -28,8 +47,12 @@ function needsMasking(text) {
   return digits >= 12;
 }
 
-/** The fields as they are kept: without the digest. `undefined` where something is nested, odd or to be masked. */
+/**
+ * The fields as they are kept: without the digest. `undefined` where something is nested, odd or to be masked.
+ * @param {Body} body
+ */
 function keptFields(body) {
+  /** @type {Body} */
   const kept = {};
   let length = 0;
   for (const name of Object.keys(body)) {
@@ -44,6 +67,7 @@ function keptFields(body) {
   return length <= 4_000 ? kept : undefined;
 }
 
+/** @param {Body} body */
 function digestOf({ OutSum, InvId, SignatureValue }) {
   if (!SignatureValue) return 'absent';
   const expected = Buffer.from(hash('md5', `${OutSum}:${InvId}:${SHOP.token}`, 'hex').toUpperCase(), 'latin1');
@@ -60,6 +84,7 @@ function timeOrderedId() {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
+/** @type {(own: string, told: string) => string} */
 const agrees = (own, told) =>
   `CASE WHEN ${told} IS NULL THEN 'absent' WHEN ${told} = ${own} THEN 'match' ELSE 'mismatch' END`;
 const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 1 });
@@ -84,6 +109,7 @@ const INSERT = {
   SELECT count(*)::int AS stored FROM stored`,
 };
 
+/** @type {Waiting[]} */
 let waiting = [];
 let running = false;
 
@@ -104,8 +130,12 @@ async function run() {
   running = false;
 }
 
-/** Sorted by bill, so that all write in one order; `nr` is the order in which they came, `place` that among those of a bill. */
+/**
+ * Sorted by bill, so that all write in one order; `nr` is the order in which they came, `place` that among those of a bill.
+ * @param {Waiting[]} batch
+ */
 function inOrder(batch) {
+  /** @type {Map<string, number>} */
   const places = new Map();
   const rows = batch.map(({ row }, nr) => {
     const place = (places.get(row.bill) ?? 0) + 1;
@@ -115,6 +145,7 @@ function inOrder(batch) {
   return rows.sort((a, b) => (a.bill < b.bill ? -1 : a.bill > b.bill ? 1 : a.nr - b.nr));
 }
 
+/** @param {Row} row */
 function store(row) {
   return new Promise((resolve, reject) => {
     waiting.push({ row, resolve, reject });
@@ -124,16 +155,18 @@ function store(row) {
   });
 }
 
-/** A number is read as its text, and what is empty as absent, as the module does. */
+/**
+ * A number is read as its text, and what is empty as absent, as the module does.
+ * @param {unknown} value
+ */
 const asText = (value) => (value === undefined || value === null || value === '' ? undefined : String(value));
 
 const app = Fastify();
 app.post('/postback', async (request, reply) => {
-  const { body } = request;
-  for (const field in REQUIRED) {
+  const body = /** @type {Body} */ (request.body);
+  for (const [field, isRight] of REQUIRED) {
     const text = asText(body[field]);
-    if (text === undefined || !REQUIRED[field](text))
-      return reply.code(400).send({ message: `${field} is malformed.` });
+    if (text === undefined || !isRight(text)) return reply.code(400).send({ message: `${field} is malformed.` });
   }
   const digest = digestOf(body);
   const fields = keptFields(body);
@@ -141,11 +174,11 @@ app.post('/postback', async (request, reply) => {
   const amount = asText(body.OutSum);
   await store({
     id: timeOrderedId(),
-    bill: asText(body.TrsId),
-    order_id: asText(body.InvId),
-    status: asText(body.Status),
+    bill: String(body.TrsId),
+    order_id: String(body.InvId),
+    status: String(body.Status),
     digest,
-    amount: CENTS.test(amount) ? amount : null,
+    amount: amount && CENTS.test(amount) ? amount : null,
     currency: asText(body.CurrencyIn) ?? null,
     custom: asText(body.custom) ?? null,
     fields,

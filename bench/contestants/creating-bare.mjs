@@ -10,6 +10,7 @@ await pool.query(
   'CREATE TABLE bill (order_id text PRIMARY KEY, bill_id text NOT NULL, amount numeric(10,2), link text)',
 );
 
+/** @param {string} orderId */
 async function createBill(orderId) {
   const fields = { amount: AMOUNT, order_id: orderId, shop_id: SHOP.shopId, name: 'Bench' };
   const headers = { Authorization: `Bearer ${SHOP.token}` };

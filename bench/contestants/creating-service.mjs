@@ -2,9 +2,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { options, ready } from '../lib/contestant.mjs';
+import { options, portOf, ready } from '../lib/contestant.mjs';
 
 let count = 0;
+/** @type {http.RequestListener} */
 const answer = (request, response) => {
   request.resume();
   request.on('end', async () => {
@@ -19,6 +20,6 @@ const answer = (request, response) => {
 };
 const server = options.tls ? https.createServer(options.tls, answer) : http.createServer(answer);
 server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address();
+  const port = portOf(server);
   ready({ port, url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}` });
 });

@@ -9,6 +9,7 @@ import { SHOP, shopName } from '../lib/postback-bodies.mjs';
 const settings = { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: 'https://service.example' };
 const names = Array.from({ length: options.shops }, (_, number) => shopName(number));
 const known = new Set(names);
+/** @type {import('nestjs-payment-acceptance').PaymentShopResolver} */
 const resolver = {
   list: async () => names,
   find: async (name) => (known.has(name) ? { ...settings, shopId: `bench-${name}` } : undefined),

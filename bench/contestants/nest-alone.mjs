@@ -4,6 +4,7 @@ import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
 
 class Postbacks {
+  /** @param {unknown} _body */
   take(_body) {
     return 'OK';
   }

@@ -11,6 +11,10 @@ import { SHOP, shopName } from '../lib/postback-bodies.mjs';
 process.env.NODE_ENV = 'bench';
 
 class Orders {
+  /**
+   * @param {import('nestjs-payment-acceptance').PaymentSucceededEvent} event
+   * @param {import('nestjs-payment-acceptance').PaymentEventContext} context
+   */
   async markPaid({ orderId: id, amount }, { manager }) {
     await manager.update(Order, { id }, { status: 'paid', paidAmount: amount, paidAt: new Date() });
   }
@@ -21,6 +25,7 @@ provider(Orders, Injectable());
 const settings = { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl };
 const names = Array.from({ length: options.shops ?? 0 }, (_, number) => shopName(number));
 const known = new Set(names);
+/** @type {import('nestjs-payment-acceptance').PaymentShopResolver} */
 const shopResolver = {
   list: async () => names,
   find: async (name) => (known.has(name) ? { ...settings, shopId: `bench-${name}` } : undefined),

@@ -1,6 +1,6 @@
 // The payment acceptance service, as far as a whole payment asks for it: every bill has one payment that succeeded.
 import http from 'node:http';
-import { options, ready } from '../lib/contestant.mjs';
+import { options, portOf, ready } from '../lib/contestant.mjs';
 import { AMOUNT } from '../lib/postback-bodies.mjs';
 import { strain } from '../lib/strain.mjs';
 
@@ -13,7 +13,7 @@ const server = http.createServer(async (request, response) => {
   // As whoever stands before a service that is dead.
   if (status === 0) return request.socket.destroy();
   if (status !== 200) return answer(response, status, { success: false, message: 'Too many requests.' });
-  const id = new URL(request.url, 'http://service').searchParams.get('id');
+  const id = new URL(request.url ?? '', 'http://service').searchParams.get('id');
   const payment = {
     id: `payment-of-${id}`,
     bill_id: id,
@@ -30,6 +30,11 @@ const server = http.createServer(async (request, response) => {
   else paid();
 });
 
+/**
+ * @param {http.ServerResponse} response
+ * @param {number} status
+ * @param {object} content
+ */
 function answer(response, status, content) {
   const body = JSON.stringify(content);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -40,5 +45,5 @@ function answer(response, status, content) {
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1', () => {
   const { die, revive, log } = strained ?? {};
-  ready({ url: `http://127.0.0.1:${server.address().port}` }, { die, revive, log });
+  ready({ url: `http://127.0.0.1:${portOf(server)}` }, { die, revive, log });
 });

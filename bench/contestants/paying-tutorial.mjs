@@ -22,13 +22,22 @@ import { SHOP } from '../lib/postback-bodies.mjs';
 import { PostbackDto } from '../lib/tutorial-dto.mjs';
 
 class Postbacks {
+  /**
+   * @param {import('typeorm').DataSource} dataSource
+   * @param {HttpService} http
+   * @param {EventEmitter2} events
+   */
   constructor(dataSource, http, events) {
-    Object.assign(this, { dataSource, http, events });
+    this.dataSource = dataSource;
+    this.http = http;
+    this.events = events;
   }
 
+  /** @param {import('../lib/tutorial-dto.mjs').Postback} dto */
   async take(dto) {
     const digest = createHash('md5').update(`${dto.OutSum}:${dto.InvId}:${SHOP.token}`).digest('hex').toUpperCase();
     if (digest !== dto.SignatureValue) throw new ForbiddenException();
+    /** @type {{ data: { data: { status: string; amount: string }[] } }} */
     const { data: answer } = await firstValueFrom(
       this.http.get(`${options.serviceUrl}/api/v1/bill/payments`, {
         params: { id: dto.TrsId },

@@ -20,10 +20,12 @@ import { PostbackDto } from '../lib/tutorial-dto.mjs';
 const Order = ordersIn('tutorial_order');
 
 class Postbacks {
+  /** @param {import('typeorm').Repository<import('../lib/orders.mjs').StoredOrder>} orders */
   constructor(orders) {
     this.orders = orders;
   }
 
+  /** @param {import('../lib/tutorial-dto.mjs').Postback} dto */
   async take(dto) {
     const digest = createHash('md5').update(`${dto.OutSum}:${dto.InvId}:${SHOP.token}`).digest('hex').toUpperCase();
     if (digest !== dto.SignatureValue) throw new ForbiddenException();

@@ -1,3 +1,5 @@
+/** @typedef {import('./statistics.mjs').Figure & { label: string; ours?: boolean }} Bar */
+
 const ROW = 30;
 const LEFT = 330;
 const WIDTH = 900;
@@ -5,11 +7,12 @@ const COLOURS = { ours: '#0b6bcb', other: '#9aa5b1' };
 
 /**
  * Horizontal bars with a whisker from the least to the largest round, as SVG that is legible on light and dark pages.
- * @param bars `[{ label, median, min, max, ours? }]`
+ * @param {{ title: string; unit: string; bars: Bar[] }} chart
  */
 export function barChart({ title, unit, bars: all }) {
   const bars = all.filter(({ median }) => Number.isFinite(median));
   const most = Math.max(...bars.map(({ max }) => max));
+  /** @param {number} value */
   const scale = (value) => (value / most) * (WIDTH - LEFT - 110);
   const height = 60 + bars.length * ROW;
   const rows = bars.map(({ label, median, min, max, ours }, index) => {
@@ -32,12 +35,16 @@ export function barChart({ title, unit, bars: all }) {
   ].join('\n');
 }
 
-/** Three significant digits, thousands apart. */
+/**
+ * Three significant digits, thousands apart.
+ * @param {number | undefined} value
+ */
 export function shown(value) {
   if (value === undefined || Number.isNaN(value)) return '–';
   return Number(value.toPrecision(3)).toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
 
+/** @param {string} text */
 function escape(text) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -5,19 +5,44 @@
 /** What `startContestant` was given. */
 export const options = JSON.parse(process.env.BENCH_OPTIONS ?? '{}');
 
-/** Says where it listens, or that it is ready, and answers the bench's questions from now on. */
+/**
+ * Says where it listens, or that it is ready, and answers the bench's questions from now on.
+ * @param {object} [about]
+ * @param {Record<string, ((argument: any) => unknown) | undefined>} [handlers]
+ */
 export function ready(about = {}, handlers = {}) {
+  /** @type {typeof handlers} */
   const answers = { usage, ...handlers };
-  process.on('message', async ({ id, question, argument }) => {
+  /** @param {{ id: number; question: string; argument: unknown }} message */
+  const answer = async ({ id, question, argument }) => {
     try {
-      process.send({ id, answer: await answers[question](argument) });
+      const handler = answers[question];
+      if (!handler) throw new Error(`Nobody answers "${question}".`);
+      tell({ id, answer: await handler(argument) });
     } catch (error) {
-      process.send({ id, error: error.stack });
+      tell({ id, error: error instanceof Error ? error.stack : String(error) });
     }
-  });
+  };
+  process.on('message', answer);
   // Profiles are written at an orderly exit.
   process.on('SIGTERM', () => process.exit(0));
-  process.send({ ready: about });
+  tell({ ready: about });
+}
+
+/** @param {object} message */
+function tell(message) {
+  if (!process.send) throw new Error('Nobody has started this process to measure it.');
+  process.send(message);
+}
+
+/**
+ * The port that the system has given to a server.
+ * @param {import('node:net').Server} server
+ */
+export function portOf(server) {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on a port.');
+  return address.port;
 }
 
 /** Seconds of processor time since the start, and bytes; the heap as it is after a collection, where node allows one. */

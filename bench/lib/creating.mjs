@@ -2,9 +2,14 @@ import { quantile } from './statistics.mjs';
 
 let orders = 0;
 
-/** The answer to `ask('create', { seconds, abreast })`: bills made by that many callers, each one after the other. */
+/**
+ * The answer to `ask('create', { seconds, abreast })`: bills made by that many callers, each one after the other.
+ * @param {(orderId: string) => Promise<unknown>} createBill
+ * @returns {(load: { seconds: number; abreast: number }) => Promise<Record<string, number>>}
+ */
 export function create(createBill) {
   return async ({ seconds, abreast }) => {
+    /** @type {number[]} */
     const took = [];
     const began = performance.now();
     const end = began + seconds * 1000;

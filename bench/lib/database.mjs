@@ -8,6 +8,9 @@ import pg from 'pg';
 import { startTemporaryPostgres } from '../../scripts/lib/postgres.mjs';
 import { modes } from '../../scripts/lib/postgres-server.mjs';
 
+/** @typedef {{ statement: string; calls: number; planUs: number; runUs: number; logBytes: number }} Statement */
+/** @typedef {(statement: string, parameters?: unknown[]) => Promise<any[]>} Ask */
+
 /** A PostgreSQL of our own that flushes each commit to the disk, as a real one must. */
 export async function startDatabase() {
   const { url, profiling } = await start();
@@ -31,8 +34,11 @@ export async function startDatabase() {
       return own.href;
     },
     /**
-     * What the statements of some work on a database take: `{ statement, calls, planUs, runUs, logBytes }`, the dearest
-     * first, in sums. `undefined` where the server has no pg_stat_statements.
+     * What the statements of some work on a database take, the dearest first, in sums. `undefined` where the server has no
+     * pg_stat_statements.
+     * @param {string} databaseUrl
+     * @param {() => Promise<unknown>} work
+     * @returns {Promise<Statement[] | undefined>}
      */
     async profile(databaseUrl, work) {
       if (!profiling) return undefined;
@@ -54,8 +60,10 @@ const STATEMENTS = `SELECT query AS statement, calls::int, total_plan_time * 100
 /**
  * Able to tell what statements take, where it has the library for it; it does so while it is asked to. And able to tell when
  * a row was committed, which costs a commit ten bytes and no flush.
+ * @returns {Promise<{ url: string; profiling: boolean }>}
  */
 async function start() {
+  /** @param {string[]} names */
   const settings = (names) => names.flatMap((name) => ['-c', name]);
   const always = ['track_commit_timestamp=on'];
   const able = [...always, 'shared_preload_libraries=pg_stat_statements', 'pg_stat_statements.track_planning=on'];
@@ -70,17 +78,32 @@ async function start() {
   }
 }
 
+/**
+ * @param {string} url
+ * @param {string} what
+ */
 async function track(url, what) {
   await query(url, `ALTER SYSTEM SET pg_stat_statements.track = '${what}'`);
   await query(url, 'SELECT pg_reload_conf()');
 }
 
-/** The rows of one statement, through a connection of its own. */
+/**
+ * The rows of one statement, through a connection of its own.
+ * @param {string} url
+ * @param {string} statement
+ * @param {unknown[]} [parameters]
+ * @returns {Promise<any[]>}
+ */
 export function query(url, statement, parameters = []) {
   return connected(url, (ask) => ask(statement, parameters));
 }
 
-/** Does work with a connection of its own: `ask` gives the rows of a statement. */
+/**
+ * Does work with a connection of its own: `ask` gives the rows of a statement.
+ * @template T
+ * @param {string} url
+ * @param {(ask: Ask) => Promise<T>} work
+ */
 export async function connected(url, work) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -100,7 +123,12 @@ export function findPgbench() {
   return folders.map((folder) => path.join(folder, 'pgbench')).find((program) => fs.existsSync(program));
 }
 
-/** Runs a script of pgbench. Gives `{ rate, p50 }`: its average stands for the median, which it does not tell. */
+/**
+ * Runs a script of pgbench. Gives `{ rate, p50 }`: its average stands for the median, which it does not tell.
+ * @param {string} program
+ * @param {string} url
+ * @param {{ script: string; clients?: number; seconds: number }} options
+ */
 export async function pgbench(program, url, { script, clients = 64, seconds }) {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'bench-pgbench-')), 'script.sql');
   fs.writeFileSync(file, script);
@@ -109,6 +137,7 @@ export async function pgbench(program, url, { script, clients = 64, seconds }) {
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   fs.rmSync(path.dirname(file), { recursive: true });
   if (code !== 0) throw new Error(`pgbench failed: ${errors}`);
+  /** @param {RegExp} pattern */
   const figure = (pattern) => Number(pattern.exec(output)?.[1] ?? NaN);
   return { rate: figure(/tps = ([\d.]+)/), p50: figure(/latency average = ([\d.]+)/) };
 }

@@ -3,29 +3,41 @@
  * on a machine with two cores, what the generator takes is missing where it is measured.
  */
 
-/** Requests by the module and the options that make them. */
+/**
+ * Requests by the module and the options that make them.
+ * @type {Map<string, Buffer[]>}
+ */
 const made = new Map();
 
-/** @param requests `{ module, options }`: a module of bench/ whose `bodies(options)` gives the JSON bodies */
+/** @typedef {{ module: string; options: object }} Requests a module of bench/ whose `bodies(options)` gives the JSON bodies */
+
+/**
+ * @param {URL} target
+ * @param {Requests} requests
+ */
 export async function messagesFor(target, { module, options }) {
   const key = JSON.stringify([target.href, module, options]);
-  if (!made.has(key)) {
+  let messages = made.get(key);
+  if (!messages) {
     made.clear();
-    const { bodies } = await import(new URL(`../${module}`, import.meta.url));
-    made.set(
-      key,
-      (await bodies(options)).map((body) =>
-        Buffer.from(
-          `POST ${target.pathname} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Type: application/json\r\n` +
-            `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: keep-alive\r\n\r\n${body}`,
-        ),
+    const { bodies } = await import(new URL(`../${module}`, import.meta.url).href);
+    /** @type {string[]} */
+    const texts = await bodies(options);
+    messages = texts.map((body) =>
+      Buffer.from(
+        `POST ${target.pathname} HTTP/1.1\r\nHost: ${target.host}\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: keep-alive\r\n\r\n${body}`,
       ),
     );
+    made.set(key, messages);
   }
-  return made.get(key);
+  return messages;
 }
 
-/** Of the whole answer; `undefined` while its head is not complete. */
+/**
+ * Of the whole answer; `undefined` while its head is not complete.
+ * @param {string} text
+ */
 export function lengthOf(text) {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return undefined;
@@ -34,5 +46,8 @@ export function lengthOf(text) {
   return head + 4 + Number(length[1]);
 }
 
-/** The status of an answer, as text. */
+/**
+ * The status of an answer, as text.
+ * @param {string} text
+ */
 export const statusOf = (text) => text.slice(9, 12);

@@ -1,7 +1,15 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { EntitySchema } from 'typeorm';
 
-/** Orders of a host, as everybody who is measured has them. */
+/**
+ * @typedef {{ id: string; billId: string; status: string; paidAmount: string | null; paidAt: Date | null }} StoredOrder
+ */
+
+/**
+ * Orders of a host, as everybody who is measured has them.
+ * @param {string} tableName
+ * @returns {EntitySchema<StoredOrder>}
+ */
 export const ordersIn = (tableName) =>
   new EntitySchema({
     name: 'Order',
@@ -18,6 +26,9 @@ export const ordersIn = (tableName) =>
 /** Those whose payments are measured. */
 export const Order = ordersIn('shop_order');
 
-/** The data source of a host that is measured with them. */
+/**
+ * The data source of a host that is measured with them.
+ * @param {{ databaseUrl: string; poolSize?: number }} options
+ */
 export const databaseOf = ({ databaseUrl, poolSize = 20 }) =>
   TypeOrmModule.forRoot({ type: 'postgres', url: databaseUrl, entities: [Order], synchronize: true, poolSize });

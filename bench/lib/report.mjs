@@ -7,20 +7,49 @@ import { spread } from './spread.mjs';
 
 export { spread };
 
-/** Quick figures only show that everything works: they do not take the place of those that were taken with care. */
+/** @import { Figure } from './statistics.mjs' */
+/** @typedef {Awaited<ReturnType<typeof import('./database.mjs').startDatabase>>} Database */
+/** @typedef {Awaited<ReturnType<typeof import('./load.mjs').startLoad>>} Load */
+/** @typedef {{ quick: boolean; long: boolean; database: Database; load: Load; log(line: string): void }} Context of a bench */
+/** @typedef {{ caption?: string; columns: string[]; rows: (string | number)[][] }} Table */
+/** @typedef {{ what: string; wanted: string; measured: string; met: boolean }} Target */
+/** @typedef {{ about: string; targets?: Target[]; tables?: Table[]; charts?: Record<string, string>; notes?: string }} Result */
+/** @typedef {{ title: string; order: number; run(context: Context): Promise<Result> }} Bench */
+/** @typedef {{ at: string; machine: string; node: string; postgres: string; quick: boolean }} Taken when and where */
+/** @typedef {Omit<Result, 'charts'> & { title: string; order: number; taken: Taken; charts: string[] }} Kept */
+
+/**
+ * Quick figures only show that everything works: they do not take the place of those that were taken with care.
+ * @param {boolean} quick
+ */
 const folderOf = (quick) => (quick ? path.join(dataFolder, 'bench') : path.join(root, 'bench/results'));
 
-/** A figure that there is only once. */
+/**
+ * A figure that there is only once.
+ * @param {number} value
+ * @returns {Figure}
+ */
 export const exactly = (value) => ({ median: value, min: value, max: value });
 
-/** A figure that is claimed: `wanted` is a least (`atLeast`) or a most (`atMost`) of the median. */
+/**
+ * A figure that is claimed: `wanted` is a least (`atLeast`) or a most (`atMost`) of the median.
+ * @param {string} what
+ * @param {Figure} measured
+ * @param {{ atLeast: number; atMost?: undefined } | { atLeast?: undefined; atMost: number }} wanted
+ * @returns {Target}
+ */
 export function target(what, measured, { atLeast, atMost }) {
   const met = atLeast === undefined ? measured.median <= atMost : measured.median >= atLeast;
   const wanted = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`;
   return { what, wanted, measured: spread(measured), met };
 }
 
-/** Keeps one bench's result beside those of the others, and writes the report of all. Gives the report's path. */
+/**
+ * Keeps one bench's result beside those of the others, and writes the report of all. Gives the report's path.
+ * @param {string} name
+ * @param {Result & { title: string; order: number }} result
+ * @param {{ quick: boolean; database: Pick<Database, 'version'> }} how
+ */
 export function keep(name, result, { quick, database }) {
   const folder = folderOf(quick);
   fs.mkdirSync(folder, { recursive: true });
@@ -36,6 +65,7 @@ export function keep(name, result, { quick, database }) {
   return report;
 }
 
+/** @param {string} folder */
 function document(folder) {
   const history = readHistory(folder);
   const all = fs
@@ -51,6 +81,10 @@ function document(folder) {
   ].join('\n\n');
 }
 
+/**
+ * @param {Kept} result
+ * @param {(what: string) => string | undefined} before
+ */
 function section({ title, taken, about, targets = [], tables = [], charts, notes }, before) {
   const { at, machine, node, postgres, quick } = taken;
   return [
@@ -71,7 +105,12 @@ function section({ title, taken, about, targets = [], tables = [], charts, notes
   ].join('\n\n');
 }
 
+/**
+ * @param {string[]} columns
+ * @param {(string | number)[][]} rows
+ */
 function table(columns, rows) {
+  /** @param {(string | number)[]} cells */
   const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -6,6 +6,7 @@ import { addToHistory, runOf } from './history.mjs';
 
 const FOLDER = 'bench/results';
 
+/** @param {...string} args */
 function git(...args) {
   const { status, stdout, stderr } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);

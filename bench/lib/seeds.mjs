@@ -3,7 +3,11 @@ import { AMOUNT, SHOP } from './postback-bodies.mjs';
 
 /**
  * Open bills of the module's, as `createBill` leaves them, for the postbacks of postback-bodies.mjs.
- * @param firstCheck when the first check is due that no postback asks for; the default is that of the module's schedule
+ * `firstCheck`: when the first check is due that no postback asks for; the default is that of the module's schedule.
+ * @param {string} url
+ * @param {number} bills
+ * @param {number} [from]
+ * @param {{ firstCheck?: string }} [options]
  */
 export async function seedBills(url, bills, from = 0, { firstCheck = '1 minute' } = {}) {
   await query(
@@ -23,7 +27,12 @@ export async function seedBills(url, bills, from = 0, { firstCheck = '1 minute' 
   await query(url, 'VACUUM ANALYZE payment_acceptance.bill');
 }
 
-/** So many open bills of each of many shops, none of which is to be checked soon. */
+/**
+ * So many open bills of each of many shops, none of which is to be checked soon.
+ * @param {string} url
+ * @param {number} shops
+ * @param {number} bills
+ */
 export async function seedShops(url, shops, bills) {
   const each = `generate_series(0, $1::int - 1) s CROSS JOIN generate_series(1, $2::int) o`;
   await query(
@@ -42,7 +51,11 @@ export async function seedShops(url, shops, bills) {
   await query(url, 'VACUUM ANALYZE');
 }
 
-/** Events of so many of those bills, whose deliveries wait for a consumer that no instance has hosted for a month. */
+/**
+ * Events of so many of those bills, whose deliveries wait for a consumer that no instance has hosted for a month.
+ * @param {string} url
+ * @param {number} deliveries
+ */
 export async function seedWaiting(url, deliveries) {
   const MONTH_AGO = `now() - interval '30 days'`;
   await query(
@@ -65,7 +78,11 @@ export async function seedWaiting(url, deliveries) {
   await query(url, 'VACUUM ANALYZE');
 }
 
-/** The orders of tutorial.mjs for the same postbacks. */
+/**
+ * The orders of tutorial.mjs for the same postbacks.
+ * @param {string} url
+ * @param {number} orders
+ */
 export async function seedOrders(url, orders) {
   await query(
     url,
@@ -75,7 +92,10 @@ export async function seedOrders(url, orders) {
   await query(url, 'VACUUM ANALYZE tutorial_order');
 }
 
-/** Where bare-fastify.mjs and pgbench insert. */
+/**
+ * Where bare-fastify.mjs and pgbench insert.
+ * @param {string} url
+ */
 export async function makePostbackTable(url) {
   await query(
     url,
@@ -85,7 +105,12 @@ export async function makePostbackTable(url) {
   await query(url, 'CREATE INDEX ON postback (bill_id)');
 }
 
-/** The orders of orders.mjs for the same postbacks, unpaid. */
+/**
+ * The orders of orders.mjs for the same postbacks, unpaid.
+ * @param {string} url
+ * @param {number} orders
+ * @param {number} [from]
+ */
 export async function seedShopOrders(url, orders, from = 0) {
   await query(url, 'TRUNCATE shop_order');
   await query(
@@ -96,7 +121,11 @@ export async function seedShopOrders(url, orders, from = 0) {
   await query(url, 'VACUUM ANALYZE shop_order');
 }
 
-/** Payments that ended long ago, each with its order, bill, callback, event and delivery: six rows. */
+/**
+ * Payments that ended long ago, each with its order, bill, callback, event and delivery: six rows.
+ * @param {string} url
+ * @param {number} payments
+ */
 export async function seedHistory(url, payments) {
   const step = 100_000;
   for (let first = 0; first < payments; first += step) {
@@ -106,7 +135,11 @@ export async function seedHistory(url, payments) {
   await query(url, 'VACUUM ANALYZE');
 }
 
-/** SQL for the id that the module gives to the bill or the callback `n` of that moment: random, after the time. */
+/**
+ * SQL for the id that the module gives to the bill or the callback `n` of that moment: random, after the time.
+ * @param {string} kind
+ * @param {string} at
+ */
 function timeOrdered(kind, at) {
   const random = `md5('${kind}' || n)`;
   return `(lpad(to_hex(floor(extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '7' || substr(${random}, 1, 3) || '8' ||
@@ -117,6 +150,7 @@ const NUMBERS = 'generate_series($2::int, $3::int) n';
 /** Of the last weeks, of which nothing is due to be deleted. */
 const BEGAN = new Date(Date.now() - 25 * 86_400_000).toISOString();
 const THEN = `timestamptz '${BEGAN}' + n * interval '1 second'`;
+/** @param {string} kind */
 const ID = (kind) => (kind === 'event' ? `md5('event' || n)::uuid` : timeOrdered(kind, THEN));
 const HISTORY = [
   `INSERT INTO payment_acceptance.shop_order SELECT $1, 'old-' || n, 'payment-of-old-' || n, ${THEN} FROM ${NUMBERS}`,

@@ -6,26 +6,34 @@ const TAIL_SHARE = 0.05;
 /** What it takes to say that it is too much. */
 const REFUSAL_MS = 20;
 
+/** @typedef {Record<'taken' | 'refused' | 'lost', number[]>} Asked requests by what became of them, each with its moment */
+
 /**
  * What a real paying service does to those that ask it.
  *
- * @param takesMs a request takes about so long, within a tenth; one in twenty longer, evenly up to two seconds
- * @param atMost requests taken a second; others are answered 429
- * @param capacity requests finished a second; where more come, they wait for each other
- * @returns `{ admit(), die(), revive(), log() }`
+ * @typedef {object} Strain
+ * @property {number} [takesMs] a request takes about so long, within a tenth; one in twenty longer, evenly up to two seconds
+ * @property {number} [atMost] requests taken a second; others are answered 429
+ * @property {number} [capacity] requests finished a second; where more come, they wait for each other
+ * @param {Strain} how
  */
 export function strain({ takesMs = 0, atMost = Infinity, capacity = Infinity }) {
   let [began, dead, freeAt] = [Date.now(), false, 0];
-  /** When each was taken, of the last second. */
+  /**
+   * When each was taken, of the last second.
+   * @type {number[]}
+   */
   let taken = [];
+  /** @type {Asked} */
   const requests = { taken: [], refused: [], lost: [] };
+  /** @param {keyof Asked} kind */
   const note = (kind) => requests[kind].push(Date.now() - began);
   return {
     /** Resolves to the status when it is time to answer; 0 where there is nobody who could. */
     async admit() {
       if (dead) return (note('lost'), 0);
       const now = Date.now();
-      while (taken[0] <= now - 1_000) taken.shift();
+      taken = taken.filter((at) => at > now - 1_000);
       if (taken.length >= atMost) {
         note('refused');
         await sleep(REFUSAL_MS);
@@ -50,6 +58,7 @@ export function strain({ takesMs = 0, atMost = Infinity, capacity = Infinity }) 
   };
 }
 
+/** @param {number} takesMs */
 function drawn(takesMs) {
   if (takesMs === 0) return 0;
   if (Math.random() < TAIL_SHARE) return takesMs + Math.random() * (TAIL_MS - takesMs);

@@ -3,6 +3,13 @@ import { connected } from './database.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 import { quantile } from './statistics.mjs';
 
+/** @import { Ask } from './database.mjs' */
+/** @import { Contestant } from './processes.mjs' */
+
+/** @typedef {{ after: number; seconds: number }} Death of the service: when it dies, and for how long */
+/** @typedef {{ sent: number; paid: number }} Payment */
+/** @typedef {import('./strain.mjs').Asked & { began: number }} Log of a service: when requests came, from then on */
+
 /** How long a payment may be under way before it counts as waiting: the service alone takes two seconds at times. */
 const UNDER_WAY_MS = 3_000;
 const PARTS = 6;
@@ -14,8 +21,17 @@ const PARTS = 6;
  * at which the transaction with the order's update was committed, as the database itself has noted it
  * (`track_commit_timestamp`): nothing in a handler has to be trusted with it, and nothing is added to one.
  *
- * @param dead `{ after, seconds }`: when the service dies, and for how long
- * @param drain for how many seconds at most payments are waited for when all have come
+ * @typedef {object} Timed
+ * @property {Contestant} server
+ * @property {Contestant} service
+ * @property {string} databaseUrl
+ * @property {import('./report.mjs').Load} load
+ * @property {boolean} ours whether the module is measured
+ * @property {number} perSecond
+ * @property {number} seconds
+ * @property {Death} [dead]
+ * @property {number} drain for how many seconds at most payments are waited for when all have come
+ * @param {Timed} options
  */
 export async function timedPayments(options) {
   const { server, service, databaseUrl, load, ours, perSecond, seconds, dead, drain } = options;
@@ -35,9 +51,16 @@ export async function timedPayments(options) {
     sent: answers.beganAt + number * answers.everyMs,
     paid: paidAt.get(number) ?? Infinity,
   }));
-  return { payments, returnedAt, endedAt: answers.beganAt + seconds * 1000, asked: await service.ask('log') };
+  const { beganAt } = answers;
+  /** @type {Log} */
+  const asked = await service.ask('log');
+  return { payments, returnedAt, beganAt, endedAt: beganAt + seconds * 1000, asked };
 }
 
+/**
+ * @param {Contestant} service
+ * @param {Death} death
+ */
 async function dieAndReturn(service, { after, seconds }) {
   await sleep(after * 1000);
   await service.ask('die');
@@ -46,11 +69,17 @@ async function dieAndReturn(service, { after, seconds }) {
   return Date.now();
 }
 
-/** When each order was paid, by its number, once all are or the time is over. */
+/**
+ * When each order was paid, by its number, once all are or the time is over.
+ * @param {Ask} ask
+ * @param {number} count
+ * @param {number} drainMs
+ * @returns {Promise<Map<number, number>>}
+ */
 async function paidOrders(ask, count, drainMs) {
   for (const until = Date.now() + drainMs; ; await sleep(500)) {
-    const [{ paid }] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
-    if (paid === count || Date.now() >= until) break;
+    const [row] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
+    if (row?.paid === count || Date.now() >= until) break;
   }
   const rows = await ask(
     `SELECT substr(id, length('order-') + 1)::int AS number, extract(epoch FROM pg_xact_commit_timestamp(xmin))::float8 * 1000 AS at
@@ -62,18 +91,24 @@ async function paidOrders(ask, count, drainMs) {
 /**
  * What is said of such a run; figures of which the parts of a run differ as `{ median, min, max }`: of the whole, and of
  * the least and the largest of six parts.
+ * @param {Awaited<ReturnType<typeof timedPayments>>} run
+ * @param {{ settledAfter?: number }} [options]
  */
-export function figuresOf({ payments, returnedAt, endedAt, asked }, { settledAfter = 0 } = {}) {
+export function figuresOf({ payments, returnedAt, beganAt, endedAt, asked }, { settledAfter = 0 } = {}) {
+  /** @param {Payment[]} some */
   const times = (some) => some.flatMap(({ sent, paid }) => (paid < Infinity ? [(paid - sent) / 1000] : []));
-  const beganAt = payments[0].sent;
+  /** @param {number} at */
   const waitingAt = (at) => payments.filter(({ sent, paid }) => sent < at - UNDER_WAY_MS && paid > at).length;
+  /** @type {(from: number, to: number) => number} */
   const paidBetween = (from, to) =>
     (payments.filter(({ paid }) => paid >= from && paid < to).length / (to - from)) * 1000;
   // When everybody is at work: the first third is the start.
   const settled = beganAt + (endedAt - beganAt) / 3;
   const step = (endedAt - settled) / PARTS;
   const rates = parts(PARTS, (part) => paidBetween(settled + part * step, settled + (part + 1) * step));
+  /** @param {number} share */
   const quantiles = (share) => {
+    /** @param {Payment[]} some */
     const of = (some) => quantile(Float64Array.from(times(some)).sort(), share);
     const size = payments.length / PARTS;
     return spreadOf(
@@ -81,8 +116,10 @@ export function figuresOf({ payments, returnedAt, endedAt, asked }, { settledAft
       parts(PARTS, (part) => of(payments.slice(part * size, (part + 1) * size))),
     );
   };
+  /** @param {keyof import('./strain.mjs').Asked} kind */
   const since = (kind) => asked[kind].map((ms) => asked.began + ms);
   const [refused, all] = [since('refused'), [...since('taken'), ...since('refused'), ...since('lost')]];
+  /** @param {number[]} moments */
   const late = (moments) => moments.filter((at) => at >= beganAt + settledAfter * 1000).length;
   return {
     p50: quantiles(0.5),
@@ -97,30 +134,49 @@ export function figuresOf({ payments, returnedAt, endedAt, asked }, { settledAft
   };
 }
 
+/**
+ * @param {number} count
+ * @param {(part: number) => number} of
+ */
 const parts = (count, of) => Array.from({ length: count }, (_, part) => of(part)).filter(Number.isFinite);
+/**
+ * @param {number} whole
+ * @param {number[]} values
+ */
 const spreadOf = (whole, values) => ({ median: whole, min: Math.min(...values), max: Math.max(...values) });
 
-/** How many a second in each tenth of the time, to the last of them. */
+/**
+ * How many a second in each tenth of the time, to the last of them.
+ * @param {number[]} moments
+ */
 function courseOf(moments) {
   const [from, to] = [Math.min(...moments), Math.max(...moments)];
   const step = (to - from) / 10;
   return Array.from({ length: 10 }, (_, tenth) => {
+    /** @param {number} at */
     const isIn = (at) => Math.min(9, Math.floor((at - from) / step)) === tenth;
     return (moments.filter(isIn).length / step) * 1000;
   });
 }
 
+/**
+ * @param {number} from
+ * @param {(at: number) => boolean} isSo
+ */
 function secondsUntil(from, isSo) {
   for (let second = 1; second <= 600; second++) if (isSo(from + second * 1000)) return second;
   return Infinity;
 }
 
-/** Of any second, wherever it begins. */
+/**
+ * Of any second, wherever it begins.
+ * @param {number[]} moments
+ */
 export function mostInASecond(moments) {
   const sorted = moments.toSorted((a, b) => a - b);
   let [most, first] = [0, 0];
   for (const [index, at] of sorted.entries()) {
-    while (sorted[first] <= at - 1000) first++;
+    while ((sorted[first] ?? at) <= at - 1000) first++;
     most = Math.max(most, index - first + 1);
   }
   return most;

@@ -4,6 +4,9 @@ import { connected, query } from './database.mjs';
 import { workedMs } from './machine.mjs';
 import { seedBills, seedShopOrders } from './seeds.mjs';
 
+/** @import { Ask } from './database.mjs' */
+/** @import { Contestant } from './processes.mjs' */
+
 /**
  * Payments per second, from the first postback to the last order's committed update, and what they took: microseconds of
  * the measured process (`cpu`) and of the whole machine for each payment, how many KiB the database wrote to its log (`wal`),
@@ -11,7 +14,13 @@ import { seedBills, seedShopOrders } from './seeds.mjs';
  *
  * Gives what measures them, of other bills each time: what was paid stays, and so do the plans of connections.
  *
- * @param ours whether the module is measured
+ * @typedef {object} WholePayments
+ * @property {Contestant} server
+ * @property {string} databaseUrl
+ * @property {import('./report.mjs').Load} load
+ * @property {number} payments
+ * @property {boolean} ours whether the module is measured
+ * @param {WholePayments} options
  */
 export function wholePayments(options) {
   let from = 0;
@@ -22,6 +31,7 @@ export function wholePayments(options) {
   };
 }
 
+/** @param {WholePayments & { from: number; connections?: number }} options */
 async function measure({ server, databaseUrl, load, payments, ours, from, connections = 64 }) {
   if (ours) await seedBills(databaseUrl, payments, from);
   await seedShopOrders(databaseUrl, payments, from);
@@ -58,16 +68,20 @@ async function measure({ server, databaseUrl, load, payments, ours, from, connec
 /** A machine that stands still for a while must not look like a payment that does. */
 const LONGEST_GAP_MS = 1_000;
 
-/** Waits for the last order; gives the number of looks that found one missing. */
+/**
+ * Waits for the last order; gives the number of looks that found one missing.
+ * @param {Pick<WholePayments, 'server' | 'payments' | 'ours'> & { ask: Ask }} options
+ * @returns {Promise<number>}
+ */
 async function untilPaid({ ask, server, payments, ours }) {
   let waited = 0;
   let before = performance.now();
   for (let looks = 0; ; looks++) {
-    const [{ paid }] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
-    if (paid === payments) return looks;
+    const [row] = await ask(`SELECT count(*)::int AS paid FROM shop_order WHERE status = 'paid'`);
+    if (row?.paid === payments) return looks;
     if (waited > 120_000) {
       const evidence = ours ? JSON.stringify(await unpaid(ask), undefined, 2) : '';
-      throw new Error(`${server.name}: only ${paid} orders are paid. ${evidence}`);
+      throw new Error(`${server.name}: only ${row?.paid} orders are paid. ${evidence}`);
     }
     await sleep(50);
     const now = performance.now();
@@ -76,9 +90,13 @@ async function untilPaid({ ask, server, payments, ours }) {
   }
 }
 
-/** What the module has of an order that stays unpaid, and who is inside a transaction. */
+/**
+ * What the module has of an order that stays unpaid, and who is inside a transaction.
+ * @param {Ask} ask
+ */
 async function unpaid(ask) {
   const bills = `SELECT b.id FROM payment_acceptance.bill b JOIN shop_order o ON o.id = b.order_id WHERE o.status <> 'paid' LIMIT 1`;
+  /** @type {Record<string, unknown[]>} */
   const rows = { bill: await ask(`SELECT *, now() FROM payment_acceptance.bill WHERE id = (${bills})`) };
   for (const table of ['callback', 'payment', 'event', 'delivery', 'review']) {
     rows[table] = await ask(`SELECT * FROM payment_acceptance.${table} WHERE bill_id = (${bills})`);
@@ -87,17 +105,25 @@ async function unpaid(ask) {
   return { ...rows, running: await ask(running) };
 }
 
-/** What the server has written to its log, other databases on it included. */
+/**
+ * What the server has written to its log, other databases on it included.
+ * @param {string} url
+ * @returns {Promise<number>}
+ */
 async function walBytes(url) {
-  const [{ bytes }] = await query(url, `SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes`);
-  return bytes;
+  const [row] = await query(url, `SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes`);
+  return row?.bytes;
 }
 
+/**
+ * @param {string} url
+ * @returns {Promise<number>}
+ */
 async function committed(url) {
   await sleep(1_100); // Backends report what they have done once a second.
   const [row] = await query(
     url,
     `SELECT xact_commit::int AS commits FROM pg_stat_database WHERE datname = current_database()`,
   );
-  return row.commits;
+  return row?.commits;
 }
