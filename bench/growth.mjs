@@ -44,7 +44,11 @@ export async function run({ quick, long, database, load, log }) {
     servers.push(server);
     if (name === FULL) await fill(databaseUrl, sizes, log);
     const { payments } = sizes;
-    contestants.push({ name, databaseUrl, measure: wholePayments({ server, databaseUrl, load, payments, ours: true }) });
+    contestants.push({
+      name,
+      databaseUrl,
+      measure: wholePayments({ server, databaseUrl, load, payments, ours: true }),
+    });
   }
   const samples = await interleave(contestants, { rounds: quick ? 1 : 5, log });
   /** @type {Profiles} */

@@ -49,9 +49,7 @@ export async function run({ quick, long, database, load, log }) {
   const total = (steps * count).toLocaleString('en-US');
   return {
     about: `One process with the module on Nest + Fastify, ${total} postbacks on 64 connections, after as many as one step to warm up.`,
-    targets: [
-      target(`change of the heap over ${total} postbacks, in percent`, exactly(growth), { atMost: 10 }),
-    ],
+    targets: [target(`change of the heap over ${total} postbacks, in percent`, exactly(growth), { atMost: 10 })],
     tables: [
       {
         columns: ['postbacks', 'heap after a collection, MiB', 'resident, MiB'],

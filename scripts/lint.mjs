@@ -13,6 +13,7 @@ argumentsOf(
 const checks = {
   eslint: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'],
   types: ['node_modules/typescript/lib/tsc.js', '-p', 'tsconfig.json'],
+  'types of scripts': ['node_modules/typescript/lib/tsc.js', '-p', 'tsconfig.scripts.json'],
   imports: ['scripts/check-imports.mjs'],
   docs: ['scripts/docs.mjs', '--check'],
   api: ['scripts/api.mjs', '--check'],

@@ -13,7 +13,7 @@ import { AMOUNT, SHOP } from '../lib/postback-bodies.mjs';
 process.env.NODE_ENV = 'bench';
 
 const App = provider(
-  class App {},
+  function App() {},
   Module({
     imports: [
       TypeOrmModule.forRoot({ type: 'postgres', url: options.databaseUrl }),

@@ -5,7 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { options, ready } from './contestant.mjs';
 
-/** @import { INestApplication, ModuleMetadata } from '@nestjs/common' */
+/** @import { INestApplication, ModuleMetadata, Type } from '@nestjs/common' */
 
 const adapters = { express: ExpressAdapter, fastify: FastifyAdapter };
 
@@ -27,15 +27,14 @@ export function method(type, name, decorators, parameters = []) {
 
 /**
  * Decorates a class whose constructor takes what the given decorators inject.
- * @template {Function} T
- * @param {T} type
+ * @param {Function} type
  * @param {ClassDecorator} decorator
  * @param {ParameterDecorator[]} [parameters]
  */
 export function provider(type, decorator, parameters = []) {
   parameters.forEach((parameter, index) => parameter(type, undefined, index));
   decorator(type);
-  return type;
+  return /** @type {Type} */ (type);
 }
 
 /**
@@ -47,7 +46,7 @@ export function provider(type, decorator, parameters = []) {
  * @param {(app: INestApplication) => Record<string, (argument: any) => unknown>} [handlers]
  */
 export async function serve(adapter, path, metadata, prepare = () => {}, handlers = () => ({})) {
-  const App = provider(class App {}, Module(metadata));
+  const App = provider(function App() {}, Module(metadata));
   const app = await NestFactory.create(App, new adapters[adapter](), {
     logger: options.quiet ? false : ['error', 'warn'],
   });

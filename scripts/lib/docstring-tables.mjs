@@ -24,7 +24,10 @@ export async function docstringTables(files, column, rules = {}) {
   const referred = (name) => documented.some((each) => each.name.text !== name && each.getText().includes(name));
   const sorted = documented.toSorted((a, b) => Number(referred(a.name.text)) - Number(referred(b.name.text)));
   const sections = sorted.map((each) => section(each, names, column, ruled));
-  return prettier.format(sections.join('\n\n'), { ...(await prettier.resolveConfig(files[0] ?? '')), parser: 'markdown' });
+  return prettier.format(sections.join('\n\n'), {
+    ...(await prettier.resolveConfig(files[0] ?? '')),
+    parser: 'markdown',
+  });
 }
 
 /**

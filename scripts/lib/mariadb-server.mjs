@@ -42,7 +42,9 @@ export function findMariaDb(user) {
   const server = find(['mariadbd', 'mysqld']);
   const install = find(['mariadb-install-db', 'mysql_install_db']);
   const isMariaDb = (/** @type {string} */ program) =>
-    spawnSync(program, ['--no-defaults', '--version'], { ...user, cwd: '/', encoding: 'utf8' }).stdout?.includes('MariaDB');
+    spawnSync(program, ['--no-defaults', '--version'], { ...user, cwd: '/', encoding: 'utf8' }).stdout?.includes(
+      'MariaDB',
+    );
   if (server && install && isMariaDb(server)) return { server, install };
   throw new CommandError(
     'No MariaDB server that can be started here: there must be mariadbd and mariadb-install-db. ' +

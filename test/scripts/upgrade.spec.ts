@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { readArguments } from '../../scripts/lib/upgrade/arguments.mjs';
-import { between, problemsOf } from '../../scripts/lib/upgrade/phases.mjs';
+import { between, type Phase, problemsOf } from '../../scripts/lib/upgrade/phases.mjs';
 import { refusedStatements } from '../../scripts/lib/upgrade/refused.mjs';
 
 describe('a phase', () => {
   const before = { orders: { previous: 5, present: 0 }, payments: 4, events: 3, migrations: 8 };
   const after = { orders: { previous: 9, present: 2 }, payments: 10, events: 8, migrations: 9 };
-  const phase = { name: 'present joins', releases: ['previous', 'present'] };
+  const phase: Phase = { name: 'present joins', releases: ['previous', 'present'] };
 
   test('has what came about in it, and the migrations that there are', () => {
     expect(between(before, after)).toEqual({

@@ -17,17 +17,27 @@ import { ManualPaymentClock, PaymentClock, PaymentProbe } from 'nestjs-payment-a
 import { writeSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 
-const { DATABASE_URL, SANDBOX_URL, ORDER_ID, CLOCK_AHEAD_MS, KILL_AT, JOURNEY, PAYMENT_OPTIONS } = process.env;
+/** @import { PaymentEventContext, PaymentFailedEvent, PaymentSucceededEvent } from 'nestjs-payment-acceptance' */
 
+/** @typedef {PaymentSucceededEvent | PaymentFailedEvent} Paid */
+
+const { DATABASE_URL = '', SANDBOX_URL, ORDER_ID = '', CLOCK_AHEAD_MS } = process.env;
+const { KILL_AT, JOURNEY, PAYMENT_OPTIONS = '' } = process.env;
+
+/** @type {string[]} */
 const points = [];
 
-/** The result page reads again and again for as long as it may wait: how often depends on the machine's speed. */
+/**
+ * The result page reads again and again for as long as it may wait: how often depends on the machine's speed.
+ * @param {string} point
+ */
 function isReadAgain(point) {
   const read = point.replace(/^(before|after) SELECT /, '');
   return read !== point && points.slice(-2).join() === `before SELECT ${read},after SELECT ${read}`;
 }
 
 const probe = {
+  /** @param {string} point */
   reached(point) {
     if (isReadAgain(point)) return;
     if (points.push(point) - 1 !== Number(KILL_AT ?? NaN)) return;
@@ -41,6 +51,7 @@ const failedOn = new Set();
 
 const onMariaDb = DATABASE_URL.startsWith('mariadb:');
 
+/** @type {(consumer: string, event: Paid) => [statement: string, values: string[]]} */
 const effect = (consumer, { name, paymentId, orderId }) => [
   onMariaDb
     ? 'INSERT INTO effect (consumer, event, paymentId, orderId) VALUES (?, ?, ?, ?)'
@@ -49,6 +60,10 @@ const effect = (consumer, { name, paymentId, orderId }) => [
 ];
 
 class Handlers {
+  /**
+   * @param {Paid} event
+   * @param {PaymentEventContext} context
+   */
   async durable(event, { manager }) {
     await manager.query(...effect('orders', event));
     if (!troubled || failedOn.has(event.id)) return;
@@ -56,15 +71,22 @@ class Handlers {
     throw new Error('The handler fails once.');
   }
 
-  /** Has no transaction to write in: its own connection, at least once. */
+  /**
+   * Has no transaction to write in: its own connection, at least once.
+   * @param {Paid} event
+   */
   async plain(event) {
     await app.get(DataSource).query(...effect('listener', event));
   }
 }
-const method = (name) => [Handlers.prototype, name, Object.getOwnPropertyDescriptor(Handlers.prototype, name)];
-OnPaymentSucceeded({ consumer: 'orders' })(...method('durable'));
-OnPaymentFailed({ consumer: 'orders' })(...method('durable'));
-OnEvent('payment.succeeded')(...method('plain'));
+/** @type {(name: 'durable' | 'plain', decorator: MethodDecorator) => void} */
+const decorate = (name, decorator) => {
+  const method = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Handlers.prototype, name));
+  decorator(Handlers.prototype, name, method);
+};
+decorate('durable', OnPaymentSucceeded({ consumer: 'orders' }));
+decorate('durable', OnPaymentFailed({ consumer: 'orders' }));
+decorate('plain', OnEvent('payment.succeeded'));
 Injectable()(Handlers);
 
 const Host = class Host {
@@ -91,6 +113,7 @@ const app = module.createNestApplication({ logger: ['error'], forceCloseConnecti
 await app.listen(0, '127.0.0.1');
 const url = await app.getUrl();
 
+/** @type {(verb: string, path: string, body: object) => Promise<any>} */
 const sandbox = async (verb, path, body) => {
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(`${SANDBOX_URL}/sandbox/${path}`, { method: verb, headers, body: JSON.stringify(body) });
@@ -103,7 +126,12 @@ await sandbox('PUT', 'shops/shop-main', {
   failUrl: `${url}/redirect/payment/fail`,
 });
 
-/** Marks what happens outside the module too, so that no two points hide it between them. */
+/**
+ * Marks what happens outside the module too, so that no two points hide it between them.
+ * @template T
+ * @param {string} name
+ * @param {() => Promise<T>} work
+ */
 async function step(name, work) {
   probe.reached(`before ${name}`);
   const result = await work();
@@ -111,6 +139,10 @@ async function step(name, work) {
   return result;
 }
 
+/**
+ * @param {string} billId
+ * @param {import('nestjs-payment-sandbox').PayInput} input
+ */
 async function pay(billId, input) {
   const { redirect } = await step('the payment', () => sandbox('POST', `bills/${billId}/pay`, input));
   // Answers when the postback has gone out and been answered.

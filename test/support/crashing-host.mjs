@@ -6,11 +6,16 @@ import { EventEmitterModule } from '@nestjs/event-emitter';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentWorkers } from 'nestjs-payment-acceptance';
 
-const { DATABASE_URL, PAYMENT_OPTIONS } = process.env;
+const { DATABASE_URL = '', PAYMENT_OPTIONS = '' } = process.env;
 const type = DATABASE_URL.startsWith('mariadb:') ? 'mariadb' : 'postgres';
+/** @param {string} name */
 const column = (name) => (type === 'mariadb' ? name : `"${name}"`);
 
 class Crasher {
+  /**
+   * @param {unknown} _event
+   * @param {import('nestjs-payment-acceptance').PaymentEventContext} context
+   */
   async take(_event, { manager }) {
     await manager.query(
       `INSERT INTO effect (consumer, event, ${column('paymentId')}, ${column('orderId')}) VALUES ('orders', 'half', 'x', 'x')`,
@@ -19,11 +24,8 @@ class Crasher {
     await new Promise(() => undefined);
   }
 }
-OnPaymentSucceeded({ consumer: 'orders' })(
-  Crasher.prototype,
-  'take',
-  Object.getOwnPropertyDescriptor(Crasher.prototype, 'take'),
-);
+const take = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Crasher.prototype, 'take'));
+OnPaymentSucceeded({ consumer: 'orders' })(Crasher.prototype, 'take', take);
 Injectable()(Crasher);
 
 const Host = class Host {

@@ -7,5 +7,5 @@ export default async function setUp() {
   if (process.env.TEST_DATABASE_URL || process.env.TEST_DATABASE === 'mariadb') return;
   const server = await startTemporaryPostgres();
   process.env.TEST_DATABASE_URL = server.url;
-  globalThis.testDatabaseServer = server;
+  Object.assign(globalThis, { testDatabaseServer: server });
 }

@@ -1,9 +1,12 @@
 import pg from 'pg';
 
+/** @typedef {typeof globalThis & { testDatabaseServer?: import('../../scripts/lib/postgres.mjs').RunningPostgres }} Shared */
+
 /** Jest's global tear-down. Where it is not reached, the server ends with the process. */
 export default async function tearDown() {
-  if (globalThis.testDatabaseServer) {
-    await globalThis.testDatabaseServer.stop();
+  const { testDatabaseServer } = /** @type {Shared} */ (globalThis);
+  if (testDatabaseServer) {
+    await testDatabaseServer.stop();
     delete process.env.TEST_DATABASE_URL;
   } else if (process.env.TEST_DATABASE_URL) await dropTemplates();
 }

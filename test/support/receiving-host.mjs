@@ -13,7 +13,7 @@ const Host = class Host {
 Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
-    PaymentAcceptanceModule.forRoot({ ...JSON.parse(process.env.PAYMENT_OPTIONS), role: 'callbacks' }),
+    PaymentAcceptanceModule.forRoot({ ...JSON.parse(process.env.PAYMENT_OPTIONS ?? ''), role: 'callbacks' }),
   ],
 })(Host);
 

@@ -4,14 +4,20 @@
 import net from 'node:net';
 import { setImmediate } from 'node:timers';
 
-const { idleMs, seed } = JSON.parse(process.env.SERVICE_OPTIONS);
+const { idleMs, seed } = JSON.parse(process.env.SERVICE_OPTIONS ?? '');
 
 /** Of a hundred connections, each for itself. */
 const SHARES = { atOnce: 0.5, unread: 1.5, read: 0.5, midAnswer: 0.5 };
 
-/** How often each order's request was read. */
+/**
+ * How often each order's request was read.
+ * @type {Record<string, number>}
+ */
 const reads = {};
-/** Connections that were ended before anything was read of them: the client's port, and when by the machine's clock. */
+/**
+ * Connections that were ended before anything was read of them: the client's port, and when by the machine's clock.
+ * @type {{ port: number | undefined; at: number }[]}
+ */
 const unread = [];
 
 let state = seed;
@@ -40,14 +46,20 @@ const server = net.createServer({ noDelay: true }, (socket) => {
     socket.resetAndDestroy();
   };
   socket.on('error', () => {});
-  if (fate === 'atOnce') return reset();
+  if (fate === 'atOnce') {
+    reset();
+    return;
+  }
   // As likely at any moment, the first one included: what has arrived until then is read before.
   const unreadMs = -Math.log(1 - random()) * (idleMs / 2);
   const timer = setTimeout(
     () => {
-      if (fate === 'unread') return setImmediate(() => text === '' && reset());
-      unread.push({ port, at: milliseconds() });
-      socket.end();
+      if (fate === 'unread') {
+        setImmediate(() => text === '' && reset());
+      } else {
+        unread.push({ port, at: milliseconds() });
+        socket.end();
+      }
     },
     fate === 'unread' ? unreadMs : idleMs,
   );
@@ -56,9 +68,12 @@ const server = net.createServer({ noDelay: true }, (socket) => {
     if (text === '') clearTimeout(timer);
     text += chunk.toString('latin1');
     if (!/--\r\n$|\r\n0\r\n\r\n$/.test(text)) return;
-    const orderId = /name="order_id"\r\n\r\n([^\r]+)/.exec(text)?.[1];
+    const orderId = String(/name="order_id"\r\n\r\n([^\r]+)/.exec(text)?.[1]);
     reads[orderId] = (reads[orderId] ?? 0) + 1;
-    if (fate === 'read') return socket.resetAndDestroy();
+    if (fate === 'read') {
+      socket.resetAndDestroy();
+      return;
+    }
     const link = `https://pay.example/${orderId}`;
     const body = JSON.stringify({ success: 'true', bill_id: `bill-${orderId}`, link_url: link, link_page_url: link });
     const answer = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -66,6 +81,6 @@ const server = net.createServer({ noDelay: true }, (socket) => {
     else socket.end(answer);
   });
 });
-process.on('message', () => process.send({ reads, unread }));
+process.on('message', () => process.send?.({ reads, unread }));
 process.on('disconnect', () => process.exit(0));
-server.listen(0, '127.0.0.1', 1024, () => process.send({ port: server.address().port }));
+server.listen(0, '127.0.0.1', 1024, () => process.send?.(server.address()));

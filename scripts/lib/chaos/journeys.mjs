@@ -46,7 +46,8 @@ export const journeys = {
 
   async tookTime({ random, pay, complete }) {
     const payment = await pay({ card: random.pick([IN_PROCESS, STILL_NEW]) });
-    if (payment && random.chance(0.8)) await complete(payment.id, random.pick(/** @type {const} */ (['success', 'fail'])));
+    if (payment && random.chance(0.8))
+      await complete(payment.id, random.pick(/** @type {const} */ (['success', 'fail'])));
   },
 
   underpaid: ({ amount, pay }) => pay({ card: GOOD, amount: changed(amount, -1n) }),

@@ -100,7 +100,9 @@ async function underLoad(world, buyers, options, work) {
  */
 function faultsOfAPhase(random) {
   const { requests = {}, ...others } = randomFaults(random, false);
-  const kept = Object.entries(requests).filter(([, fault]) => typeof fault === 'number' || fault.operation !== 'payments');
+  const kept = Object.entries(requests).filter(
+    ([, fault]) => typeof fault === 'number' || fault.operation !== 'payments',
+  );
   return { ...others, requests: Object.fromEntries(kept) };
 }
 

@@ -8,7 +8,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { createInterface } from 'node:readline';
 
-const { DATABASE_URL, PAYMENT_OPTIONS } = process.env;
+const { DATABASE_URL = '', PAYMENT_OPTIONS = '' } = process.env;
 
 const Host = class Host {
   name = 'host';
