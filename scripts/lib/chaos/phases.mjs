@@ -46,8 +46,9 @@ export const phases = {
  */
 export async function runPhases(options, all = phases) {
   const ends = [];
-  for (const [name, phase] of Object.entries(all)) {
-    if (!options.phases.includes(name)) continue;
+  for (const name of options.phases) {
+    const phase = all[name];
+    if (!phase) throw new Error(`There is no phase "${name}".`);
     const started = Date.now();
     console.log(`\n=== ${name}: ${phase.says(options)}`);
     const code = await phase.run(options).catch((error) => {
