@@ -4,6 +4,7 @@ import './lib/node-version.mjs';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { leaveCounts } from './lib/counts.mjs';
 import { command } from './lib/lifecycle.mjs';
 import { root } from './lib/project.mjs';
 import { argumentsOf } from './lib/usage.mjs';
@@ -49,10 +50,10 @@ function read(text) {
 }
 
 /**
- * Leaves the counts for .ci/run, and gives the exit code.
- * @param {{ passed: number; failed: number; skipped: number; reason?: string }} counts
+ * Gives the exit code, too.
+ * @param {import('./lib/counts.mjs').Counts} counts
  */
 function leave(counts) {
-  if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
+  leaveCounts(counts);
   return counts.failed > 0 ? 1 : 0;
 }

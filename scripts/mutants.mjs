@@ -1,8 +1,8 @@
 // npm run test:mutants: puts faults into a copy of the code, one at a time, and sees whether a test turns red; see
 // docs/testing-this-project.md.
 import './lib/node-version.mjs';
-import fs from 'node:fs';
 import { parseArgs } from 'node:util';
+import { leaveCounts } from './lib/counts.mjs';
 import { messageOf } from './lib/errors.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { command, CommandError } from './lib/lifecycle.mjs';
@@ -11,9 +11,10 @@ import { runHand } from './lib/mutants/hand.mjs';
 import { runPure } from './lib/mutants/pure.mjs';
 import { argumentsOf } from './lib/usage.mjs';
 
+/** @import { Counts } from './lib/counts.mjs' */
+
 /**
  * The kinds of mutants. Each tells what it finds, and gives `ok`, and `counts` unless it is to count as one test.
- * @typedef {{ passed: number; failed: number; skipped: number }} Counts
  * @type {Record<'hand' | 'pure', (copy: { folder: string }, options: { only?: string[] }) => Promise<{ ok: boolean; counts?: Counts }>>}
  */
 const kinds = { hand: runHand, pure: runPure };
@@ -39,7 +40,7 @@ await command(async () => {
     sum.skipped += counts.skipped;
     allOk &&= ok;
   }
-  if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(sum));
+  leaveCounts(sum);
   return allOk ? 0 : 1;
 });
 

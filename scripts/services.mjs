@@ -3,7 +3,7 @@
 // npm run test:services -- rabbitmq; then on PostgreSQL only, or with TEST_DATABASE=mariadb on MariaDB only. With
 // --standard it only says which servers answer at their standard addresses.
 import './lib/node-version.mjs';
-import fs from 'node:fs';
+import { leaveCounts, leftCounts } from './lib/counts.mjs';
 import { command } from './lib/lifecycle.mjs';
 import { runJest } from './lib/jest.mjs';
 import { prepare } from './lib/prepare.mjs';
@@ -27,29 +27,16 @@ await command(async () => {
   const first = await runJest(args, { TEST_DATABASE_URL: database });
   if (given.length > 0 || problems.TEST_MARIADB_URL) return first;
   console.log('\nThe suites of the stores and deliveries once more, on MariaDB:\n');
-  const counts = takeCounts();
+  const before = leftCounts();
   const second = await onMariaDb();
-  addCounts(counts);
+  const after = leftCounts();
+  leaveCounts({
+    passed: before.passed + after.passed,
+    failed: before.failed + after.failed,
+    skipped: before.skipped + after.skipped,
+  });
   return first || second;
 });
-
-/**
- * What a run has left in the file TEST_COUNTS, if there is one.
- * @returns {Record<string, number>}
- */
-function takeCounts() {
-  const file = process.env.TEST_COUNTS;
-  if (!file || !fs.existsSync(file)) return {};
-  const text = fs.readFileSync(file, 'utf8');
-  return text === '' ? {} : JSON.parse(text);
-}
-
-/** @param {Record<string, number>} counts */
-function addCounts(counts) {
-  const sum = takeCounts();
-  for (const name of ['passed', 'failed', 'skipped']) sum[name] = (sum[name] ?? 0) + (counts[name] ?? 0);
-  if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(sum));
-}
 
 /** `export TEST_NATS_URL=…` for each that is not set and whose standard address answers. */
 async function printStandard() {

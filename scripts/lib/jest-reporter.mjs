@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { leaveCounts } from './counts.mjs';
 
 /** @import { AggregatedResult } from '@jest/test-result' */
 
@@ -53,7 +54,7 @@ export default class CountingReporter {
     if (process.env.TEST_TIMES) printSlowest(process.env.TEST_TIMES);
     if (counts.passed + counts.failed === 0) this.error = new Error('No test ran.');
     if (this.error) console.error(this.error.message); // Jest only takes its exit code from it
-    if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
+    leaveCounts(counts);
   }
 
   getLastError() {

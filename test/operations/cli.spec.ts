@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../libs/payment-acceptance/src/cli/run.js';
-import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, createTestDatabase } from '../support/database.js';
-import { environmentOf } from '../support/commands.js';
+import { type Commands, commandsOf, environmentOf, runCommand } from '../support/commands.js';
 
 let healthy = true;
 
@@ -22,45 +19,24 @@ class Orders {
 
 let harness: Harness;
 let env: NodeJS.ProcessEnv;
-const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-cli-'));
+let commands: Commands;
 
 describe('cli', () => {
   beforeAll(async () => {
     harness = await startHarness({ providers: [Orders] });
     env = environmentOf(harness);
+    commands = commandsOf(harness);
   });
   afterAll(async () => {
-    rmSync(folder, { recursive: true });
+    commands.close();
     await harness.close();
   });
   beforeEach(() => {
     healthy = true;
   });
 
-  interface Ran {
-    code: number;
-    out: string;
-    err: string;
-  }
-
-  async function command(line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
-    const ran = { code: 0, out: '', err: '' };
-    const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
-    ran.code = await run(line.split(' '), { ...env, ...more }, output);
-    for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
-    return ran;
-  }
-
-  const json = async (line: string): Promise<{ code: number; document: unknown }> => {
-    const { code, out, err } = await command(`${line} --json`);
-    if (out === '') throw new Error(err);
-    return { code, document: JSON.parse(out) as unknown };
-  };
-
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
-  };
+  const command = (line: string, more: NodeJS.ProcessEnv = {}) => runCommand(line.split(' '), { ...env, ...more });
+  const json = (line: string) => commands.json(...line.split(' '));
 
   async function paidUnseen(orderId: string, shop = 'main'): Promise<string> {
     const { billId } = await harness.host.payments.shop(shop).createBill({ orderId, amount: '10' });
@@ -198,11 +174,11 @@ describe('cli', () => {
 
     test('import takes a JSON array or one object a line, dry first', async () => {
       const bill = { orderId: 'old-1', billId: 'old-bill-1', amount: '10.00', createdAt: '2026-11-20T12:00:00Z' };
-      const lines = file(
+      const lines = commands.file(
         'bills.jsonl',
         `${JSON.stringify(bill)}\n${JSON.stringify({ ...bill, billId: 'old-bill-2' })}\n`,
       );
-      const array = file('bills.json', JSON.stringify([bill, { ...bill, amount: 10 }]));
+      const array = commands.file('bills.json', JSON.stringify([bill, { ...bill, amount: 10 }]));
       expect(await command(`import ${lines} --dry-run`)).toMatchObject({
         code: 0,
         out: '2 would be imported, 0 here already, 0 refused\n',
@@ -214,8 +190,8 @@ describe('cli', () => {
       const { code, out } = await command(`import ${array} --shop eu`);
       expect(code).toBe(1);
       expect(out).toMatch(/^0 imported, 1 here already, 1 refused\nbill 2 \(old-bill-1, order old-1\): amount must be/);
-      expect(await command(`import ${file('broken', '{')}`)).toMatchObject({ code: 2 });
-      expect(await command(`import ${join(folder, 'none')}`)).toMatchObject({
+      expect(await command(`import ${commands.file('broken', '{')}`)).toMatchObject({ code: 2 });
+      expect(await command(`import ${commands.file('none')}`)).toMatchObject({
         code: 2,
         err: expect.stringContaining('ENOENT'),
       });
@@ -225,14 +201,17 @@ describe('cli', () => {
   describe('where the configuration comes from', () => {
     test('a module that exports the data source, and one that exports the options or gives them', async () => {
       const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
-      const source = file(
+      const source = commands.file(
         'data-source.cjs',
         `const { DataSource } = require(${typeorm});
        module.exports.AppDataSource = new DataSource({ type: '${connectionOf(harness.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
          dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
       );
       const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl });
-      const options = file('options.cjs', `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`);
+      const options = commands.file(
+        'options.cjs',
+        `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`,
+      );
       process.env.CLI_TEST_DATABASE_URL = harness.databaseUrl;
       const before = (await harness.host.ledger()).bills.length;
       const none = Object.fromEntries(Object.keys(env).map((name) => [name, undefined]));

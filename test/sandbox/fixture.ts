@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type RunningSandbox, startPaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
+import { LocalServer } from '../support/local-server.js';
 
 export const TOKEN = 'token-of-main';
 export const OTHER_TOKEN = 'token-of-other';
@@ -14,26 +14,21 @@ export interface ShopRequest {
 }
 
 /** A shop's web server: keeps what it gets, and answers as told. */
-export class ShopServer {
+export class ShopServer extends LocalServer {
   readonly requests: ShopRequest[] = [];
   /** Statuses of the next answers; 200 after them. */
   statuses: number[] = [];
   body = 'OK';
   /** While set, no request is answered before it resolves. */
   gate: Promise<void> | undefined;
-  url = '';
-  private readonly server: Server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString('utf8');
-      this.requests.push({ url: request.url ?? '', headers: request.headers, body });
-      this.server.emit('received');
-      void (this.gate ?? Promise.resolve()).then(() => {
-        response.writeHead(this.statuses.shift() ?? 200, { location: `${this.url}/elsewhere` }).end(this.body);
-      });
+
+  protected override receive(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+    this.requests.push({ url: request.url ?? '', headers: request.headers, body: body.toString('utf8') });
+    this.server.emit('received');
+    void (this.gate ?? Promise.resolve()).then(() => {
+      response.writeHead(this.statuses.shift() ?? 200, { location: `${this.url}/elsewhere` }).end(this.body);
     });
-  });
+  }
 
   /** Resolves when a request is there. */
   async received(): Promise<void> {
@@ -42,17 +37,6 @@ export class ShopServer {
 
   get bodies(): Record<string, string>[] {
     return this.requests.map(({ body }) => JSON.parse(body) as Record<string, string>);
-  }
-
-  async open(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-    return this;
-  }
-
-  async close(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
   }
 }
 

@@ -37,16 +37,19 @@ export function environmentOf({ databaseUrl, sandboxUrl }: Harness): NodeJS.Proc
   };
 }
 
+/** Runs a command, which must show no token whatever becomes of it. */
+export async function runCommand(args: string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+  const ran = { code: 0, out: '', err: '' };
+  const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
+  ran.code = await run(args, env, output);
+  for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
+  return ran;
+}
+
 export function commandsOf(harness: Harness): Commands {
   const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-commands-'));
   const env = environmentOf(harness);
-  const command = async (...args: string[]): Promise<Ran> => {
-    const ran = { code: 0, out: '', err: '' };
-    const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
-    ran.code = await run(args, env, output);
-    for (const token of [MAIN_TOKEN, EU_TOKEN]) expect(ran.out + ran.err).not.toContain(token);
-    return ran;
-  };
+  const command = (...args: string[]) => runCommand(args, env);
   return {
     command,
     async json(...args: string[]) {

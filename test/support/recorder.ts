@@ -1,11 +1,5 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { LocalServer } from './local-server.js';
 
 /** One request, as it came over the wire. */
 export interface RecordedRequest {
@@ -26,34 +20,19 @@ export interface ScriptedAnswer {
 type Script = ScriptedAnswer | ((request: IncomingMessage, response: ServerResponse) => void);
 
 /** The service as one socket sees it: keeps every request, and answers what a test has written. */
-export class Recorder {
+export class Recorder extends LocalServer {
   readonly requests: RecordedRequest[] = [];
-  url = '';
   private readonly scripted: Script[] = [];
   private last: Script = { status: 500, body: 'no answer is scripted' };
-  private readonly server: Server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { pathname, searchParams } = new URL(request.url ?? '', 'http://recorder');
-      const { method = '', headers } = request;
-      this.requests.push({ method, path: pathname, query: searchParams, headers, body: Buffer.concat(chunks) });
-      const script = this.scripted.shift() ?? this.last;
-      if (typeof script === 'function') return script(request, response);
-      const type = { 'content-type': 'application/json' };
-      response.writeHead(script.status ?? 200, { ...type, ...script.headers }).end(script.body ?? '');
-    });
-  });
 
-  async open(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-    return this;
-  }
-
-  async close(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+  protected override receive(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://recorder');
+    const { method = '', headers } = request;
+    this.requests.push({ method, path: pathname, query: searchParams, headers, body });
+    const script = this.scripted.shift() ?? this.last;
+    if (typeof script === 'function') return script(request, response);
+    const type = { 'content-type': 'application/json' };
+    response.writeHead(script.status ?? 200, { ...type, ...script.headers }).end(script.body ?? '');
   }
 
   /** Forgets what came, and answers these in turn; the last one again and again. */
