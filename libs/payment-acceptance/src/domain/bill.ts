@@ -4,15 +4,15 @@ import type { BillId, IntentId, OrderId } from './ids.js';
 /**
  * States of a bill of ours; the specification shows none (assumed). No callback ever changes one.
  *
- * | state | meaning | who brings a bill there |
+ * | state | meaning | set by |
  * |---|---|---|
  * | CREATING | the intent is stored, the service's answer is awaited | bills/, before the request is sent |
- * | OPEN | it can be paid; a failed payment leaves it so | bills/ with the creation's own answer, also a late one; an operator who attaches an UNKNOWN one, or imports one |
- * | REJECTED | no bill was made | bills/: the service refused it, or the request provably never left |
- * | UNKNOWN | one may have been made | bills/: no answer was understood, or the process never came back |
- * | VOIDED | an operator has found that none was made | operations/, an UNKNOWN one |
- * | PAID | a payment of it has succeeded; it stays so | settlement/ |
- * | EXPIRED | not paid within its lifetime; a late payment makes it PAID all the same | settlement/ |
+ * | OPEN | it can be paid; a failed payment leaves it open | bills/, on the answer to the creation, even a late one; an operator who attaches an UNKNOWN bill or imports one |
+ * | REJECTED | the service made no bill | bills/: the service refused, or the request provably never left |
+ * | UNKNOWN | the service may have made a bill | bills/: no answer was understood, or the process died |
+ * | VOIDED | an operator found that an UNKNOWN bill was never made | operations/ |
+ * | PAID | a payment of it succeeded; final | settlement/ |
+ * | EXPIRED | not paid within its lifetime; a late payment still makes it PAID | settlement/ |
  */
 export type BillState = 'CREATING' | 'OPEN' | 'REJECTED' | 'UNKNOWN' | 'PAID' | 'EXPIRED' | 'VOIDED';
 
@@ -27,7 +27,7 @@ export const BILL_STATES: readonly BillState[] = [
   'VOIDED',
 ];
 
-/** A bill as we keep it: one attempt to have one order paid. */
+/** A stored bill: one attempt to collect the payment of one order. */
 export interface BillRecord {
   /** Id of our intent, a random UUID made before the request was sent. */
   readonly intentId: IntentId;
@@ -40,7 +40,7 @@ export interface BillRecord {
   readonly currency: string;
   readonly payerPaysCommission: boolean;
   readonly custom: string;
-  /** Whether `custom` is the shop's own; otherwise it is `intentId`. */
+  /** Whether the shop supplied `custom`; otherwise it is `intentId`. */
   readonly customGiven: boolean;
   /** The service's `bill_id`; `null` until its answer is known. */
   readonly billId: BillId | null;
@@ -51,7 +51,7 @@ export interface BillRecord {
   readonly createdAt: Date;
   readonly openedAt: Date | null;
   readonly paidAt: Date | null;
-  /** A creation that is still `CREATING` after this moment never ended. */
+  /** Whether the creation's lease is over: a bill still `CREATING` then was abandoned. */
   readonly leaseEnded: boolean;
 }
 

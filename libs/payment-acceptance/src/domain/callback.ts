@@ -4,46 +4,46 @@ export type CallbackKind = 'redirect-success' | 'redirect-fail' | 'postback';
 
 export type DigestCheck = 'match' | 'mismatch' | 'absent';
 
-/** What a postback asserts to have happened (section 2.5, documented). */
+/** The outcome that a postback asserts (section 2.5, documented). */
 export type Assertion = 'SUCCESS' | 'FAIL';
 
 /**
- * A callback is only a hint: it asks for a check of its bill, and settles nothing. callbacks/ records it; the settlement of
- * the check that it asked for says what became of it.
+ * A callback is only a hint: it requests a check of its bill and settles nothing. callbacks/ records it; the settlement of
+ * that check records its outcome.
  */
 export interface Hint {
   readonly id: string;
   /** `null` for a redirect and for an unknown status. */
   readonly asserts: Assertion | null;
   readonly receivedAt: Date;
-  /** How often the service has been asked for its sake already. */
+  /** How often the service has been asked because of it. */
   readonly asks: number;
-  /** Whether it is its turn now; one that is not may still be answered along the way. */
+  /** Whether it is due now. A hint that is not may still be answered by a check made for others. */
   readonly due: boolean;
 }
 
-/** A payment of the bill that an assertion may be about. */
+/** A payment of the bill that an assertion may refer to. */
 export interface ComparablePayment {
   readonly status: PaymentStatus;
-  /** When the ledger came to know this status. */
+  /** When the ledger first recorded this status. */
   readonly knownAt: Date;
-  /** How many assertions have been confirmed since, of whatever payment. */
+  /** How many assertions have been confirmed since, whichever payment they were about. */
   readonly confirmedSince: Readonly<Record<Assertion, number>>;
 }
 
-/** A payment that was there before, with what the assertions of callbacks are counted against. */
+/** A payment already in the ledger, with what assertions are counted against. */
 export interface KnownPayment extends LedgerPayment {
   readonly shop: string;
-  /** When the ledger came to know its status. */
+  /** When the ledger first recorded its status. */
   readonly knownAt: Date;
-  /** How many assertions of its bill have been confirmed since, of whatever payment. */
+  /** How many assertions about its bill have been confirmed since, whichever payment they were about. */
   readonly confirmedSince: Readonly<Record<Assertion, number>>;
 }
 
-/** What a check does with the hints it was made for. */
+/** The result of a check for the hints that requested it. */
 export interface AnsweredHints {
-  /** Had their answer; `outcome` says whether it shows what the callback asserts. */
+  /** Answered; `outcome` says whether the answer shows what the callback asserts. */
   readonly consumed: readonly { readonly id: string; readonly outcome: 'confirmed' | 'unconfirmed' | null }[];
-  /** The answer may lag behind the assertion: asked again after the pause. */
+  /** The service's list may lag behind the assertion: check again after the pause. */
   readonly again: readonly { readonly id: string; readonly pauseMs: number }[];
 }

@@ -3,9 +3,9 @@ import type { Hint } from './callback.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
 /**
- * A claim is a lease on a bill: one check of it, under a token of its own, until a moment on the database's clock. Whoever
- * checks takes it (the confirmer, or an operator who asks for a check) and gives it back; settlement/ takes an answer only
- * while its token is still the bill's. Once the lease has ended, another claim may replace the token.
+ * A claim is a lease on a bill for one check. It has its own token and expires on the database's clock. Whoever checks (the
+ * confirmer, or an operator who requests a check) acquires and releases it; settlement/ accepts an answer only while its
+ * token is still the bill's. Once the lease expires, another claim may replace the token.
  */
 export interface ClaimedBill {
   readonly intentId: IntentId;
@@ -13,7 +13,7 @@ export interface ClaimedBill {
   readonly orderId: OrderId;
   readonly billId: BillId;
   readonly token: string;
-  /** Due by its schedule, not only hinted at. */
+  /** Whether it is due by its schedule, not only because of a hint. */
   readonly scheduled: boolean;
   readonly failedChecks: number;
   readonly state: BillState;
@@ -22,15 +22,15 @@ export interface ClaimedBill {
   readonly endedAt: Date | null;
   /** The database's clock at the claim. */
   readonly now: Date;
-  /** Where the bill's trace goes on. */
+  /** Trace context of the bill, which the check continues. */
   readonly traceparent: string | null;
-  /** The service refuses the shop, and this is the probe whether it still does. */
+  /** The service refuses the shop; this check probes whether it still does. */
   readonly shopRefused: boolean;
-  /** The callbacks that the coming check answers: those committed before it was asked. */
+  /** The callbacks that the check answers: those committed before the claim. */
   readonly hints: readonly Hint[];
 }
 
-/** A locked bill, the claim that still holds of it, and the payment that paid its order before, if any. */
+/** A locked bill, the token of its current claim, and the payment that already paid its order, if any. */
 export interface LockedClaim {
   readonly token: string;
   readonly bill: LockedBill;

@@ -9,8 +9,8 @@ export { JudgeContractError, type Decision, type DecisionInput } from './decisio
 const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
- * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict;
- * what contradicts a SUCCESS payment opens a review and changes nothing; absence from the list proves nothing.
+ * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict; an
+ * entry that contradicts a SUCCESS payment opens a review and changes nothing; absence from the list proves nothing.
  */
 export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
@@ -23,16 +23,16 @@ export function decide(input: DecisionInput): Decision {
   for (const [payment, verdict] of judged(input)) {
     const row = rows.get(payment.paymentId);
     if (payment.billId !== null && payment.billId !== bill.billId) {
-      // Not a payment of this bill, whatever the list says: only money that arrived makes it a person's business.
+      // The payment belongs to another bill, so it needs a person only if money arrived.
       if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
     } else if (row && row.intentId !== bill.intentId) {
       if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
     } else if (row?.status === 'SUCCESS') {
       if (contradicts(row, payment)) builder.review('payment-changed', payment, changeOf(payment));
     } else if (row?.verdict === 'succeeded') {
-      // An operator has accepted it before the service did. Where the service then agrees, nobody is told again.
+      // An operator accepted it before the service did. If the service agrees later, there is no second event.
       if (RANK[payment.status] <= RANK[row.status]) {
-        // It had failed before, and the operator knew better; the service does not say so.
+        // The operator accepted a failed payment, and the service still lists it as failed.
         if (payment.status === 'FAIL') builder.review('payment-changed', payment, changeOf(payment));
         continue;
       }
@@ -51,7 +51,7 @@ export function decide(input: DecisionInput): Decision {
     if (row.status !== 'SUCCESS' || row.intentId !== bill.intentId) continue;
     if (!payment || payment.statusText === row.statusText) continue;
     keep({ ...row, statusText: payment.statusText });
-    // It was listed otherwise in between, and a person has been told: what waits for them can be decided by this again.
+    // It was listed differently in between, and a review said so. Now it can be accepted again, so say that, too.
     if (row.verdict === 'review' && !contradicts(row, payment)) {
       builder.review('payment-changed', payment, changeOf(payment));
     }
@@ -62,8 +62,8 @@ export function decide(input: DecisionInput): Decision {
 }
 
 /**
- * The bill's list of payments cannot be had, for the reason given: a person has to look.
- * @param occasion tells the review from earlier ones; `undefined` where none is needed
+ * Opens a review of a bill whose payments cannot be listed, for the given reason.
+ * @param occasion distinguishes the review from earlier ones; `undefined` opens none
  */
 export function decideUnlistable(bill: LockedBill, reason: ReviewReason, occasion: string | undefined): Decision {
   const builder = new DecisionBuilder(bill, null);
@@ -71,7 +71,7 @@ export function decideUnlistable(bill: LockedBill, reason: ReviewReason, occasio
   return builder.decision();
 }
 
-/** A payment that an operator has accepted: it gets the event that the judge did not give it. */
+/** Decides on a payment that an operator accepts: it gets the event that the judge withheld. */
 export function decideAccepted(
   bill: LockedBill,
   firstPaymentId: PaymentId | null,
@@ -89,7 +89,7 @@ export function decideAccepted(
   return builder.decision();
 }
 
-/** What an operator accepts: the amount counts in the bill's currency. */
+/** What an operator accepts. The amount is in the bill's currency. */
 export interface AcceptedPayment {
   readonly paymentId: PaymentId;
   readonly amount: DecimalAmount;
@@ -107,7 +107,7 @@ const NOTHING_LISTED = {
   createdAtText: null,
 } as const;
 
-/** What the list says of each payment of the bill in the end: SUCCESS where an entry says so. */
+/** The entry that counts for each payment of the bill where the list has several: SUCCESS if there is one. */
 function lastListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment> {
   const own = listed.filter(({ billId }) => billId === null || billId === bill.billId);
   return new Map(inOrder(own).map((payment) => [payment.paymentId, payment]));
@@ -149,7 +149,7 @@ function verdictsOf(judge: Judge, bill: LockedBill, payments: readonly ReportedP
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }
 
-/** Whether a database takes it: a judge is the host's code, and what it gives is written together with other bills. */
+/** Whether a database accepts it: a judge is the host's code, and its verdict is written together with other bills. */
 function isWritable(verdict: Verdict): boolean {
   if (verdict.kind === 'review') return isReason(verdict.reason);
   if (verdict.kind !== 'succeeded') return true;
@@ -157,7 +157,7 @@ function isWritable(verdict: Verdict): boolean {
   return (surplus === undefined || isAmount(surplus)) && (review === undefined || isReason(review));
 }
 
-/** Printing characters, none of them half a pair. */
+/** Printable characters, no lone surrogates. */
 const REASON = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u;
 
 function isReason(reason: unknown): boolean {

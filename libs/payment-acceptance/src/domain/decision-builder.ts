@@ -5,39 +5,39 @@ import type { BillState, LockedBill } from './bill.js';
 import type { NewReview, Settlement } from './settlement.js';
 import type { PaymentId } from './ids.js';
 
-/** What a list of payments changes, all of it written in one transaction. */
+/** The changes that follow from a list of payments, written in one transaction. */
 export interface Decision extends Pick<Settlement, 'payments' | 'events' | 'reviews' | 'firstPaymentId'> {
   readonly state: BillState;
 }
 
 /** How long a bill is followed, in epoch milliseconds. */
 export interface Lifetime {
-  /** From this moment on an unpaid bill expires. */
+  /** When an unpaid bill expires. */
   readonly endOfLife: number;
-  /** Until this moment a bill is looked at that a running payment keeps open. */
+  /** When a payment that still runs goes to a review: the bill is soon no longer checked. */
   readonly horizon: number;
 }
 
 export interface DecisionInput extends Lifetime {
   readonly bill: LockedBill;
-  /** The payment that paid the order before, if any. */
+  /** The payment that already paid the order, if any. */
   readonly firstPaymentId: PaymentId | null;
   readonly known: readonly LedgerPayment[];
   readonly listed: readonly ReportedPayment[];
-  /** Where the list has entries that cannot be read: what tells their review from earlier ones. */
+  /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
   readonly unreadable?: string | undefined;
   readonly judge: Judge;
 }
 
-/** The judge does not keep its contract; the check is repeated, so that nothing is settled on a guess. */
+/** The judge broke its contract. The check is repeated, so that nothing is settled on a guess. */
 export class JudgeContractError extends Error {}
 
-/** An unknown status may be any, so it is not taken for an end. */
+/** An unknown status may mean anything, so it is not final. */
 function isRunning({ status }: LedgerPayment): boolean {
   return status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN';
 }
 
-/** Collects what follows for one bill. */
+/** Collects the changes of one bill. */
 export class DecisionBuilder {
   readonly changedPayments = new Map<string, LedgerPayment>();
   private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
@@ -45,7 +45,7 @@ export class DecisionBuilder {
   private firstPaymentId: PaymentId | null = null;
   private succeeded = false;
 
-  /** @param paidBefore the payment that paid the order before, if any */
+  /** @param paidBefore the payment that already paid the order, if any */
   constructor(
     private readonly bill: LockedBill,
     private readonly paidBefore: PaymentId | null,
@@ -69,7 +69,7 @@ export class DecisionBuilder {
     }
   }
 
-  /** Opens a review of a payment, or of the bill as a whole. */
+  /** Opens a review of a payment, or of the whole bill. */
   review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
     const { bill } = this;
     const key = [reason, bill.shop, payment?.paymentId ?? bill.intentId, occasion].filter(Boolean).join(':');
@@ -99,7 +99,7 @@ export class DecisionBuilder {
     }));
   }
 
-  /** The end of a check: with the payments of the bill as they are now, whose time may be over. */
+  /** The decision at the end of a check. `rows` are all payments of the bill; the bill may expire. */
   decisionAfterCheck(rows: readonly LedgerPayment[], lifetime: Lifetime): Decision {
     const { state: before, intentId } = this.bill;
     const state = this.stateAfter(rows, lifetime);
@@ -110,7 +110,7 @@ export class DecisionBuilder {
     return this.decision(state);
   }
 
-  /** What was taken, reviewed and accepted: nothing but a payment that succeeded changes the bill. */
+  /** The collected changes. By default only a payment that succeeded changes the bill's state. */
   decision(state: BillState = this.succeeded ? 'PAID' : this.bill.state): Decision {
     return {
       state,
@@ -126,7 +126,7 @@ export class DecisionBuilder {
     };
   }
 
-  /** What is neither paid nor failed when the bill's time is over is a person's business: money may sit there unseen. */
+  /** A payment that is neither paid nor failed when the bill's time is over needs a person: it may hold money. */
   private reviewUnfinished(rows: readonly LedgerPayment[], { endOfLife, horizon }: Lifetime): void {
     const { bill } = this;
     const now = bill.now.getTime();
@@ -190,7 +190,7 @@ export class DecisionBuilder {
     };
   }
 
-  /** What every event says, which is all that `bill.expired` says. */
+  /** The fields of every event; `bill.expired` has no others. */
   private common(name: PaymentEventName, key: string, state: BillState): EventData<'bill.expired'> {
     const { bill } = this;
     return {

@@ -1,12 +1,13 @@
 import type { AnsweredHints, Assertion, ComparablePayment, Hint } from './callback.js';
 
 /**
- * What an answer of the service does with the hints it was asked for. A list may lag behind a postback: while it shows no
- * payment that can be the one a postback asserts, it is asked for again after each of the pauses. Then the assertion counts as
- * a repetition where the bill has such a payment at all; else it stays a note on the callback.
+ * Matches the hints of a check with the service's answer. The list may lag behind a postback: while it shows no payment
+ * that the postback can be about, it is requested again after each of the pauses. After the last one, the assertion counts
+ * as a repetition if the bill has such a payment at all; otherwise it stays a note on the callback.
  *
- * A postback names no payment, so assertions are counted against payments: each payment answers one, and none that came
- * long after it was known. Otherwise that of a second payment would be taken for that of the first.
+ * A postback names no payment, so assertions are counted against payments: each payment answers one assertion, and none
+ * that arrived long after the payment was known. Otherwise an assertion about a second payment would be matched with the
+ * first.
  */
 export function answerHints(
   hints: readonly Hint[],
@@ -17,9 +18,9 @@ export function answerHints(
   const again: AnsweredHints['again'][number][] = [];
   const oldestFirst = [...payments].sort((a, b) => a.knownAt.getTime() - b.knownAt.getTime());
   const answered = new Set<ComparablePayment>();
-  // As long as a list may lag behind its postback, a postback may lag behind its list.
+  // A postback may lag behind the list by as much as the list may lag behind a postback.
   const patienceMs = lagMs.reduce((sum, pauseMs) => sum + pauseMs, 0);
-  // The earliest first, with the oldest payment: what is left is for the later ones, which have the most pauses left.
+  // Match the earliest hints with the oldest payments; later hints have more pauses left to wait for a match.
   for (const hint of [...hints].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())) {
     const { id, asserts, asks, due } = hint;
     if (asserts === null) {
@@ -41,18 +42,18 @@ export function answerHints(
   return { consumed, again };
 }
 
-/** When the first of them came that asserts an outcome; `null` where none does. */
+/** When the first hint that asserts an outcome came; `null` if none does. */
 export function firstAssertion(hints: readonly Hint[]): Date | null {
   const times = hints.filter(({ asserts }) => asserts !== null).map(({ receivedAt }) => receivedAt.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
 }
 
-/** How many of the candidates earlier assertions may have been about: those confirmed since the first of them was known. */
+/** How many candidates earlier assertions may have used up: as many as were confirmed since the first was known. */
 function taken([first]: readonly ComparablePayment[], asserts: Assertion): number {
   return first?.confirmedSince[asserts] ?? 0;
 }
 
-/** A FAIL may have advanced to SUCCESS since. */
+/** A payment that failed may have advanced to SUCCESS since. */
 function isShown(asserts: Assertion, payments: readonly ComparablePayment[]): boolean {
   return payments.some(({ status }) => status === 'SUCCESS' || status === asserts);
 }

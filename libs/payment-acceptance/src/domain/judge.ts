@@ -17,7 +17,7 @@ import type { Judge, JudgedBill, ReportedPayment, Verdict } from './payment.js';
  */
 export const defaultJudge: Judge = (bill, payments) => payments.map((payment) => judgePayment(bill, payment));
 
-/** The default judge's verdict on one payment, to build a judge of your own on. */
+/** The default judge's verdict on one payment: a building block for your own judge. */
 export function judgePayment(bill: JudgedBill, payment: ReportedPayment): Verdict {
   switch (payment.status) {
     case 'FAIL':

@@ -9,9 +9,8 @@ const SCALE = 2;
 const LIMIT = 10n ** 10n;
 
 /**
- * Reads a decimal(10,2) exactly, exponents included (`1.0005E+02`), and prints it canonically (`100.05`).
- * Returns `null` for anything that is not one: other characters, more than 8 digits before the point,
- * or a third decimal that is not zero.
+ * Parses a decimal(10,2) exactly, including exponents (`1.0005E+02`), into canonical form (`100.05`). Returns `null` for
+ * anything else: other characters, more than 8 digits before the point, or a nonzero third decimal.
  */
 export function parseAmount(text: string): DecimalAmount | null {
   const match = DECIMAL.exec(text);

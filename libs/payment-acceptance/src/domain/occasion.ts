@@ -1,19 +1,19 @@
 import type { Hint } from './callback.js';
 
-/** The reviews that there have been of a bill as a whole, for one reason. */
+/** Earlier reviews of a whole bill for one reason. */
 export interface EarlierReviews {
   readonly open: number;
   readonly closed: number;
   readonly lastClosedAt: Date | null;
 }
 
-/** How long a person who has closed such a review is left alone, where nothing new is told of the bill. */
+/** How long after a review was closed no new one opens, unless a callback brings news of the bill. */
 const QUIET_MS = 24 * 3_600_000;
 
 /**
- * What makes a review of a bill that cannot be listed or checked another one than those before it; `undefined` where there is
- * no need of one. A person who closes it has seen what there was until then: money that comes later is told of again, at the
- * first callback since, or after a day.
+ * Distinguishes a new review of a bill that cannot be listed or checked from earlier ones; `undefined` if none is needed.
+ * Whoever closes such a review has seen everything up to then, but not money that comes later: so another one opens at the
+ * next callback, or after a day.
  */
 export function occasionOfReview(
   { open, closed, lastClosedAt }: EarlierReviews,

@@ -12,90 +12,90 @@ export const PAYMENT_EVENT_NAMES: readonly PaymentEventName[] = [
   'bill.expired',
 ];
 
-/** What every event says. Plain data: it is stored as JSON and arrives the same through every consumer. */
+/** The fields of every event. Plain data: stored as JSON, and the same for every consumer. */
 export abstract class PaymentEvent {
-  /** Which event it is. */
+  /** Name of the event. */
   abstract readonly name: PaymentEventName;
-  /** Follows from the fact itself: the same payment reaching the same state always has the same id. */
+  /** Derived from the fact itself: the same payment reaching the same state always has the same id. */
   readonly id!: string;
-  /** Version of this shape: 1. */
+  /** Schema version: 1. */
   readonly version!: 1;
   /** Name of the shop in the module's options. */
   readonly shop!: string;
-  /** The order our bill was created for. */
+  /** The order for which the bill was created. */
   readonly orderId!: string;
-  /** Which bill of the order: 1 for the first. */
+  /** Number of the bill within its order: 1 for the first. */
   readonly attempt!: number;
   /** The service's `bill_id`. */
   readonly billId!: string;
-  /** State of the bill after the settlement; where the event is late, when it comes. */
+  /** State of the bill after the settlement; for a late event, at the time of delivery. */
   readonly bill!: BillState;
-  /** What our bill asks for, an exact decimal. */
+  /** Amount of the bill, an exact decimal. */
   readonly billedAmount!: DecimalAmount;
   /** Currency of the bill. */
   readonly currency!: string;
-  /** What the shop gave as `custom`; `null` where it gave none. */
+  /** The shop's `custom`; `null` if it gave none. */
   readonly custom!: string | null;
   /** When it was settled: ISO 8601, UTC. */
   readonly occurredAt!: string;
-  /** True where later events of the same bill have come before it: it has failed for long, or was a dead letter. */
+  /** True if later events of the same bill were delivered before it, because it kept failing or was a dead letter. */
   readonly late?: boolean;
 }
 
-/** What the events about one payment say. Amounts are exact decimals as the service listed them. */
+/** The fields of events about one payment. Amounts are exact decimals as the service listed them. */
 export abstract class PaymentOutcomeEvent extends PaymentEvent {
   /** The service's payment id. */
   readonly paymentId!: string;
-  /** What the service says was paid; `null` where it says nothing usable. */
+  /** Amount paid according to the service; `null` if it states no usable one. */
   readonly amount!: DecimalAmount | null;
-  /** What it says the shop gets of it. Never decides anything. */
+  /** The part of it that the shop receives, according to the service. Never decides anything. */
   readonly amountReceived!: DecimalAmount | null;
-  /** Where the service states one. */
+  /** Only if the service states one. */
   readonly commission?: DecimalAmount;
   /** Masked card number. */
   readonly fromCard!: string | null;
 }
 
-/** A payment that fits its bill has reached SUCCESS. Once for each payment. */
+/** A payment that matches its bill reached SUCCESS. Once per payment. */
 export class PaymentSucceededEvent extends PaymentOutcomeEvent {
   readonly name = 'payment.succeeded';
-  /** What was paid. */
+  /** Amount paid. */
   declare readonly amount: DecimalAmount;
-  /** False for every payment of the order after the first: the payer has paid twice, and a review is open. */
+  /** False for every payment of the order after the first: the payer paid twice, and a review is open. */
   readonly firstForOrder!: boolean;
-  /** What was paid above the bill where the payer pays the commission. */
+  /** Amount paid above the bill. */
   readonly surplus?: DecimalAmount;
-  /** The operator who accepted the payment, where the judge had not; `amount` is then what the operator let count. */
+  /** The operator who accepted the payment, if the judge had not; `amount` is then what the operator accepted. */
   readonly acceptedBy?: string;
 }
 
-/** A payment has reached FAIL. The bill stays open: another payment may follow. Once for each payment. */
+/** A payment reached FAIL. The bill stays open: another payment may follow. Once per payment. */
 export class PaymentFailedEvent extends PaymentOutcomeEvent {
   readonly name = 'payment.failed';
-  /** Whether the order has a successful payment already: then it must not be un-paid. */
+  /** Whether the order already has a successful payment: then it must stay paid. */
   readonly orderPaid!: boolean;
 }
 
-/** Something does not match, and a review is open for a person to decide. */
+/** Something does not match: a review is open for a person to decide. */
 export class PaymentReviewEvent extends PaymentEvent {
   readonly name = 'payment.review';
   /** For `PaymentReviews.accept` and `dismiss`. */
   readonly reviewId!: string;
   /** What does not match. */
   readonly reason!: ReviewReason;
-  /** The payment and what the service says of it; `null` where the review is about the bill as a whole. */
+  /** The payment, as the service listed it; `null` if the review is about the whole bill. */
   readonly paymentId!: string | null;
   readonly amount!: DecimalAmount | null;
   readonly amountReceived!: DecimalAmount | null;
   readonly fromCard!: string | null;
 }
 
-/** A bill was not paid within its lifetime. It is still looked at daily: a late payment becomes `payment.succeeded`. */
+/** A bill was not paid within its lifetime. It is still checked daily: a late payment becomes `payment.succeeded`. */
 export class BillExpiredEvent extends PaymentEvent {
   readonly name = 'bill.expired';
 }
 
-/** Each event's class by its name. */
+/** Event classes by name. */
 export interface PaymentEventMap {
   'payment.succeeded': PaymentSucceededEvent;
   'payment.failed': PaymentFailedEvent;
@@ -110,10 +110,10 @@ const CLASSES: { readonly [Name in PaymentEventName]: new () => PaymentEventMap[
   'bill.expired': BillExpiredEvent,
 };
 
-/** The fields of an event without those that its class gives. */
+/** The fields of an event except those that its class sets. */
 export type EventData<Name extends PaymentEventName> = Omit<PaymentEventMap[Name], 'name'>;
 
-/** Makes an event of its data, which is frozen: one consumer cannot change what another one sees. */
+/** Creates a frozen event: no consumer can change what another one sees. */
 export function paymentEvent<Name extends PaymentEventName>(name: Name, data: EventData<Name>): PaymentEventMap[Name] {
   const event: PaymentEventMap[Name] = new CLASSES[name]();
   Object.freeze(Object.assign(event, data));

@@ -1,10 +1,10 @@
 import type { DecimalAmount } from './money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
-/** `status` of a payment (section 2.3, documented). Anything else the service sends is `UNKNOWN` to us. */
+/** `status` of a payment (section 2.3, documented). Any other value is `UNKNOWN`. */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 
-/** What a judge knows of a bill. */
+/** What a judge knows about a bill. */
 export interface JudgedBill {
   readonly shop: string;
   readonly orderId: OrderId;
@@ -14,22 +14,22 @@ export interface JudgedBill {
   readonly payerPaysCommission: boolean;
 }
 
-/** A payment as the service lists it (section 2.3). Amounts are canonical, or `null` where missing or no decimal(10,2). */
+/** A payment as the service lists it (section 2.3). Amounts are canonical, or `null` if missing or not a decimal(10,2). */
 export interface ReportedPayment {
   readonly paymentId: PaymentId;
-  /** The bill the service says the payment belongs to; `null` where it says nothing. */
+  /** The bill that the payment belongs to according to the service; `null` if it names none. */
   readonly billId: BillId | null;
   readonly status: PaymentStatus;
-  /** `status` as sent; `null` where it is no text. */
+  /** `status` as sent; `null` if it is not a string. */
   readonly statusText: string | null;
   readonly amount: DecimalAmount | null;
   readonly amountReceived: DecimalAmount | null;
-  /** Not in the specification; read where the service sends it (assumed). */
+  /** Not in the specification; read if the service sends it (assumed). */
   readonly commission: DecimalAmount | null;
   readonly currency: string | null;
   /** Masked: first six digits, six asterisks, last four. */
   readonly fromCard: string | null;
-  /** `created_at` as sent, and as an instant by the shop's `timeZone`; `null` where it could not be read. */
+  /** `created_at` as sent, and as an instant in the shop's `timeZone`; `null` if it could not be read. */
   readonly createdAtText: string | null;
   readonly createdAt: Date | null;
 }
@@ -37,14 +37,13 @@ export interface ReportedPayment {
 /** The answer to a request for a bill's payments. */
 export interface PaymentList {
   readonly payments: readonly ReportedPayment[];
-  /** What is wrong with entries that cannot be read, such as `data[1].id is missing`. */
+  /** Problems of entries that cannot be read, such as `data[1].id is missing`. */
   readonly flaws: readonly string[];
 }
 
 /**
- * A payment of the ledger: one for each payment id of a shop. Only settlement/ writes it, as the service lists it or as an
- * operator accepts it, never as a callback says. Its status advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS) and never goes
- * back.
+ * A payment in the ledger: one per payment id of a shop. Only settlement/ writes it, from the service's list or an
+ * operator's decision, never from a callback. Its status only advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS).
  */
 export interface LedgerPayment {
   readonly paymentId: PaymentId;
@@ -57,12 +56,12 @@ export interface LedgerPayment {
   readonly currency: string | null;
   readonly fromCard: string | null;
   readonly createdAtText: string | null;
-  /** `status` as the service sent it last, which may be another one than that it has advanced to. */
+  /** `status` as the service last sent it; may differ from the status that the payment has advanced to. */
   readonly statusText: string | null;
   readonly verdict: Verdict['kind'];
 }
 
-/** Why a payment waits for a person. */
+/** Why a payment or a bill is under review. */
 export type ReviewReason =
   | 'wrong-currency'
   | 'amount-missing'
@@ -78,7 +77,7 @@ export type ReviewReason =
   | 'unfinished'
   | 'unreadable-payment'
   | 'uncheckable'
-  /** Of a judge of the host's: 1 to 100 characters on one line. */
+  /** A reason of the host's own judge: 1 to 100 characters on one line. */
   | (string & {});
 
 /** What one listed payment means for its bill. */
@@ -87,15 +86,15 @@ export type Verdict =
   | { readonly kind: 'failed' }
   | {
       readonly kind: 'succeeded';
-      /** What was paid above the bill where the payer pays the commission. */
+      /** Amount paid above the bill. */
       readonly surplus?: DecimalAmount;
-      /** Open this review beside the event. */
+      /** Opens this review in addition to the event. */
       readonly review?: ReviewReason;
     }
   | { readonly kind: 'review'; readonly reason: ReviewReason };
 
 /**
- * Judges the listed payments of a bill: one verdict for each, in the same order. Must be pure and total: same input,
- * same verdicts, no exception, no I/O. It is asked at every check; only the first final verdict on a payment counts.
+ * Judges the listed payments of a bill: one verdict each, in the same order. Must be pure and total: same input, same
+ * verdicts, no exceptions, no I/O. Called at every check; only the first final verdict on a payment counts.
  */
 export type Judge = (bill: JudgedBill, payments: readonly ReportedPayment[]) => readonly Verdict[];

@@ -1,4 +1,4 @@
-/** When bills are checked without a hint (assumed). Times in milliseconds. */
+/** When bills are checked without a hint (assumed). Times are in milliseconds. */
 export interface CheckScheduleOptions {
   /**
    * Pauses between the checks of an open bill; the last one repeats. Default 1 minute, 2 minutes, 5 minutes, 15 minutes,
@@ -15,17 +15,17 @@ export interface CheckScheduleOptions {
   expiredEveryMs?: number;
   /** For how long an expired bill is checked. Default 30 days. */
   expiredForMs?: number;
-  /** By how much, at random, a pause is longer than given, so that bills spread out, in percent. Default 10. */
+  /** Maximum random extension of each pause, so that checks spread out, in percent. Default 10. */
   jitterPercent?: number;
   /**
-   * When the service is asked again, after each other, while its list does not show yet what a postback asserts; then the
-   * assertion stays a note on the callback. Default 3000, 10000, 30000.
+   * Pauses between further checks while the service's list does not yet show what a postback asserts. After the last one,
+   * the assertion stays a note on the callback. Default 3000, 10000, 30000.
    */
   lagMs?: number[];
-  /** Least pause between two checks of one bill, however many hints it gets. Default 2000. */
+  /** Minimum pause between two checks of one bill, however many hints it gets. Default 2000. */
   minGapMs?: number;
-  /** First pause after a check that failed; doubles each time, with jitter. Default 5000. */
+  /** First pause after a failed check; doubles each time, with jitter. Default 5000. */
   retryBaseMs?: number;
-  /** Longest pause after a check that failed. Default 10 minutes. */
+  /** Longest pause after a failed check. Default 10 minutes. */
   retryCapMs?: number;
 }

@@ -5,9 +5,9 @@ import type { CheckScheduleOptions } from './schedule-options.js';
 type Schedule = Readonly<Required<CheckScheduleOptions>>;
 
 /**
- * When a bill is looked at next without a hint, spread by a random `fraction` from 0 to 1; `null` for never again. A check
- * that only answered a hint leaves the schedule as it was, so that hints neither push it back nor use it up. A bill that
- * a running payment keeps open beyond its lifetime is looked at as seldom as an expired one.
+ * When to check a bill next without a hint, spread by a random `fraction` from 0 to 1; `null` for never. A check that only
+ * answered a hint leaves the schedule alone, so that hints neither delay it nor use it up. A bill that a running payment
+ * keeps open beyond its lifetime is checked as rarely as an expired one.
  */
 export function nextCheck(
   bill: LockedBill,
@@ -36,20 +36,20 @@ export function nextCheck(
 /** As many refusals as it takes for the default pauses to reach their cap. */
 const FAILURES_BEFORE_GIVING_UP = 7;
 
-/** What follows from a check that got no answer. */
+/** The consequences of a check that got no answer. */
 export interface AfterFailure {
-  /** The bill's new place in the schedule; `null` for none, `undefined` where it stays. */
+  /** The bill's next scheduled check; `null` for none, `undefined` to keep the current one. */
   readonly nextCheckAt: Date | null | undefined;
-  /** Its time is over without an answer: a person has to look. */
+  /** The bill's lifetime ended without an answer, so it needs a review. */
   readonly review: boolean;
-  /** The bill is followed no longer, so its hints are not waited for either. */
+  /** The bill is no longer checked, so its hints are not answered either. */
   readonly giveUp: boolean;
 }
 
 /**
- * A failing check is repeated after the pause while the bill is young; later no more often than one that succeeds. Beyond
- * the time for which the bill is followed it ends only where the service refuses this very bill (`billRefused`): whatever
- * else its trouble is, a payment may be behind it.
+ * A failed check is retried after the pause while the bill is young, and later no more often than successful checks are
+ * made. After the last scheduled check, retries end only if the service refuses this very bill (`billRefused`): behind any
+ * other failure there may be a payment.
  */
 export function afterFailure(
   claim: ClaimedBill,
@@ -59,7 +59,7 @@ export function afterFailure(
 ): AfterFailure {
   const now = claim.now.getTime();
   const end = endOfLife(claim, options);
-  // A service that is away just when a bill ends is no reason to call a person.
+  // A brief outage just when a bill ends is no reason to open a review.
   const overdue = now >= end + options.expiredEveryMs;
   const { every, until } = {
     OPEN: { every: overdue ? options.expiredEveryMs : 0, until: end + options.expiredForMs },
@@ -77,7 +77,7 @@ export function afterFailure(
   };
 }
 
-/** From this moment on an unpaid bill without a running payment is expired. */
+/** When an unpaid bill without a running payment expires, in epoch milliseconds. */
 export function endOfLife(bill: Pick<LockedBill, 'openedAt'>, options: Schedule): number {
   return bill.openedAt.getTime() + options.lifetimeMs;
 }

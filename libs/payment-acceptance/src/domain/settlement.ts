@@ -18,27 +18,27 @@ export interface NewEvent {
   readonly payload: object;
 }
 
-/** The end of a check that was answered: new state, next check, lease given back. */
+/** The end of an answered check: new state, next check, lease released. */
 export interface BillChange {
   readonly state: BillState;
   readonly nextCheckAt: Date | null;
   readonly scheduled: boolean;
 }
 
-/** All that the settlement of one bill writes, in one transaction: payments, events and reviews come from nowhere else. */
+/** Everything that the settlement of one bill writes, in one transaction. No other code writes payments, events or reviews. */
 export interface Settlement {
   readonly bill: LockedBill;
-  /** The payments that are new or have advanced. */
+  /** New payments, and those that have changed. */
   readonly payments: readonly LedgerPayment[];
   readonly events: readonly NewEvent[];
   readonly reviews: readonly NewReview[];
   /** The payment that pays the order for the first time, if any. */
   readonly firstPaymentId: PaymentId | null;
-  /** Where the trace goes on that its events come from. */
+  /** Trace context that its events continue. */
   readonly traceparent: string | null;
-  /** When the first callback came whose assertion its events answer; `null` where none has asserted anything. */
+  /** When the first callback that asserted an outcome came; `null` if none did. */
   readonly assertedAt: Date | null;
-  /** `undefined` where the check goes on. */
+  /** `undefined` if the check has not ended. */
   readonly change: BillChange | undefined;
   readonly hints: AnsweredHints;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The same name always gives the same (version 8, SHA-256) UUID: how an event's id follows from its key. */
+/** Derives a UUID (version 8, SHA-256) from a name, such as an event's id from its key. */
 export function uuidFromName(name: string): string {
   const bytes = createHash('sha256').update(`nestjs-payment-acceptance:${name}`, 'utf8').digest();
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
@@ -8,12 +8,12 @@ export function uuidFromName(name: string): string {
   return uuidFromBytes(bytes);
 }
 
-/** The first 16 bytes, written as a UUID. */
+/** Formats the first 16 bytes as a UUID. */
 export function uuidFromBytes(bytes: Buffer): string {
   return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** Whether the text is a UUID as we write them, so that a database takes it for one. */
+/** Whether the text is a UUID in lower case, which every database accepts. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

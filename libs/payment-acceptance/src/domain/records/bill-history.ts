@@ -5,8 +5,7 @@ import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../ids.js
 import type { PaymentStatus } from '../payment.js';
 
 /*
- * Records as they are shown to people. Times are ISO 8601 in UTC, amounts decimal strings as in `100.05`; nothing here is a
- * secret.
+ * Records as shown to people. Times are ISO 8601 in UTC, amounts decimal strings such as `100.05`. Nothing here is secret.
  */
 
 /** A bill in a list. */
@@ -40,11 +39,11 @@ export interface BillDetails extends BillSummary {
   readonly checkedAt: string | null;
   readonly nextCheckAt: string | null;
   readonly lastCheckError: string | null;
-  /** Checks that have failed in a row. */
+  /** Consecutive failed checks. */
   readonly failedChecks: number;
 }
 
-/** A payment as the ledger has it. */
+/** A payment in the ledger. */
 export interface RecordedPayment {
   readonly paymentId: PaymentId;
   readonly status: string;
@@ -54,7 +53,7 @@ export interface RecordedPayment {
   readonly amountReceived: string | null;
   readonly currency: string | null;
   readonly fromCard: string | null;
-  /** As the service sent it, by its own clock. */
+  /** As the service sent it, on its own clock. */
   readonly serviceCreatedAt: string | null;
   readonly verdict: string;
   readonly firstSeenAt: string;
@@ -67,14 +66,14 @@ export interface RecordedCallback {
   readonly kind: CallbackKind;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty where nothing was compared. */
+  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty if nothing was compared. */
   readonly corroboration: Readonly<Record<string, string>>;
-  /** What came, redacted; empty once retention has removed it. */
+  /** Its fields, redacted; empty once retention has removed them. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly pending: boolean;
-  /** How often the service was asked again because its list did not show the payment yet. */
+  /** How often the service was asked again because its list did not yet show the payment. */
   readonly asks: number;
-  /** Whether the service's list has shown what a postback asserts; `null` before, and for what asserts nothing. */
+  /** Whether the service's list showed what the postback asserts; `null` until then, and for callbacks that assert nothing. */
   readonly outcome: 'confirmed' | 'unconfirmed' | null;
   readonly receivedAt: string;
 }
@@ -93,14 +92,14 @@ export interface RecordedDelivery {
   readonly consumer: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** How often it was a dead letter and was sent again. */
+  /** How often it was replayed as a dead letter. */
   readonly replays: number;
   readonly dueAt: string;
   readonly endedAt: string | null;
   readonly lastError: string | null;
 }
 
-/** A review, with what the ledger says about its payment by now. */
+/** A review, with the ledger's current view of its payment. */
 export interface RecordedReview {
   readonly id: string;
   readonly intentId: IntentId;
@@ -113,11 +112,11 @@ export interface RecordedReview {
   readonly detail: ReviewDetail;
   /** Currency of the bill. */
   readonly currency: string;
-  /** Whether the payment has had its `payment.succeeded` already. */
+  /** Whether the payment already had its `payment.succeeded`. */
   readonly succeeded: boolean;
-  /** Status of the payment in the ledger by now; `null` where it has none of it. */
+  /** Current status of the payment in the ledger; `null` if it is not there. */
   readonly ledgerStatus: PaymentStatus | null;
-  /** Of the newest review of the payment, which may be this one; `null` where this one is about its bill as a whole. */
+  /** Detail of the newest review of the payment, which may be this one; `null` if this one is about the whole bill. */
   readonly newest: ReviewDetail | null;
   readonly openedAt: string;
   readonly closedAt: string | null;
@@ -142,22 +141,22 @@ export interface RecordedAction {
   readonly at: string;
   readonly operator: string;
   readonly action: string;
-  /** Id of the intent, the review or the delivery that it was about. */
+  /** Id of the intent, review or delivery concerned. */
   readonly target: string;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Everything recorded about a bill, from its intent to its deliveries, at most 300 records of each kind. */
+/** Everything recorded about a bill, from its intent to its deliveries; at most 300 records of each kind. */
 export interface BillHistory {
   readonly bill: BillDetails;
   /** Every bill of its order, this one included. */
   readonly attempts: readonly BillSummary[];
   readonly payments: readonly RecordedPayment[];
-  /** The newest first. */
+  /** Newest first. */
   readonly callbacks: readonly RecordedCallback[];
   readonly events: readonly RecordedEvent[];
   readonly reviews: readonly RecordedReview[];
   readonly actions: readonly RecordedAction[];
-  /** Whether there is more of anything than is given here. */
+  /** Whether any of the lists is incomplete. */
   readonly cut: boolean;
 }

@@ -1,6 +1,6 @@
 import type { DeliveryId, IntentId, OrderId } from '../ids.js';
 
-/** Which dead letters are meant; what is left out is any. */
+/** Selects dead letters; an omitted field matches all. */
 export interface DeadLetterFilter {
   readonly deliveryId?: DeliveryId;
   readonly consumer?: string;
@@ -9,7 +9,7 @@ export interface DeadLetterFilter {
   readonly orderId?: OrderId;
 }
 
-/** A delivery that was given up. */
+/** A delivery that was given up: a dead letter. */
 export interface DeadLetter {
   readonly deliveryId: DeliveryId;
   readonly consumer: string;
@@ -20,14 +20,14 @@ export interface DeadLetter {
   /** Id of our bill. */
   readonly intentId: IntentId;
   readonly attempts: number;
-  /** How often it was sent again before. */
+  /** How often it was replayed. */
   readonly replays: number;
   readonly lastError: string | null;
   /** When it was given up, ISO 8601. */
   readonly endedAt: string | null;
 }
 
-/** Whether a delivery can have this id. */
+/** Whether the text has the form of a delivery id. */
 export function isDeliveryId(text: string): boolean {
   return /^\d{1,18}$/.test(text);
 }

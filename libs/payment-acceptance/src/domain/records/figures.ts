@@ -4,19 +4,19 @@ import type { BillState } from '../bill.js';
 export interface PaymentFigures {
   readonly hours: readonly HourOfPayments[];
   /**
-   * How long payments took from the service's `created_at`, which is in whole seconds by its own clock, to their settlement,
-   * in milliseconds. Those of a shop that was not used in this process yet are left out.
+   * How long payments took from the service's `created_at` (whole seconds, on its own clock) to their settlement, in
+   * milliseconds. Excludes shops not yet used in this process.
    */
   readonly settlementDelaysMs: readonly number[];
   readonly waiting: readonly WaitingWork[];
   readonly errors: readonly ErrorCount[];
-  /** Bills made, by state. */
+  /** Bills created, by state. */
   readonly states: readonly { readonly state: BillState; readonly count: number }[];
-  /** Whether the day had more events than were read: then the early hours lack some. */
+  /** Whether the day had more events than were read; the early hours are then incomplete. */
   readonly cut: boolean;
 }
 
-/** Payments of one hour, by what became of them. */
+/** Payments of one hour, by outcome. */
 export interface HourOfPayments {
   /** Its start, ISO 8601. */
   readonly hour: string;
@@ -25,10 +25,10 @@ export interface HourOfPayments {
   readonly reviews: number;
 }
 
-/** How much of what is due now has waited how long. */
+/** Number of due checks or deliveries of one age. */
 export interface WaitingWork {
   readonly kind: 'check' | 'delivery';
-  /** Index of the last of the given ages that it has passed; -1 before the first. */
+  /** Index of the last of the given ages that they have passed; -1 before the first. */
   readonly age: number;
   readonly count: number;
 }

@@ -1,7 +1,7 @@
 import type { BillRecord, BillState } from '../bill.js';
 import type { DeliveryState } from '../delivery.js';
 
-/** Everything the module has recorded, newest first and bounded: bills, payments, callbacks, events, reviews. */
+/** What the module has recorded, newest first and limited: bills, payments, callbacks, events, reviews. */
 export interface PaymentLedger {
   readonly bills: readonly LedgerBill[];
   readonly payments: readonly LedgerEntry[];
@@ -41,7 +41,7 @@ export interface LedgerCallback {
   readonly id: string;
   readonly kind: string;
   readonly shop: string;
-  /** The bill it was tied to; `null` where it names none of ours. */
+  /** The bill it was matched with; `null` if it names none of ours. */
   readonly billId: string | null;
   /** What it asserts. */
   readonly orderId: string | null;
@@ -51,9 +51,9 @@ export interface LedgerCallback {
   /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
   readonly corroboration: Readonly<Record<string, string>>;
   readonly pending: boolean;
-  /** How often the service was asked again since its list did not show it yet. */
+  /** How often the service was asked again because its list did not yet show the payment. */
   readonly asks: number;
-  /** Whether the service's list has shown what a postback asserts; `null` before, and for what asserts nothing. */
+  /** Whether the service's list showed what the postback asserts; `null` until then, and for callbacks that assert nothing. */
   readonly outcome: 'confirmed' | 'unconfirmed' | null;
   readonly receivedAt: string;
 }

@@ -2,26 +2,26 @@ import type { BillState } from '../bill.js';
 import type { IntentId, OrderId } from '../ids.js';
 import type { RecordedAction } from './bill-history.js';
 
-/** One page of a list, and whether there are further ones. */
+/** One page of a list, and whether there are more. */
 export interface RecordPage<Row> {
   readonly rows: readonly Row[];
   readonly more: boolean;
 }
 
-/** Which bills to list; what is left out is any. */
+/** Selects bills; an omitted field matches all. */
 export interface BillQuery {
   readonly shop?: string;
   readonly states?: readonly BillState[];
-  /** Only bills made before the one of this intent: the last one of the page before. */
+  /** Only bills created before the one with this intent id: the last bill of the previous page. */
   readonly before?: string;
 }
 
-/** A postback that waits for a bill of ours to have the id it names. */
+/** A postback that names no known bill and waits for one. */
 export interface WaitingPostback {
   readonly shop: string;
-  /** As the postback says: anybody can send one. */
+  /** As the postback claims: anybody can send one. */
   readonly orderId: OrderId | null;
-  /** The service's `bill_id`, as the postback says. */
+  /** The service's `bill_id`, as the postback claims. */
   readonly trsId: string | null;
   readonly status: string | null;
   readonly digest: string;
@@ -29,7 +29,7 @@ export interface WaitingPostback {
   readonly receivedAt: string;
 }
 
-/** What an operator did, with the bill that it was about, where there is one. */
+/** What an operator did, with the bill concerned, if there is one. */
 export interface LoggedAction extends RecordedAction {
   readonly intentId: IntentId | null;
   readonly orderId: OrderId | null;

@@ -1,21 +1,21 @@
 import type { OrderId } from '../ids.js';
 
-/** Which past events a consumer is to get; what is left out is any. */
+/** Selects past events to deliver to a consumer; an omitted field matches all. */
 export interface PastEventFilter {
   readonly consumer: string;
-  /** Name of the events, such as `payment.succeeded`. */
+  /** Event name, such as `payment.succeeded`. */
   readonly event?: string;
   readonly shop?: string;
   readonly orderId?: OrderId;
-  /** Settled at this moment or later. */
+  /** Settled at this time or later. */
   readonly from?: Date;
-  /** Settled before this moment. */
+  /** Settled before this time. */
   readonly to?: Date;
 }
 
 export interface PastEventCounts {
-  /** Events that the consumer has no delivery of, and never had. */
+  /** Events for which the consumer never had a delivery. */
   readonly missing: number;
-  /** Events of which it may have had one that is done, and that retention has removed. */
+  /** Events whose delivery may be done, and since removed by retention. */
   readonly uncertain: number;
 }

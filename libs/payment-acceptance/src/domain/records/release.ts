@@ -1,15 +1,15 @@
 import type { OrderId } from '../ids.js';
 
-/** Of which orders what waits for them is let go; what is left out is any. */
+/** Selects the orders to release; an omitted field matches all. */
 export interface ReleaseFilter {
   readonly shop?: string;
   readonly orderId?: OrderId;
 }
 
-/** What a release has let go. */
+/** What a release released. */
 export interface Released {
-  /** Bills whose events are no longer kept back. */
+  /** Bills whose events are no longer held back. */
   readonly bills: number;
-  /** Deliveries whose handler had found no order, and that are tried again now, with all their attempts. */
+  /** Deliveries whose handler had found no order; they are retried now, with all their attempts. */
   readonly retried: number;
 }

@@ -1,44 +1,44 @@
-/** Counts and ages that tell whether somebody has to look. */
+/** Counts and ages that show whether somebody must act. */
 export interface PaymentStats {
-  /** Creations whose outcome never became known. */
+  /** Creations of unknown outcome. */
   readonly unknownBills: number;
-  /** Bills that the service has made and the ledger does not have, and that nobody has dismissed. */
+  /** Bills that the service created but that are missing from the ledger, except dismissed ones. */
   readonly lostBills: number;
   readonly openReviews: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
-  /** Bills whose events are kept back until they are released, and their deliveries, which count as pending, too. */
+  /** Bills whose events are held back until released, and their deliveries, which also count as pending. */
   readonly heldBills: number;
   readonly heldDeliveries: number;
-  /** Age of the oldest pending delivery that is not kept back, and of the longest overdue check, in milliseconds. */
+  /** Age of the oldest pending delivery that is not held back, and of the longest overdue check, in milliseconds. */
   readonly oldestDeliveryMs: number | null;
   readonly oldestCheckMs: number | null;
-  /** Callbacks that name no bill of ours, and still wait for one. */
+  /** Callbacks that name no bill of ours and still wait for one. */
   readonly waitingCallbacks: number;
 }
 
-/** A consumer with deliveries that fail. */
+/** A consumer with failing deliveries. */
 export interface FailingConsumer {
   readonly consumer: string;
-  /** How many of its deliveries fail and are tried again. */
+  /** How many of its deliveries have failed and are retried. */
   readonly deliveries: number;
-  /** Age of the oldest event of these, in milliseconds. */
+  /** Age of the oldest of their events, in milliseconds. */
   readonly oldestMs: number;
-  /** Of how many of these the handler has found no order: it threw an `OrderNotFoundError`. */
+  /** For how many of them the handler found no order: it threw an `OrderNotFoundError`. */
   readonly ordersNotFound: number;
 }
 
-/** A shop with bills whose checks fail. */
+/** A shop with failing checks. */
 export interface FailingShop {
   readonly shop: string;
-  /** How many of its bills have not been checked successfully in the last five attempts or more. */
+  /** How many of its bills have failed their last five checks or more. */
   readonly bills: number;
 }
 
-/** A shop that there has been, and whether the service refuses it. */
+/** A shop that has been in use, and whether the service refuses it. */
 export interface ShopState {
   readonly shop: string;
-  /** Since when the service refuses the shop, ISO 8601; `null` where it does not. */
+  /** Since when the service has refused the shop, ISO 8601; `null` if it does not. */
   readonly refusedSince: string | null;
   readonly refusedReason: string | null;
 }
