@@ -61,7 +61,7 @@ export function inboxContract(given: () => DataSource): void {
       await work('after')(inner).catch(() => undefined);
     };
     await expect(processOnce(manager, { id: 'e-1' }, swallowing)).rejects.toThrow(
-      'A statement of the transaction has failed, so nothing of it can be kept.',
+      'A statement of the transaction has failed, so it cannot be committed.',
     );
     expect(await done()).toEqual([]);
     expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * The one source of time. Leases and schedules are compared on the database's clock; `offsetMs` moves that clock
- * too, so that a test can let days pass without sleeping. Replace it with `overrideProvider(PaymentClock)`.
+ * The only source of time. Leases and schedules use the database's clock; `offsetMs` shifts that clock, too, so that a test
+ * can let days pass without sleeping. Replace it with `overrideProvider(PaymentClock)`.
  */
 @Injectable()
 export class PaymentClock {
@@ -16,7 +16,7 @@ export class PaymentClock {
   }
 }
 
-/** A clock for tests that moves only ahead of the real one, by hand. */
+/** A clock for tests: runs ahead of the real one by as much as the test says. */
 export class ManualPaymentClock extends PaymentClock {
   private ahead = 0;
 

@@ -2,8 +2,8 @@ import { maskCards } from './redact.js';
 import { cleanLine } from './text.js';
 
 /**
- * Base of every error this module throws on purpose. Messages say what happened and what to do next;
- * no error carries a token, a digest or a full card number, and none has a foreign error as its `cause`.
+ * Base class of every error that this module throws on purpose. Messages say what happened and what to do next. No error
+ * contains a token, a digest or a full card number, and none has a foreign error as its `cause`.
  */
 export abstract class PaymentAcceptanceError extends Error {
   /** Stable, machine-readable name of the error, for example `bill-amount-mismatch`. */
@@ -15,7 +15,7 @@ export abstract class PaymentAcceptanceError extends Error {
   }
 }
 
-/** The kind of an error, in few values: its code, or else its name. Says nothing of what its message holds. */
+/** The kind of an error, of low cardinality: its code, or else its name. Reveals nothing of its message. */
 export function errorType(error: unknown): string {
   const { code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
     code?: unknown;
@@ -24,7 +24,7 @@ export function errorType(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown';
 }
 
-/** The message of anything that was thrown, on one line and bounded, card numbers masked: fit for a log line or a column. */
+/** The message of any thrown value, fit for a log line or a column: one line, limited length, card numbers masked. */
 export function describeError(error: unknown, limit = 500): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const line = maskCards(cleanLine(text));

@@ -1,6 +1,6 @@
 /**
- * Places that several members share: none holds more than half of them, so that one whose work hangs leaves the rest to the
- * others, who may come at any moment. One that has nobody to share with takes all.
+ * Slots shared by several members. None holds more than half of them, so that a member whose work hangs leaves the rest to
+ * the others, whenever they come. A member without others may take all.
  */
 export class FairShare {
   private readonly held = new Map<string, number>();
@@ -8,12 +8,12 @@ export class FairShare {
 
   constructor(readonly places: number) {}
 
-  /** How many of the places are taken. */
+  /** How many slots are taken. */
   get taken(): number {
     return this.total;
   }
 
-  /** How many more of the places a member may take. */
+  /** How many more slots a member may take. */
   left(member: string, members: number): number {
     const share = members > 1 ? Math.max(1, Math.floor(this.places / 2)) : this.places;
     return Math.max(0, Math.min(share - (this.held.get(member) ?? 0), this.places - this.total));

@@ -1,66 +1,57 @@
 import { AsyncResource } from 'node:async_hooks';
-import { TimeoutError, withTimeout } from './timeout.js';
+import { GroupCommitTimeoutError, TimeLimitedWork } from './time-limited-work.js';
 
-/** How one item of a batch ended. */
+export { GroupCommitTimeoutError } from './time-limited-work.js';
+
+/** The outcome of one item of a batch. */
 export type Ended<R> = { readonly value: R } | { readonly error: unknown };
 
-/** The item was given up. What is in flight for it may still be done. */
-export class GroupCommitTimeoutError extends TimeoutError {
-  override readonly name = 'GroupCommitTimeoutError';
-}
-
-/**
- * So many batches and single items may be in flight that were given up. Each holds what it works with, such as a connection,
- * and one more would hold another: beyond that nothing is begun, and everybody is told so at once.
- */
-const MAX_OVERDUE = 1;
-
-/** So many items wait that a further one is refused. */
+/** Too many items wait, so this one was rejected. */
 export class GroupCommitFullError extends Error {
   override readonly name = 'GroupCommitFullError';
 }
 
 export interface GroupCommitOptions<T, R> {
-  /** Name of what is done, for diagnostics: no item's trace or context is that of its batch. */
+  /** Name of the async resource in which batches run: a batch takes over no item's trace or context. */
   readonly name: string;
-  /** Items of one batch. */
+  /** Most items in one batch. */
   readonly maxBatch: number;
-  /** Items that wait, half of them at most to be done alone; a further one is refused. Any number unless given. */
+  /** Most items that wait; at most half of them for being done alone. Default unlimited. */
   readonly maxWaiting?: number;
-  /** Items that are done alone at the same time. Any number unless given. */
+  /** Most items done alone at the same time. Default unlimited. */
   readonly maxAlone?: number;
-  /** When a batch, or an item that is done alone, is given up, so that the next one need not wait for it, in milliseconds. */
+  /** Timeout of a batch, or of an item done alone; the next one then starts. In milliseconds. */
   readonly timeoutMs: number;
-  /** When an item is given up that has had no answer since it came, in milliseconds. Never unless given. */
+  /** Timeout of an item, from `add` to its answer, in milliseconds. Default none. */
   readonly maxWaitMs?: number;
-  /** Items of one batch are of one kind. All are unless given. */
+  /** Only items of the same kind share a batch. Default one kind. */
   kindOf?(item: T): unknown;
-  /** Does a batch; gives how each item ended, in their order, or `undefined` for one that is to be done alone. */
+  /** Runs a batch. Resolves with the outcome of each item, in order; `undefined` for one that must be done alone. */
   run(items: readonly T[]): Promise<readonly (Ended<R> | undefined)[]>;
-  /** Does one item beside the batches, which do not wait for it. */
+  /** Does one item, in parallel with the batches. */
   alone(item: T): Promise<R>;
-  /** Whether a batch may have failed because of one of its items, so that each is to be done alone. */
+  /** Whether a single item may have failed the batch, so that each must be done alone. */
   isSeparable(error: unknown, items: readonly T[]): boolean;
 }
 
 interface Waiting<T, R> {
   readonly item: T;
   readonly deadline: number;
-  /** Whether it has no answer yet. */
+  /** Whether it still has no answer. */
   open: boolean;
   resolve(value: R): void;
   reject(error: unknown): void;
 }
 
 /**
- * Group commit: what comes in the same turn of the event loop, or while a batch is in flight, makes the next batch, in the
- * order in which it came. Each item is answered when its own work is committed, or given up, whatever becomes of it then. An item that comes alone waits for nobody.
+ * Group commit: items that arrive in the same turn of the event loop, or while a batch is in flight, form the next batch, in
+ * order of arrival. Each item is answered after its own commit, or when it times out, even if its work still goes on. An
+ * item that arrives alone waits for no other.
  */
 export class GroupCommit<T, R> {
   /**
-   * In the order of their deadlines; those that have an answer are taken out from time to time. No `Set`: one that changes
-   * all the time leaves tables behind of which each holds on to the next, and so each item to memory until it is searched
-   * through as a whole.
+   * In order of deadline; answered items are removed now and then. Not a `Set`: one that changes constantly leaves behind a
+   * chain of old tables, which keeps items in memory until a full garbage collection.
    */
   private waiting: Waiting<T, R>[] = [];
   private open = 0;
@@ -68,30 +59,31 @@ export class GroupCommit<T, R> {
   private single: Waiting<T, R>[] = [];
   private batchRuns = false;
   private aloneRunning = 0;
-  private overdue = 0;
   private timer: NodeJS.Timeout | undefined;
-  /** Who waits until all is answered that was there. */
+  /** Callers of `drained`, with the items that each still waits for. */
   private readonly drains: { readonly left: Set<Waiting<T, R>>; readonly done: () => void }[] = [];
   private readonly context: AsyncResource;
+  private readonly work: TimeLimitedWork;
   private readonly maxWaiting: number;
   private readonly maxAlone: number;
   private readonly maxWaitMs: number;
 
   constructor(private readonly options: GroupCommitOptions<T, R>) {
     this.context = new AsyncResource(options.name);
+    this.work = new TimeLimitedWork(options.timeoutMs);
     this.maxWaiting = options.maxWaiting ?? Infinity;
     this.maxAlone = options.maxAlone ?? Infinity;
     this.maxWaitMs = options.maxWaitMs ?? Infinity;
   }
 
   /**
-   * Resolves when the item is done.
+   * Resolves with the item's result.
    * @throws GroupCommitFullError, GroupCommitTimeoutError, or what the work throws
    */
   add(item: T): Promise<R> {
-    if (this.isStuck()) return Promise.reject(stuck());
+    if (this.work.isBlocked) return Promise.reject(GroupCommitTimeoutError.blocked());
     if (this.open >= this.maxWaiting) {
-      return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} wait already.`));
+      return Promise.reject(new GroupCommitFullError(`${this.maxWaiting} items already wait.`));
     }
     return new Promise((resolve, reject) => {
       const deadline = performance.now() + this.maxWaitMs;
@@ -103,7 +95,7 @@ export class GroupCommit<T, R> {
     });
   }
 
-  /** Resolves when all that waits now has its answer. */
+  /** Resolves when every item that waits now has been answered. */
   drained(): Promise<void> {
     if (this.open === 0) return Promise.resolve();
     return new Promise((done) => this.drains.push({ left: new Set(this.waiting.filter(isOpen)), done }));
@@ -113,7 +105,7 @@ export class GroupCommit<T, R> {
     return !this.timer && this.maxWaitMs !== Infinity;
   }
 
-  /** What the event loop has read by now goes together: a batch for the first one alone would hold up the others. */
+  /** Collects everything that the event loop has already read: a batch of the first item alone would delay the others. */
   private start(): void {
     if (this.needsTimer()) this.timer = setTimeout(() => this.expire(), this.maxWaitMs);
     if (this.batchRuns) return;
@@ -127,7 +119,7 @@ export class GroupCommit<T, R> {
       const next = this.batched.slice(0, maxBatch).filter(isOpen);
       this.batched = this.batched.slice(maxBatch);
       for (const batch of this.byKind(next)) {
-        if (this.isStuck()) for (const one of batch) this.end(one, () => one.reject(stuck()));
+        if (this.work.isBlocked) for (const one of batch) this.reject(one, GroupCommitTimeoutError.blocked());
         else await this.runBatch(batch);
       }
     }
@@ -147,37 +139,35 @@ export class GroupCommit<T, R> {
 
   private async runBatch(batch: readonly Waiting<T, R>[]): Promise<void> {
     try {
-      const ends = await this.inTime(this.options.run(batch.map(({ item }) => item)));
-      // Answered when the next batch is on its way: the database works while the answers are written.
+      const ends = await this.work.run(this.options.run(batch.map(({ item }) => item)));
+      // Answer once the next batch is on its way, so that the database works while the answers are written.
       setImmediate(() => batch.forEach((one, index) => this.answer(one, ends[index])));
     } catch (error) {
-      // Not in this turn of the event loop: a pool that refuses at once, and callers who come again at once, would keep
-      // all else from it.
+      // Not in this turn of the event loop: if the pool rejects at once and callers retry at once, nothing else would run.
       setImmediate(() => this.fail(batch, error));
     }
   }
 
   private answer(one: Waiting<T, R>, end: Ended<R> | undefined): void {
     if (!end) this.runAlone(one);
-    else if ('error' in end) this.end(one, () => one.reject(end.error));
+    else if ('error' in end) this.reject(one, end.error);
     else this.end(one, () => one.resolve(end.value));
   }
 
   private fail(batch: readonly Waiting<T, R>[], error: unknown): void {
     const items = batch.map(({ item }) => item);
     const separable = this.options.isSeparable(error, items);
-    const reason = error instanceof TimeoutError ? overdue(this.options.timeoutMs) : error;
     for (const one of batch) {
       if (separable) this.runAlone(one);
-      else this.end(one, () => one.reject(reason));
+      else this.reject(one, error);
     }
   }
 
-  /** They take no more than half of the room: what is out of the ordinary leaves the rest to the common case. */
+  /** Takes at most half of the queue, so that exceptional items leave room for ordinary ones. */
   private runAlone(one: Waiting<T, R>): void {
     const limit = Math.ceil(this.maxWaiting / 2);
     if (this.single.length >= limit) {
-      this.end(one, () => one.reject(new GroupCommitFullError(`${limit} wait already to be done alone.`)));
+      this.reject(one, new GroupCommitFullError(`${limit} items already wait to be done alone.`));
       return;
     }
     this.single.push(one);
@@ -188,39 +178,23 @@ export class GroupCommit<T, R> {
     this.aloneRunning += 1;
     for (let one = this.single.shift(); one; one = this.single.shift()) {
       if (!one.open) continue;
-      const next = one;
-      if (this.isStuck()) this.end(next, () => next.reject(stuck()));
-      else await this.runSingle(next);
+      if (this.work.isBlocked) this.reject(one, GroupCommitTimeoutError.blocked());
+      else await this.runSingle(one);
     }
     this.aloneRunning -= 1;
   }
 
   private async runSingle(one: Waiting<T, R>): Promise<void> {
     try {
-      const value = await this.inTime(this.options.alone(one.item));
+      const value = await this.work.run(this.options.alone(one.item));
       this.end(one, () => one.resolve(value));
     } catch (error) {
-      const reason = error instanceof TimeoutError ? overdue(this.options.timeoutMs) : error;
-      this.end(one, () => one.reject(reason));
+      this.reject(one, error);
     }
   }
 
-  /** Gives work up that does not end: it holds up no further batch, unless there are others like it. */
-  private async inTime<Result>(work: Promise<Result>): Promise<Result> {
-    try {
-      return await withTimeout(this.options.timeoutMs, work);
-    } catch (error) {
-      if (error instanceof TimeoutError) {
-        this.overdue += 1;
-        const ended = (): void => void (this.overdue -= 1);
-        void work.then(ended, ended);
-      }
-      throw error;
-    }
-  }
-
-  private isStuck(): boolean {
-    return this.overdue > MAX_OVERDUE;
+  private reject(one: Waiting<T, R>, error: unknown): void {
+    this.end(one, () => one.reject(error));
   }
 
   private end(one: Waiting<T, R>, answer: () => void): void {
@@ -238,7 +212,7 @@ export class GroupCommit<T, R> {
     this.timer = undefined;
   }
 
-  /** Answers those whose time is over. What is in flight for them goes on, and may be done still. */
+  /** Rejects items whose deadline has passed. What is in flight for them goes on, and may still commit. */
   private expire(): void {
     this.timer = undefined;
     for (const one of this.waiting) {
@@ -248,17 +222,9 @@ export class GroupCommit<T, R> {
         this.timer = setTimeout(() => this.expire(), left);
         return;
       }
-      this.end(one, () => one.reject(overdue(this.maxWaitMs)));
+      this.reject(one, GroupCommitTimeoutError.after(this.maxWaitMs));
     }
   }
-}
-
-function overdue(limitMs: number): GroupCommitTimeoutError {
-  return new GroupCommitTimeoutError(`The database did not answer within ${limitMs} ms.`);
-}
-
-function stuck(): GroupCommitTimeoutError {
-  return new GroupCommitTimeoutError('The database owes answers to earlier statements, so no further one is sent.');
 }
 
 function isOpen({ open }: { readonly open: boolean }): boolean {

@@ -1,6 +1,6 @@
 /**
- * How much is under way, and when it has ended. A count and no `Set`: one that changes all the time leaves tables behind of
- * which each holds on to the next, and so what has ended to memory, until all of that is searched through.
+ * Counts work in flight, and says when there is none. A count, not a `Set`: one that changes constantly leaves behind a
+ * chain of old tables, which keeps ended work in memory until a full garbage collection.
  */
 export class InFlight {
   private count = 0;
@@ -10,7 +10,7 @@ export class InFlight {
     return this.count;
   }
 
-  /** Counts the work until it ends, and ends as it does. */
+  /** Counts the work until it settles; settles like it. */
   async track<R>(work: Promise<R>): Promise<R> {
     this.count += 1;
     try {
@@ -21,7 +21,7 @@ export class InFlight {
     }
   }
 
-  /** Resolves as soon as nothing is under way, however it has ended. */
+  /** Resolves once nothing is in flight, whether work succeeded or failed. */
   idle(): Promise<void> {
     return this.count === 0 ? Promise.resolve() : new Promise((done) => this.waiting.push(done));
   }

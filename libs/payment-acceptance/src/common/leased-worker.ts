@@ -4,62 +4,62 @@ import type { LogFields, PaymentLogger } from './payment-logger.js';
 import { TimeoutError, withTimeout } from './timeout.js';
 import { InFlight } from './in-flight.js';
 
-/** Work that is claimed from a table under a lease, then done item by item. */
+/** Work that is claimed from a table under a lease, then processed item by item. */
 export interface LeasedWork<T> {
-  /** Called before each claim: what has to be done from time to time, whether there are items or not. */
+  /** Housekeeping. Called before each claim, whether there are items or not. */
   maintain?(): Promise<void>;
-  /** Leases at most `limit` items to this instance and commits, before any of them starts. */
+  /** Leases at most `limit` items to this instance, and commits before any of them starts. */
   claim(limit: number): Promise<Claimed<T>>;
-  /** Does one item. Records its own failures; what it throws is unexpected. */
+  /** Processes one item. Records expected failures itself; what it throws is unexpected. */
   process(item: T, stopping: AbortSignal): Promise<void>;
-  /** What a log line about the item says it is about. */
+  /** The fields of a log line about the item. */
   fieldsOf(item: T): LogFields;
 }
 
 export interface Claimed<T> {
   readonly items: readonly T[];
   /**
-   * Where there were less than asked for: in how many milliseconds there may be more, if that is known. An upper bound is
-   * `pollMs`, since others make work, too.
+   * After a claim smaller than the limit: in how many milliseconds more items may be due, if known. The worker polls after
+   * `pollMs` at the latest, since other instances create work, too.
    */
   readonly nextMs: number | null;
-  /** Whether there may be more now, though the claim was smaller than it might have been. */
+  /** Whether more items may be due now, although the claim was smaller than the limit. */
   readonly mayBeMore?: boolean;
 }
 
-/** Whether a worker runs by itself; one that is driven by hand was never started. */
+/** State of a worker's own loop; a worker driven by `runOnce` alone is `not-started`. */
 export type WorkerState = 'running' | 'stalled' | 'stopped' | 'not-started';
 
 export interface LeasedWorkerOptions {
-  /** How many items run at once; never more are claimed, so that no lease runs while its item waits. */
+  /** Most items in flight. No more are claimed, so that no lease runs while its item waits. */
   concurrency: number;
-  /** How long to wait, in milliseconds, before looking again when there was nothing to do. */
+  /** Pause between polls when there is nothing to do, in milliseconds. */
   pollMs: number;
-  /** How long stopping waits for a look that is under way, and for how long items may go on then, in milliseconds. */
+  /** How long `stop` waits for a poll in flight, and how long items may go on, in milliseconds. */
   shutdownMs: number;
 }
 
-/** Whatever the claim says: between two looks without a signal the database has a moment. */
+/** Shortest pause between two polls without a wake-up, whatever the claim says. */
 const MIN_PAUSE_MS = 10;
 
-/** Looks follow one another no faster than this, so that under load one claim takes what several signals told of. */
+/** Shortest pause between two polls while work is in flight, so that under load one claim serves several wake-ups. */
 const GATHER_MS = 5;
 
-/** A look that has taken so long may never end, as on a connection whose other side is gone: the next one goes out beside it. */
-const LOOK_MS = 60_000;
+/** Timeout of a poll, which may never end on a connection whose other side is gone. The next one then starts beside it. */
+const POLL_TIMEOUT_MS = 60_000;
 
-/** How much longer than they may go on stopping waits for items: time to end, and to record how. */
+/** How long `stop` waits for items beyond `shutdownMs`, so that they can end and record their outcome. */
 const ENDING_MS = 5_000;
 
-/** Runs leased work: either by hand (`runOnce()`), or by itself from `start()` to `stop()`. */
+/** Runs leased work: on demand (`runOnce()`), or in a loop from `start()` to `stop()`. */
 export class LeasedWorker<T> {
   private readonly inFlight = new InFlight();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
-  /** When a look has begun last. */
-  private lookedAt = -Infinity;
-  /** When a look has ended last. */
-  private lastLookAt = 0;
+  /** When the last poll started. */
+  private pollStartedAt = -Infinity;
+  /** When a poll last ended. */
+  private pollEndedAt = 0;
   private isOneOverdue = false;
   private signalled = false;
   private wakeTimer: NodeJS.Timeout | undefined;
@@ -70,35 +70,35 @@ export class LeasedWorker<T> {
     private readonly options: LeasedWorkerOptions,
     private readonly logger: Pick<PaymentLogger, 'error'>,
   ) {
-    // Every running item listens to it.
+    // Every item in flight listens to it.
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Claims one batch and does it, unless stopped. Resolves with the number of items when all have ended. */
+  /** Claims and processes one batch, unless stopped. Resolves with the number of items once all have ended. */
   runOnce(): Promise<number> {
     return this.inFlight.track(this.round());
   }
 
   start(): void {
-    this.lastLookAt = performance.now();
+    this.pollEndedAt = performance.now();
     this.loop ??= this.run();
   }
 
-  /** `stalled` where a loop that should look every `pollMs` has ended no look for `silenceMs`, as when a query hangs. */
+  /** `stalled` if no poll has ended for `silenceMs` beyond `pollMs`, for example because a query hangs. */
   state(silenceMs: number): WorkerState {
     if (!this.loop) return 'not-started';
     if (this.stopping.signal.aborted) return 'stopped';
-    return performance.now() - this.lastLookAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
+    return performance.now() - this.pollEndedAt > silenceMs + this.options.pollMs ? 'stalled' : 'running';
   }
 
-  /** Looks for work now instead of at the next poll, or a moment later where it has just looked and something is under way. */
+  /** Polls now rather than after the pause; a moment later if a poll has just started and work is in flight. */
   wake(): void {
-    const sinceMs = performance.now() - this.lookedAt;
-    if (sinceMs >= GATHER_MS || this.inFlight.size === 0) this.lookNow();
-    else this.wakeTimer ??= setTimeout(() => this.lookNow(), GATHER_MS - sinceMs);
+    const sinceMs = performance.now() - this.pollStartedAt;
+    if (sinceMs >= GATHER_MS || this.inFlight.size === 0) this.pollNow();
+    else this.wakeTimer ??= setTimeout(() => this.pollNow(), GATHER_MS - sinceMs);
   }
 
-  private lookNow(): void {
+  private pollNow(): void {
     clearTimeout(this.wakeTimer);
     this.wakeTimer = undefined;
     this.signalled = true;
@@ -106,17 +106,17 @@ export class LeasedWorker<T> {
   }
 
   /**
-   * Claims nothing more, tells running items to stop, and resolves when they have ended, or their time is over: a pool that
-   * is exhausted, or a query that hangs, must not hold up a shutdown. What a look leases after all is given back; where even
-   * that fails, its lease runs out.
+   * Claims nothing more, aborts items in flight, and resolves once they have ended or their time is over: an exhausted pool
+   * or a hanging query must not block a shutdown. Items that a late poll still leases are released; if even that fails,
+   * their leases expire.
    */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.lookNow();
+    this.pollNow();
     const { shutdownMs } = this.options;
     const limit = performance.now() + shutdownMs + ENDING_MS;
-    await this.waitFor('A look for work', this.loop ?? Promise.resolve(), shutdownMs);
-    await this.waitFor('What was begun', this.inFlight.idle(), limit - performance.now());
+    await this.waitFor('A poll for work', this.loop ?? Promise.resolve(), shutdownMs);
+    await this.waitFor('Work in flight', this.inFlight.idle(), limit - performance.now());
   }
 
   private async waitFor(what: string, end: Promise<void>, limitMs: number): Promise<void> {
@@ -126,8 +126,8 @@ export class LeasedWorker<T> {
       if (!(error instanceof TimeoutError)) throw error;
       const seconds = Math.ceil(limitMs / 1_000);
       this.logger.error(
-        `${what} has not ended ${seconds} s after the worker was stopped, and is waited for no longer: the database does not ` +
-          'answer, or its pool has no connection to give. Other instances go on when the leases have run out.',
+        `${what} has not ended ${seconds} s after the worker was stopped, so the shutdown continues without it: the ` +
+          'database does not answer, or its pool is exhausted. Other instances take over when the leases expire.',
       );
     }
   }
@@ -144,12 +144,12 @@ export class LeasedWorker<T> {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       this.takeSignal();
-      this.lookedAt = performance.now();
+      this.pollStartedAt = performance.now();
       const free = this.options.concurrency - this.inFlight.size;
       const claimed = free > 0 ? await this.claim(free) : undefined;
-      if (free <= 0) this.lastLookAt = performance.now();
-      if (claimed?.mayBeMore || claimed?.items.length === free) this.lookNow();
-      // One that came meanwhile knew nothing of the slots that are taken now.
+      if (free <= 0) this.pollEndedAt = performance.now();
+      if (claimed?.mayBeMore || claimed?.items.length === free) this.pollNow();
+      // A wake-up during the claim may be about work that the claim missed.
       else if (this.takeSignal()) this.wake();
       await this.pause(claimed?.nextMs ?? null);
     }
@@ -166,34 +166,32 @@ export class LeasedWorker<T> {
     return this.work.claim(limit);
   }
 
-  /** Claims items and begins them; `undefined` where the claim failed. */
+  /** Claims items and starts them; `undefined` if the claim failed. */
   private async claim(limit: number): Promise<Claimed<T> | undefined> {
     try {
-      const looking = this.claimed(limit).finally(() => (this.lastLookAt = performance.now()));
-      const claimed = await (this.isOneOverdue ? looking : this.inTime(looking));
+      const polling = this.claimed(limit).finally(() => (this.pollEndedAt = performance.now()));
+      const claimed = await (this.isOneOverdue ? polling : this.inTime(polling));
       for (const item of claimed.items) this.begin(item);
       return claimed;
     } catch (error) {
-      this.logger.error(`Could not look for work; trying again in ${this.options.pollMs} ms. ${describeError(error)}`);
+      this.logger.error(`Could not poll for work; retrying in ${this.options.pollMs} ms. ${describeError(error)}`);
       return undefined;
     }
   }
 
   /**
-   * Leaves a look behind that does not end: one at a time, or they would take all connections of a pool. Should it end after
-   * all, its items are leased to nobody else.
+   * Abandons a poll that does not end: only one at a time, or they would exhaust the pool. If it ends after all, its items
+   * are started, since they are leased to this instance.
    */
-  private async inTime(looking: Promise<Claimed<T>>): Promise<Claimed<T>> {
+  private async inTime(polling: Promise<Claimed<T>>): Promise<Claimed<T>> {
     try {
-      return await withTimeout(LOOK_MS, looking);
+      return await withTimeout(POLL_TIMEOUT_MS, polling);
     } catch (error) {
       if (error instanceof TimeoutError) {
         this.isOneOverdue = true;
-        void looking
+        void polling
           .then((late) => late.items.forEach((item) => this.begin(item)))
-          .catch((end: unknown) =>
-            this.logger.error(`A look that had taken too long has failed. ${describeError(end)}`),
-          )
+          .catch((late: unknown) => this.logger.error(`A poll that had timed out has failed. ${describeError(late)}`))
           .finally(() => (this.isOneOverdue = false));
       }
       throw error;
@@ -203,7 +201,10 @@ export class LeasedWorker<T> {
   private begin(item: T): void {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
-      this.logger.error(`An item failed unexpectedly; its lease will run out. ${describeError(error)}`, fields);
+      this.logger.error(
+        `An item failed unexpectedly; it is retried when its lease expires. ${describeError(error)}`,
+        fields,
+      );
     });
     void this.inFlight.track(running).then(() => this.wake());
   }

@@ -1,6 +1,6 @@
 /**
- * What a function makes of texts that are few and come again and again: once for each. Beyond `maxEntries` texts it is made each
- * time, so that texts which are many take no memory.
+ * Caches a function of a string. Beyond `maxEntries` strings, further ones are computed each time, so that the memory stays
+ * limited.
  */
 export function memoize<T extends object | string>(
   make: (text: string) => T,

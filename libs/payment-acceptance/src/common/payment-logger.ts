@@ -1,7 +1,7 @@
 import { ConsoleLogger, Logger } from '@nestjs/common';
 import { shownText } from './text.js';
 
-/** What a log line is about, for machines: the line itself says the same to people. Ids and kinds only, never a secret. */
+/** The structured fields of a log line, for machines; its text says the same to people. Ids and kinds, never a secret. */
 export interface LogFields {
   readonly shop?: string;
   readonly orderId?: string;
@@ -9,7 +9,7 @@ export interface LogFields {
   readonly billId?: string | null;
   /** Id of our bill. */
   readonly intentId?: string;
-  /** The claim under which a bill was checked: every line of one check has the same. */
+  /** The claim's token: the same for every line about one check. */
   readonly check?: string;
   readonly callback?: string;
   readonly event?: string;
@@ -17,21 +17,21 @@ export interface LogFields {
   readonly consumer?: string;
   readonly deliveryId?: string;
   readonly attempt?: number;
-  /** When the work is done again, in milliseconds. */
+  /** Pause before the retry, in milliseconds. */
   readonly againInMs?: number;
   /** Code of the error. */
   readonly error?: string;
 }
 
 /**
- * From version 12 on, Nest's logger takes an object after the message as the fields of the line: `params` in JSON, behind
- * the message otherwise. Before, it would print the object as a line of its own, so there the message stands alone.
+ * Since version 12, Nest's logger takes an object after the message as the line's fields: `params` in JSON, otherwise
+ * appended to the message. Older versions would print it as a separate line, so they get the message alone.
  */
 const TAKES_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
 
 /**
- * Nest's `Logger` with a line's fields beside its message, in the form that the host's logger shows best. Neither holds what
- * a terminal would obey, whoever chose an order's id.
+ * Nest's `Logger`, with structured fields where the host's version supports them. Control characters are replaced in both
+ * message and fields, since strangers may choose parts of them, such as an order id.
  */
 export class PaymentLogger {
   private readonly logger: Logger;

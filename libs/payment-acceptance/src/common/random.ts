@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 
-/** The one source of randomness: intent ids, lease tokens, jitter. Replace it with `overrideProvider(PaymentRandom)`. */
+/** The only source of randomness: intent ids, lease tokens, jitter. Replace it with `overrideProvider(PaymentRandom)`. */
 @Injectable()
 export class PaymentRandom {
   /** A random (version 4) UUID from a cryptographic source. */
@@ -9,20 +9,20 @@ export class PaymentRandom {
     return randomUUID();
   }
 
-  /** A number from 0 up to, not including, 1: for jitter only, never for a secret. */
+  /** A number from 0 (inclusive) to 1 (exclusive), for jitter only, never for a secret. */
   fraction(): number {
     return Math.random();
   }
 }
 
-/** A random UUID (version 7) that begins with the time: rows that come together then lie together in an index. */
+/** A random UUID (version 7) that begins with the time, so that rows inserted together are adjacent in an index. */
 export function timeOrderedUuid(random: PaymentRandom, now: Date): string {
   return timePrefix(now.getTime()) + random.uuid().slice(15);
 }
 
 let prefix = { ms: -1, text: '' };
 
-/** Many come in one millisecond. */
+/** Cached, since many ids are made in the same millisecond. */
 function timePrefix(ms: number): string {
   if (prefix.ms !== ms) {
     const digits = ms.toString(16).padStart(12, '0').slice(-12);

@@ -8,8 +8,8 @@ interface Kind {
 }
 
 /**
- * Lines of a log about what strangers can cause at will, or what an outage does to everybody who comes: of each kind the
- * first one, then one in each pause.
+ * A rate-limited log, for lines that strangers can provoke at will or that an outage would repeat for every request: of each
+ * kind the first line, then at most one per pause.
  */
 export class RateLimitedLog {
   private readonly kinds = new Map<string, Kind>();
@@ -21,8 +21,8 @@ export class RateLimitedLog {
   ) {}
 
   /**
-   * @param kind one of few, never a stranger's text
-   * @param line the line, given how many of its kind were left out before it: empty, or a sentence after a space
+   * @param kind of low cardinality, never text from a stranger
+   * @param line builds the line; its argument says how many lines were suppressed: empty, or a space and a sentence
    */
   error(kind: string, line: (leftOut: string) => string, fields: LogFields): void {
     this.log('error', kind, line, fields);

@@ -7,8 +7,8 @@ const MAX_NAME = 255;
 const MAX_JSON = 16_384;
 
 /**
- * What of a callback's fields is kept: everything but the digest, with card numbers masked, and bounded, since anybody
- * can send anything. The result is plain JSON that a database takes.
+ * The fields of a callback as they are stored: without the digest, card numbers masked, limited in size, since anybody can
+ * send anything. The result is plain JSON that every database accepts.
  */
 export function redactFields(body: object): object {
   const kept = redact(body, 0) as object;
@@ -17,7 +17,7 @@ export function redactFields(body: object): object {
   return { ...Object.fromEntries(short), _truncated: true };
 }
 
-/** Whether it is so short that its JSON cannot be too long, however much of it is escaped. */
+/** Whether its JSON cannot be too long, even if every character is escaped. A fast path. */
 function isShort(kept: object): boolean {
   let length = 2;
   for (const name of Object.keys(kept)) {
@@ -28,7 +28,7 @@ function isShort(kept: object): boolean {
   return length <= MAX_JSON;
 }
 
-/** Senders use the same few names again and again; of others only the first ones are remembered. */
+/** A cache: senders use the same few names again and again. */
 const NAMES = new Map<string, string | undefined>();
 const MAX_KEPT_NAMES = 256;
 
@@ -49,14 +49,14 @@ function redact(value: unknown, depth: number): unknown {
     const kept = keptName(name);
     if (kept === undefined) continue;
     const item = redact((value as Record<string, unknown>)[name], depth + 1);
-    // A name like any other, but assigned to it would be the prototype.
+    // A name like any other, but assigning to it would set the prototype.
     if (kept === '__proto__') Object.defineProperty(fields, kept, { value: item, enumerable: true });
     else fields[kept] = item;
   }
   return fields;
 }
 
-/** A number of 12 digits and more is masked whatever its check digit: a long one has lost its last digits. */
+/** Masks numbers of 12 or more digits whatever their check digit: long ones have lost their last digits to rounding. */
 function maskNumber(value: number | boolean | null): unknown {
   const digits = String(value).replace(/\D/g, '');
   return digits.length >= 12 ? masked(digits) : value;
@@ -66,29 +66,30 @@ function cleanText(text: string, limit = MAX_TEXT): string {
   return databaseText(text.slice(0, limit));
 }
 
-/** A date, with or without its time, and a UUID (with a letter): digits and separators, too. */
+/** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */
 const NO_CARD =
   /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
 const SEPARATOR = /((?:%20|[^\p{L}\p{N}]){1,3})/u;
 const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
 
 /**
- * Masks what passes for a card number: 12 to 19 digits with a valid check digit, up to three characters between them that
- * are neither letters nor digits. Other digits may stand beside it (`7 4111 1111 1111 1111`). Dates and UUIDs stay.
+ * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, with up to three characters
+ * between digits that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`). Dates and
+ * UUIDs stay.
  */
 export function maskCards(text: string): string {
   if (!hasDigitsOfCard(text)) return text;
-  // What the pattern captured stands at odd places.
+  // Captured dates and UUIDs are at odd indices.
   const parts = text.split(NO_CARD);
   return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
 }
 
-/** Whether nothing in it can need a change: a short text of printable ASCII with too few digits for a card. */
+/** Whether the text needs no change: short, printable ASCII, too few digits for a card. A fast path. */
 function isPlain(text: string): boolean {
   return text.length <= MAX_NAME && /^[ -~]*$/.test(text) && !hasDigitsOfCard(text);
 }
 
-/** Most texts have too few digits to be looked at closely. */
+/** Whether the text has enough digits for a card number. Most do not, and need no closer look. */
 function hasDigitsOfCard(text: string): boolean {
   let digits = 0;
   for (let at = 0; at < text.length && digits < 12; at += 1) {
@@ -114,7 +115,7 @@ function masked(digits: string): string {
   return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
 
-/** The longest card number of whole groups from `start` on; separators stand between them at odd places. */
+/** The longest card number made of whole groups, beginning at `start`; separators are at odd indices. */
 function longestCard(groups: readonly string[], start: number): { digits: string; end: number } {
   let longest = { digits: '', end: start };
   let digits = '';
@@ -125,7 +126,7 @@ function longestCard(groups: readonly string[], start: number): { digits: string
   return longest;
 }
 
-/** Luhn's rule. */
+/** The Luhn algorithm. */
 function hasCheckDigit(digits: string): boolean {
   const sum = Array.from(digits)
     .reverse()

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Tries a request again after a pause of random length between 0 and a ceiling (full jitter). The ceiling starts at
- * `baseMs`, doubles each time and stays at `capMs`. A pause that the other side asked for is kept, unless it is longer
- * than `capMs`: then the error is thrown at once, since a caller is waiting.
+ * Exponential backoff with full jitter: each pause is random between 0 and a ceiling, which starts at `baseMs` and doubles
+ * up to `capMs`. A pause that the other side asked for is respected, unless it is longer than `capMs`: then the error is
+ * thrown at once, since a caller is waiting.
  */
 export interface RetryPolicy {
   readonly attempts: number;
@@ -13,7 +13,7 @@ export interface RetryPolicy {
   readonly signal?: AbortSignal;
 }
 
-/** `mayRetry` says `false` for what must not be repeated, or the least pause in milliseconds. */
+/** @param mayRetry returns `false` if the error must not be retried, or else the minimum pause in milliseconds */
 export async function retry<T>(
   policy: RetryPolicy,
   attempt: () => Promise<T>,
@@ -35,7 +35,7 @@ export async function retry<T>(
   }
 }
 
-/** A pause that doubles with each failure up to a cap, of which a random part from one half to the whole is taken. */
+/** Exponential backoff with equal jitter: a pause between one half and the whole of a ceiling that doubles up to a cap. */
 export function backoff(failures: number, baseMs: number, capMs: number, fraction: number): number {
   const ceiling = Math.min(capMs, baseMs * 2 ** Math.min(failures, 30));
   return Math.round(ceiling * (0.5 + fraction / 2));

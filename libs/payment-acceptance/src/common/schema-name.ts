@@ -1,7 +1,7 @@
-/** Where our tables are unless the host says otherwise; every statement in the source names it. */
+/** Schema of our tables by default; every statement in the source names it. */
 export const DEFAULT_SCHEMA = 'payment_acceptance';
 
-/** What a schema of ours, or on MariaDB the prefix of its tables, may be called: it is written into statements as it is. */
+/** Rule for the schema's name, or on MariaDB the tables' prefix: it is written into statements unescaped. */
 export const SCHEMA_NAME_RULE =
   'must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".';
 

@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The token itself. Call it where the token is used, and keep the result in no field. */
+  /** The token itself. Call it where the token is used, and do not store the result in a field. */
   reveal(): string {
     return this.#value;
   }
@@ -27,8 +27,8 @@ export class Secret {
 }
 
 /**
- * The same object, with what is secret in it behind accessors: it can be read, set and spread as before, while JSON and
- * `util.inspect` do not show it.
+ * Hides the secrets of an object behind accessors: they can be read, set and spread as before, but JSON and `util.inspect`
+ * do not show them. Returns the same object.
  */
 export function concealed<T extends object>(options: T, ...secrets: (keyof T)[]): T {
   for (const name of secrets) {

@@ -1,26 +1,26 @@
 /**
- * What a terminal or a log viewer obeys instead of showing it: control characters, C1 (a CSI of one character) included,
- * and those that turn the direction of what follows, so that a line reads otherwise than it is written.
+ * Characters that a terminal or log viewer interprets rather than shows: control characters, including C1 (a one-character
+ * CSI), and those that reverse the text direction, which could make a line read differently from what it says.
  */
 export const NON_PRINTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 const BLANK = new RegExp(`[\\s${NON_PRINTING.source.slice(1)}+`, 'gu');
 
-/** One line without control characters and half surrogate pairs: what any log, header or database column takes. */
+/** One line without control characters or lone surrogates, safe for any log, header or database column. */
 export function cleanLine(text: string): string {
   return text.replace(BLANK, ' ').trim().toWellFormed();
 }
 
-/** The same text, character by character, with a mark for each that a log must not obey. */
+/** The text with a replacement character for each character that a log must not interpret. */
 export function shownText(text: string): string {
   return text.replace(NON_PRINTING, '\ufffd').toWellFormed();
 }
 
-/** The same of a text that may have several lines. */
+/** Like {@link shownText}, but keeps line breaks. */
 export function shownLines(text: string): string {
   return text.split(/\r?\n/).map(shownText).join('\n');
 }
 
-/** A database text holds neither NUL nor half a surrogate pair; nothing that is kept has either. */
+/** The text without NUL and lone surrogates, which databases reject. */
 export function databaseText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

@@ -1,6 +1,6 @@
 import type { PaymentClock } from './clock.js';
 
-/** Lets work pass at the first time, and then again after a pause. */
+/** Lets work through the first time, and then again after each pause. */
 export class Throttle {
   private lastAt = -Infinity;
 
@@ -9,16 +9,16 @@ export class Throttle {
     private readonly pauseMs: number,
   ) {}
 
-  /** Takes the turn where it is one: the work is then to be done. */
+  /** Whether the work is due; if so, the pause starts, and the caller must do the work. */
   tryTake(): boolean {
     const now = this.clock.now().getTime();
-    // A clock that was set back shall not put it off.
+    // A clock that was set back must not delay the work.
     if (now >= this.lastAt && now - this.lastAt < this.pauseMs) return false;
     this.lastAt = now;
     return true;
   }
 
-  /** Begins the pause: the work was done otherwise. */
+  /** Starts the pause, because the work was done some other way. */
   restart(): void {
     this.lastAt = this.clock.now().getTime();
   }

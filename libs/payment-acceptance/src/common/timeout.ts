@@ -1,9 +1,9 @@
-/** What was waited for did not come in time. */
+/** Work did not end in time. */
 export class TimeoutError extends Error {
   override readonly name: string = 'TimeoutError';
 }
 
-/** Waits no longer than the limit, in milliseconds; what is then still going on goes on unwatched. */
+/** Awaits work for at most `limitMs` milliseconds. Work that takes longer is not cancelled. */
 export async function withTimeout<T>(limitMs: number, work: Promise<T>, what = 'The database'): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
-/** What there is to do: `hint`, a callback asks for a check of its bill; `event`, a settlement has made deliveries. */
+/** Why to wake up: `hint`, a callback requests a check of its bill; `event`, a settlement created deliveries. */
 export type WakeUp = 'hint' | 'event';
 
 /**
- * Says within this instance that there is work, so that it need not wait for a poll. Who listens also tells the other
+ * Announces work within this instance, so that it need not wait for the next poll. A listener forwards it to the other
  * instances.
  */
 @Injectable()

@@ -1,7 +1,7 @@
 const MAX_ADDRESS_LENGTH = 2_048;
 
 /**
- * An http or https address as a browser reads it: ASCII without white space and line ends, fit for any header; `null` for
+ * An http or https URL as a browser parses it: ASCII without white space or line breaks, safe in any header; `null` for
  * anything else.
  */
 export function webAddress(value: unknown): string | null {
@@ -11,8 +11,8 @@ export function webAddress(value: unknown): string | null {
 }
 
 /**
- * The address of a payment page that a person states. In production only https: the payer types a card there, and other
- * than with the service's own answer, nobody but that person vouches for it.
+ * The URL of a payment page, entered by a person. In production only https: the payer enters card data there, and unlike
+ * the service's own answer, nothing but that person vouches for it.
  */
 export function statedPageAddress(value: unknown, production: boolean): string | null {
   const href = webAddress(value);

@@ -1,62 +1,62 @@
-/** How a request ended, as far as it tells of the service's strength. */
+/** How a request ended, as far as it says something about the service's capacity. */
 export type RequestEnd =
   /** With an answer, whatever it says. */
   | 'answered'
-  /** With a server error, or with none at all: one bill's trouble, or everybody's. */
+  /** With a server error, or without an answer. May concern one bill only, or the whole service. */
   | 'failed'
-  /** With 429: the service counts requests, and these were too many. */
+  /** With 429: the service's rate limit was exceeded. */
   | 'too-many';
 
-/** Requests at once to a service of which nothing is known, or nothing for a minute. */
+/** Concurrency limit while nothing is known about the service, and after a minute without requests. */
 const FIRST_LIMIT = 8;
 const IDLE_MS = 60_000;
 
-/** Failures count from this share of the latest requests on: below it they are single bills' trouble. */
+/** Failures count from this share of recent requests on; below it they concern single bills. */
 const FAILING_SHARE = 0.2;
-/** Weight of one request in that share. */
+/** Weight of one request in that share, a moving average. */
 const WEIGHT = 0.1;
 
-/** The mean latency of so many requests, and of half as many as may run at once, is compared with the best one. */
+/** Samples per mean latency: this many, and at least half the concurrency limit. Each mean is compared with the best one. */
 const LEAST_SAMPLES = 20;
-/** Beyond twice the best mean and this, requests wait for each other at the service. */
+/** A mean latency above twice the best one plus this means that requests queue at the service. */
 const TOLERATED_MS = 100;
-/** What fewer requests at once have not brought below this part of what it was is not their doing. */
+/** If a lower limit does not bring latency below this share of what it was, concurrency is not the cause. */
 const IMPROVED = 0.9;
 
 const LEAST_PER_SECOND = 1;
 
 /**
- * How much one shop's service is asked of one instance, from how it answers. Requests at once and requests a second each
- * follow AIMD, as TCP does: doubled with each round trip at first, after the first trouble raised by a little, and cut by
- * a factor where the service is too slow, fails, or refuses. Instances that do so come to equal shares of what the service
- * takes without knowing of each other. Times are in milliseconds.
+ * Adapts one instance's concurrency and request rate for one shop's service to how it answers. Both follow AIMD, as TCP
+ * does: they double with each round trip at first, rise slowly after the first congestion, and are cut by a factor when the
+ * service is too slow, fails, or refuses. Instances thus converge to equal shares of the service's capacity without knowing
+ * of each other. Times are in milliseconds.
  */
 export class AdaptiveLimiter {
   private places = 0;
-  /** Most that ran at once since latencies were compared last, and before that. */
+  /** Highest concurrency since latencies were last compared, and in the period before that. */
   private peak = 0;
   private peakBefore = 0;
   private limit: number;
-  /** Up to here the limit doubles. */
+  /** The limit doubles up to this value (slow start). */
   private threshold = Infinity;
   private rate: number;
-  /** Up to here the rate doubles each second. */
+  /** The rate doubles each second up to this value. */
   private rateThreshold = Infinity;
   private rateRaisedAt: number;
-  /** Requests that began before have told of the strength that was; their failures change nothing more. */
+  /** When the limits were last cut. Failures of requests that began before it cut nothing again. */
   private cutAt = -Infinity;
-  /** Whether a request that began later was answered: failures without one between them are one trouble, however long. */
+  /** Whether a request that began after the cut was answered. Cuts without one between them belong to one outage. */
   private answered = true;
   private away = false;
   private pauseEnds = -Infinity;
   private endedAt: number;
   private failing = 0;
   private best: number | undefined;
-  /** The mean for which less was asked for at once, until it is known whether that has helped. */
+  /** The mean latency that caused the last cut, until it is known whether the cut has helped. */
   private slow: number | undefined;
-  /** Whether the limit is left as it is while latencies are measured. */
+  /** Whether the limit is frozen while latencies are measured. */
   private stands = false;
-  /** Requests that began before tell nothing of the limit that is. */
+  /** Requests that began before this say nothing about the current limit. */
   private measuredFrom = -Infinity;
   private samples = 0;
   private sum = 0;
@@ -77,7 +77,7 @@ export class AdaptiveLimiter {
     this.endedAt = this.rateRaisedAt = this.now();
   }
 
-  /** How many more may run at once. */
+  /** How many more requests may start now. */
   get free(): number {
     if (this.isPaused) return 0;
     if (this.isIdle) this.restart();
@@ -89,7 +89,7 @@ export class AdaptiveLimiter {
     return Math.max(LEAST_PER_SECOND, Math.floor(this.rate));
   }
 
-  /** Changes the most requests a second. */
+  /** Changes the ceiling of requests a second. */
   set mostPerSecond(ceiling: number) {
     if (this.rate === this.ceiling) this.rate = ceiling;
     this.rate = Math.min(this.rate, ceiling);
@@ -101,32 +101,32 @@ export class AdaptiveLimiter {
     return this.now() < this.pauseEnds;
   }
 
-  /** When the pause ends that the service has asked for, in milliseconds; `undefined` where there is none. */
+  /** When the pause that the service has asked for ends; `undefined` without one. */
   get pausedUntil(): number | undefined {
     return this.isPaused ? this.pauseEnds : undefined;
   }
 
-  /** How many run. */
+  /** How many requests are in flight. */
   get running(): number {
     return this.places;
   }
 
-  /** How many may run at once, a whole number. */
+  /** The concurrency limit, a whole number. */
   get most(): number {
     return Math.floor(this.limit);
   }
 
-  /** Whether less and less was asked, and nothing answered. */
+  /** Whether the service is down: failures went on after a cut, without an answer. */
   get isAway(): boolean {
     return this.away;
   }
 
-  /** Whether nothing was asked for a minute. */
+  /** Whether there was no request for a minute. */
   get isIdle(): boolean {
     return this.places === 0 && this.now() - this.endedAt > IDLE_MS;
   }
 
-  /** Takes one of the free places. */
+  /** Takes a free slot. */
   take(): void {
     this.places += 1;
     this.peak = Math.max(this.peak, this.places);
@@ -136,7 +136,7 @@ export class AdaptiveLimiter {
     this.places -= 1;
   }
 
-  /** Called when a request goes out; what it gives is called when that has ended. */
+  /** Call it when a request starts, and the returned function when it ends. */
   begin(): (end: RequestEnd, retryAfterMs?: number) => void {
     const since = this.now();
     this.count(since);
@@ -161,7 +161,7 @@ export class AdaptiveLimiter {
     this.rateRaisedAt = now;
     const raised = this.rate < this.rateThreshold ? this.rate * 2 ** seconds : this.rate + seconds * this.step();
     this.rate = Math.min(this.ceiling, raised);
-    // What is not used says nothing.
+    // A limit that is not reached must not grow.
     const isUsed = 2 * Math.max(this.peak, this.peakBefore) >= this.limit;
     if (isUsed && !this.stands) this.limit += this.limit < this.threshold ? 1 : 1 / this.limit;
     this.limit = Math.min(this.limit, this.concurrency);
@@ -184,7 +184,7 @@ export class AdaptiveLimiter {
     this.judge(now, mean, this.best);
   }
 
-  /** Whether requests wait for each other is found out step by step: the limit stands, then it is less, and did that help? */
+  /** Finds out in steps whether requests queue at the service: freeze the limit, then cut it, then see whether that helped. */
   private judge(now: number, mean: number, best: number): void {
     const isSlow = mean > 2 * best + TOLERATED_MS && this.limit > FIRST_LIMIT;
     const { stands, slow } = this;
@@ -209,7 +209,7 @@ export class AdaptiveLimiter {
       this.threshold = this.limit / 2;
       this.rateThreshold = used / 2;
     } else if (end === 'failed') {
-      // Less has not helped, so it is away. What it takes is found out anew when it is back.
+      // The cut has not helped, so the service is down. Its capacity is learned anew when it is back.
       this.threshold = this.rateThreshold = Infinity;
       this.away = true;
     }

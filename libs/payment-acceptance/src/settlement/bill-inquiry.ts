@@ -16,7 +16,7 @@ import { isRefusalOfBill } from './check-errors.js';
 import { CheckRequests, retryAfter } from './check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 
-/** A bill that the service is asked for. */
+/** A request to the service for one bill. */
 interface Inquiry {
   readonly shop: Shop;
   readonly billId: BillId;
@@ -26,26 +26,26 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long after each request for a bill it is asked for again; no more after the last. */
+/** Pauses between requests for the same bill; after the last one it is not asked for again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
-/** How often to look for bills to be asked for. */
-const LOOK_MS = 10_000;
+/** Longest pause between polls for bills to ask for. */
+const POLL_MS = 10_000;
 
-/** How often what was asked in vain is forgotten, and after how long: its postbacks no longer wait then. */
+/** How often unsuccessful inquiries are deleted, and after how long: by then their postbacks no longer wait. */
 const HOUSEKEEPING_MS = HOUR;
 const FORGET_MS = 60 * DAY;
 
-/** How long a shop is left alone for which there was nothing to be asked. */
+/** How long a shop without anything to ask for is skipped. */
 const NOTHING_MS = MINUTE;
 
 /**
- * Notices bills that the service has made and the ledger does not have, as after the restore of a backup: where a postback
- * names a bill that nothing here explains, the service is asked for it. Anybody can make such postbacks up, and a valid
- * digest proves nothing either, so only what the service lists counts, and it is asked a few times an hour
- * (`callbacks.inquiriesPerHour`). An order is taken from no postback: a person confirms it.
+ * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if a
+ * postback names a bill that nothing here explains, it asks the service for that bill. Anybody can forge such postbacks,
+ * and even a valid digest proves nothing, so only the service's list counts, and it is asked a few times an hour
+ * (`callbacks.inquiriesPerHour`). The order is never taken from a postback: a person confirms it.
  *
- * One request at a time, of what the checks of known bills leave of the shop's rate and of its places.
+ * One request at a time, from the rate and the slots that the checks of known bills leave unused.
  */
 @Injectable()
 export class BillInquiry implements LeasedWork<Inquiry> {
@@ -53,7 +53,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
   private readonly worker: LeasedWorker<Inquiry>;
-  /** When there was nothing to be asked for a shop, in epoch milliseconds. */
+  /** When a shop last had nothing to ask for, in epoch milliseconds. */
   private readonly nothingAt = new Map<string, number>();
 
   constructor(
@@ -70,12 +70,12 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     const { shutdownMs } = options.deliveries;
     this.worker = new LeasedWorker(
       this,
-      { concurrency: 1, pollMs: Math.min(LOOK_MS, this.gapMs), shutdownMs },
+      { concurrency: 1, pollMs: Math.min(POLL_MS, this.gapMs), shutdownMs },
       this.logger,
     );
   }
 
-  /** Asks for one bill, where one is to be asked for now; resolves with the number of requests when it is answered. */
+  /** Asks for one bill, if one is due; resolves with the number of requests once it is answered. */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -84,17 +84,17 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     if (this.isOn) this.worker.start();
   }
 
-  /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
+  /** State of its loop; `stalled` if no poll has ended within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
 
-  /** Ends the request in flight. */
+  /** Aborts the request in flight. */
   stop(): Promise<void> {
     return this.worker.stop();
   }
 
-  /** @internal Forgets what was asked in vain. */
+  /** @internal Deletes old unsuccessful inquiries. */
   async maintain(): Promise<void> {
     if (this.housekeeping.tryTake()) await this.store.forget(FORGET_MS);
   }
@@ -125,7 +125,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
       return;
     }
     const ofBill = list.payments.filter((payment) => payment.billId === null || payment.billId === billId);
-    // Entries that cannot be read are entries: the service does list something of the bill.
+    // Unreadable entries count, too: they show that the service knows the bill.
     if (ofBill.length > 0 || (list.payments.length === 0 && list.flaws.length > 0)) {
       await this.report(shop, billId, ofBill);
     }
@@ -136,10 +136,10 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     return { shop: shop.name, billId };
   }
 
-  /** Counted before it is asked, so that no request is made more often than it may be, whatever becomes of the process. */
+  /** Counts the request before it is made, so that even a crash cannot repeat it too often. */
   private async take(shop: Shop, turn: ShopToAsk): Promise<Inquiry | undefined> {
     const perSecond = this.requests.perSecond(shop);
-    // Two, so that a bill that becomes due meanwhile finds the other one.
+    // Leaves a second request for a bill that becomes due meanwhile.
     const isLeft = turn.savedMs >= Math.min(1_000, 2_000 / perSecond);
     if (!isLeft || !this.requests.hasRoomBeside(shop.name, this.followed.count)) return undefined;
     const sought = await this.next(shop.name);
@@ -149,7 +149,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     return { shop, billId: sought.billId };
   }
 
-  /** By lot, so that a flood of postbacks hides neither those that come after it nor those that came before. */
+  /** Chosen at random, so that a flood of postbacks hides neither later nor earlier ones. */
   private async next(shop: string): Promise<SoughtBill | undefined> {
     const { leaseMs } = this.options.creation;
     const lot = Math.floor(this.random.fraction() * 3);
@@ -162,18 +162,18 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
     if (!(await this.store.found(shop.name, billId, payments))) return;
     this.logger.error(
-      `The service has bill ${billId} of shop "${shop.name}", and the ledger has not: a commit was lost, or another program ` +
-        'had it made. A person has to confirm its order (lost bills).',
+      `The service has bill ${billId} of shop "${shop.name}", but the ledger does not: a commit was lost, or another program ` +
+        'created it. A person must confirm its order (lost bills).',
       { shop: shop.name, billId, error: 'lost-bill' },
     );
   }
 
-  /** Strangers choose what is asked for, so what fails fills no log. */
+  /** Rate-limited, since strangers choose what is asked for. */
   private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<void> {
     if (isRefusalOfBill(error)) return;
     const pauseMs = retryAfter(error);
     if (pauseMs > this.gapMs) await this.store.putOff(shop.name, pauseMs);
-    const what = `The service of shop "${shop.name}" did not say whether it has a bill that a postback names.`;
+    const what = `Could not ask the service of shop "${shop.name}" for a bill that a postback names.`;
     const fields = { shop: shop.name, billId, error: errorType(error) };
     this.rateLimited.warn(shop.name, (leftOut) => `${what}${leftOut} ${describeError(error)}`, fields);
   }
@@ -187,7 +187,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     return this.options.callbacks.inquiriesPerHour > 0;
   }
 
-  /** Between two requests for bills of one shop, by whatever instance. */
+  /** Pause between two requests for one shop, over all instances. */
   private get gapMs(): number {
     return this.isOn ? Math.ceil(HOUR / this.options.callbacks.inquiriesPerHour) : HOUR;
   }

@@ -9,17 +9,17 @@ import {
   UnauthenticatedError,
 } from '../client/service.errors.js';
 
-/** The service's word about this very bill: that it has none such, or lists nothing of it. */
+/** The service's answer about this very bill: it does not know it, or refuses to list its payments. */
 export function isRefusalOfBill(error: unknown): boolean {
   return error instanceof BillNotFoundError || error instanceof RequestRefusedError;
 }
 
-/** The service is away, or says that it cannot answer now. */
+/** The service is down, or says that it cannot answer now. */
 export function isWithoutAnswer(error: unknown): boolean {
   return error instanceof ServiceNetworkError || error instanceof ServiceUnavailableError;
 }
 
-/** What concerns all bills of the shop alike, where the service says so of several of them. */
+/** An error that concerns the whole shop, if several of its bills get it. */
 export function isRefusalOfShop(error: unknown): boolean {
   return (
     error instanceof UnauthenticatedError ||
@@ -28,7 +28,7 @@ export function isRefusalOfShop(error: unknown): boolean {
   );
 }
 
-/** Answers that only a shop gets whose token and merchant the service knows. */
+/** Errors that the service returns only to a shop whose token and merchant it accepts. */
 export function provesShopIsAccepted(error: unknown): boolean {
   return (
     error instanceof BillNotFoundError || error instanceof TooManyPaymentsError || error instanceof RequestRefusedError

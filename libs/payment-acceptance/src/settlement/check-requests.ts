@@ -9,34 +9,34 @@ import type { IntentId } from '../domain/ids.js';
 import type { PaymentList } from '../domain/payment.js';
 import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
 
-/** The requests to one shop's service, and how many of them the service takes as it seems now. */
+/** The requests to one shop's service, and its capacity as currently estimated. */
 export interface CheckWorkload {
   readonly shop: string;
-  /** Requests that run. */
+  /** Requests in flight. */
   readonly running: number;
-  /** Most requests at once. */
+  /** Most requests in flight. */
   readonly limit: number;
   /** Most requests a second. */
   readonly perSecond: number;
-  /** Until when the service has asked for a pause (ISO 8601, UTC); `null` where it has not. */
+  /** End of the pause that the service has asked for (ISO 8601, UTC); `null` without one. */
   readonly pausedUntil: string | null;
 }
 
-/** Most bills of a shop that are remembered because its service was away when they were asked about. */
+/** Most postponed bills remembered per shop. */
 const MAX_PUT_OFF = 1_000;
 
 /** The longest pause that the service is granted, in milliseconds. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * The requests of this instance for payments of bills: how many run, shop by shop. Of those at once a shop has half at most
- * where there are others, so that one whose service hangs leaves the rest to them; and as many as its service takes.
+ * Limits this instance's requests for the payments of bills, shop by shop. A shop gets at most half of the concurrency if
+ * there are others, so that one whose service hangs leaves the rest to them, and no more than its service can take.
  */
 @Injectable()
 export class CheckRequests {
   private readonly share: FairShare;
   private readonly limiters = new Map<string, AdaptiveLimiter>();
-  /** Bills that were put off while the service of their shop was away. */
+  /** Bills postponed while the service of their shop was down. */
   private readonly putOff = new Map<string, IntentId[]>();
 
   constructor(
@@ -47,12 +47,12 @@ export class CheckRequests {
     this.share = new FairShare(options.confirmer.concurrency);
   }
 
-  /** How many more bills of a shop may be claimed, of so many shops. */
+  /** How many more bills of a shop may be claimed. @param shops how many shops there are */
   free(shop: string, shops: number): number {
     return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
   }
 
-  /** Whether a request beside those for the bills of a shop takes no place from them: they leave one free after it. */
+  /** Whether an additional request leaves a slot free for the checks of the shop's bills. */
   hasRoomBeside(shop: string, shops: number): boolean {
     const limiter = this.limiters.get(shop);
     if (!limiter || limiter.isIdle) return true;
@@ -64,7 +64,7 @@ export class CheckRequests {
     return this.limiters.get(shop)?.isPaused ?? false;
   }
 
-  /** How many requests a second the shop's service takes: no more than the shop's settings say. */
+  /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
   perSecond({ name, requestsPerSecond }: Shop): number {
     const known = this.limiters.get(name);
     const { concurrency } = this.options.confirmer;
@@ -74,7 +74,7 @@ export class CheckRequests {
     return limiter.perSecond;
   }
 
-  /** Of the shops that were asked within the last minute. */
+  /** Shops with a request in the last minute. */
   workload(): CheckWorkload[] {
     return [...this.limiters]
       .filter(([, limiter]) => !limiter.isIdle)
@@ -86,7 +86,7 @@ export class CheckRequests {
       .sort((a, b) => (a.shop < b.shop ? -1 : 1));
   }
 
-  /** Takes a place for a bill that is claimed. */
+  /** Takes a slot for a claimed bill. */
   take(shop: string): void {
     this.share.take(shop);
     this.limiters.get(shop)?.take();
@@ -97,7 +97,7 @@ export class CheckRequests {
     this.limiters.get(shop)?.leave();
   }
 
-  /** A bill has had no answer, and comes again after a pause that grows with each time. */
+  /** Remembers a bill whose check got no answer, and which now waits for its backoff. */
   notePutOff({ shop, intentId }: ClaimedBill): void {
     if (!this.limiters.get(shop)?.isAway) return;
     const bills = this.putOff.get(shop) ?? [];
@@ -105,7 +105,7 @@ export class CheckRequests {
     this.putOff.set(shop, bills);
   }
 
-  /** The bills that need wait no longer, since the service of their shop is back; each is given once. */
+  /** Takes the bills that need not wait any longer, because the service of their shop is back. */
   takePutOff(shop: string): readonly IntentId[] {
     const bills = this.putOff.get(shop);
     if (!bills || this.limiters.get(shop)?.isAway) return [];
@@ -113,7 +113,7 @@ export class CheckRequests {
     return [...new Set(bills)];
   }
 
-  /** Asks for a bill's payments, once: the schedule is the retry, and no lease may run out while a pause passes. */
+  /** Requests a bill's payments once: the schedule is the retry, and no lease may expire during a backoff. */
   async read(shop: Shop, { billId }: ClaimedBill, signal: AbortSignal): Promise<PaymentList> {
     const end = this.limiters.get(shop.name)?.begin();
     try {
@@ -132,7 +132,7 @@ function endOf(error: unknown): RequestEnd {
   return error instanceof ServiceNetworkError ? 'failed' : 'answered';
 }
 
-/** What the service asked for, in milliseconds, up to an hour; 0 where it asked for nothing. */
+/** The pause that the service asked for, in milliseconds, up to an hour; 0 if it asked for none. */
 export function retryAfter(error: unknown): number {
   return error instanceof ServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 }

@@ -19,31 +19,28 @@ import { CheckStore } from '../storage/check.store.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
-import { isRefusalOfBill, isRefusalOfShop, isWithoutAnswer, provesShopIsAccepted } from './check-errors.js';
+import { isWithoutAnswer, provesShopIsAccepted } from './check-errors.js';
 import { CheckRequests, retryAfter } from './check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 import { recordLags } from './lags.js';
-import { RefusedBills } from './refused-bills.js';
+import { PROBE_MS, RefusedShops } from './refused-shops.js';
 import { SettlementService, type Settled } from './settlement.service.js';
 
 const DAY_MS = 24 * 3_600_000;
 
 /** How long a callback waits for a bill that cannot be checked. */
 const WAITING = {
-  /** For one that we do not know: its commit may have been lost, and what the postback says serves to find it again. */
+  /** For an unknown bill: its commit may have been lost, and the postback helps to find it again. */
   unmatchedMs: 30 * DAY_MS,
-  /** For one of ours that the service has not named. */
+  /** For a bill of ours without an id at the service. */
   unnamedMs: DAY_MS,
 };
 
-/** How often what was given up is looked for: creations that never ended, callbacks that waited for too long. */
+/** How often abandoned creations and expired callbacks are closed. */
 const HOUSEKEEPING_MS = 30_000;
 
-/** When to look again where more is due than could be claimed: the shop's rate, or another instance, was in the way. */
+/** Pause before the next poll if more is due than could be claimed, because of the rate limit or another instance. */
 const AGAIN_MS = 100;
-
-/** How often a shop that the service refuses is tried. */
-const PROBE_MS = 60_000;
 
 /**
  * Finds out the truth: asks the service for the payments of each due bill and settles the answer. Holds a lease, never
@@ -54,7 +51,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   private readonly logger = new PaymentLogger('PaymentConfirmer');
   private readonly worker: LeasedWorker<ClaimedBill>;
   private readonly housekeeping: Throttle;
-  private readonly refusedBills = new RefusedBills();
+  private readonly refusedShops: RefusedShops;
 
   constructor(
     private readonly checks: CheckStore,
@@ -77,14 +74,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger,
     );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
+    this.refusedShops = new RefusedShops(checks, this.logger);
   }
 
-  /** @internal Makes the shops known to all instances, at start. */
+  /** @internal Registers the shops for all instances, at start. */
   prepare(): Promise<void> {
     return this.followed.prepare();
   }
 
-  /** Checks the bills that are due now; resolves with their number when all are settled or put off. */
+  /** Checks the bills that are due now; resolves with their number once all are settled or postponed. */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -93,7 +91,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.start();
   }
 
-  /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
+  /** State of its loop; `stalled` if no poll has ended within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
@@ -102,12 +100,12 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     this.worker.wake();
   }
 
-  /** Ends requests in flight and gives their bills back. */
+  /** Aborts requests in flight and releases their bills. */
   stop(): Promise<void> {
     return this.worker.stop();
   }
 
-  /** @internal Ends what was given up. */
+  /** @internal Closes abandoned creations and expired callbacks. */
   async maintain(): Promise<void> {
     if (!this.housekeeping.tryTake()) return;
     await this.bills.closeAbandoned();
@@ -118,7 +116,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   async claim(limit: number): Promise<Claimed<ClaimedBill>> {
     const { shops: due, nextMs } = await this.followed.findDue(PROBE_MS);
     const left = (shop: string): number => this.requests.free(shop, this.followed.count);
-    // A place of one that has none left is looked at again when it becomes free.
+    // A shop without free slots is polled again when one of its requests ends.
     const shops = due.filter((shop) => left(shop) > 0);
     const claimed: ClaimedBill[] = [];
     try {
@@ -136,9 +134,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
         if (claimed.length >= limit) break;
       }
     } catch (error) {
-      // What is leased already goes on: it would wait for the end of its lease.
+      // Check what is already leased: otherwise it would wait until its lease expires.
       if (claimed.length === 0) throw error;
-      this.logger.error(`Could not look for bills of every shop. ${describeError(error)}`, { error: errorType(error) });
+      this.logger.error(`Could not claim the bills of every shop. ${describeError(error)}`, {
+        error: errorType(error),
+      });
       return { items: claimed, nextMs: null };
     }
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
@@ -176,18 +176,18 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     try {
       const shop = await this.shops.get(claim.shop);
       listed = await this.requests.read(shop, claim, stopping);
-      await this.acceptShop(claim);
+      await this.refusedShops.accept(claim);
       await this.hasten(claim.shop);
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
-      // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
+      // The settlement may still commit, and holds the bill's lock: another write to the bill would wait for it.
       if (error instanceof GroupCommitTimeoutError) return this.logTimeout(claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
       }
       span.fail(error);
-      if (provesShopIsAccepted(error)) await this.acceptShop(claim);
+      if (provesShopIsAccepted(error)) await this.refusedShops.accept(claim);
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
       else await this.postpone(claim, error);
       return errorType(error);
@@ -213,8 +213,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   private logTimeout(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
     const type = errorType(error);
-    const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" does not end`;
-    this.logger.error(`${what}: the bill is checked again when its lease is over. ${error.message}`, {
+    const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
+    this.logger.error(`${what}; the bill is checked again when its lease expires. ${error.message}`, {
       ...this.fieldsOf(claim),
       error: type,
     });
@@ -223,24 +223,21 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
     const reason = describeError(error);
-    const whose = isRefusalOfShop(error) ? this.refusedBills.refused(claim.shop, claim.intentId) : undefined;
-    const refused = whose === 'shop' || (whose !== undefined && claim.shopRefused);
-    if (refused) await this.refuseShop(claim.shop, reason);
+    const refused = await this.refusedShops.refusedBy(error, claim, reason);
     const { retryBaseMs, retryCapMs } = this.options.schedule;
     const pause = backoff(claim.failedChecks, retryBaseMs, retryCapMs, this.random.fraction());
-    // The next probe is to be another bill, if there is one.
-    const pauseMs = refused ? 2 * PROBE_MS : Math.max(retryAfter(error), pause);
-    const billRefused = isRefusalOfBill(error) || (whose === 'bill' && !refused);
-    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, billRefused, this.options.schedule);
+    // Longer than the probe interval, so that the next probe checks another bill, if there is one.
+    const pauseMs = refused === 'shop' ? 2 * PROBE_MS : Math.max(retryAfter(error), pause);
+    const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, refused === 'bill', this.options.schedule);
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.warn(
-      `${what} and is ${giveUp ? 'followed no longer' : `looked at again in ${pauseMs} ms or more`}. ${reason}`,
+      `${what} and is ${giveUp ? 'no longer checked' : `checked again in ${pauseMs} ms or later`}. ${reason}`,
       { ...this.fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
     if (isWithoutAnswer(error)) this.requests.notePutOff(claim);
     if (review) await this.settlement.reviewUncheckable(claim);
-    // A refused shop is the shop's trouble: its bills stay where they are, and go on when it is accepted again.
-    const place = refused ? undefined : nextCheckAt;
+    // The bills of a refused shop keep their place in the schedule until it is accepted again.
+    const place = refused === 'shop' ? undefined : nextCheckAt;
     if ((await this.checks.fail(claim, pauseMs, place, reason)) && giveUp) {
       const consumed = claim.hints.map(({ id, asserts }) => ({
         id,
@@ -250,7 +247,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     }
   }
 
-  /** The service of a shop was away and is back: what was asked meanwhile need not wait as long as it has failed. */
+  /** The service of a shop is back: bills postponed during the outage need not wait for their backoff. */
   private async hasten(shop: string): Promise<void> {
     const bills = this.requests.takePutOff(shop);
     if (bills.length === 0) return;
@@ -258,22 +255,10 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       await this.checks.hasten(bills);
       this.worker.wake();
     } catch (error) {
-      this.logger.error(`Bills of shop "${shop}" wait for longer than they need to. ${describeError(error)}`, { shop });
+      this.logger.error(
+        `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`,
+        { shop },
+      );
     }
-  }
-
-  private async refuseShop(shop: string, reason: string): Promise<void> {
-    if (!(await this.checks.refuseShop(shop, reason, PROBE_MS))) return;
-    this.logger.error(`The service refuses shop "${shop}": its bills wait, and it is tried each minute. ${reason}`, {
-      shop,
-    });
-  }
-
-  /** The service has answered a bill of the shop, for which it must know the shop. */
-  private async acceptShop({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
-    this.refusedBills.answered(shop, intentId);
-    if (!shopRefused) return;
-    await this.checks.acceptShop(shop);
-    this.logger.log(`The service answers shop "${shop}" again.`, { shop });
   }
 }

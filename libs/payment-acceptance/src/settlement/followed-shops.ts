@@ -7,15 +7,15 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import { DynamicShopError, ShopResolverError } from '../config/shop.errors.js';
 import { DueStore, type Due } from '../storage/due.store.js';
 
-/** How often the shops are listed and made known again. */
+/** How often the shops are listed and registered again. */
 const PREPARE_MS = 60_000;
 
-/** How long a shop resolver that has failed is not asked about checks: these can wait, and shops of the options need not. */
+/** How long checks do not call a shop resolver that has failed, so that it does not delay the shops of the options. */
 const REST_MS = 5_000;
 
 /**
  * The shops whose bills this instance checks: those of the options, and those that the shop resolver lists. While the
- * resolver fails, its shops' bills wait where they are.
+ * resolver fails, the bills of its shops wait.
  */
 @Injectable()
 export class FollowedShops {
@@ -23,9 +23,9 @@ export class FollowedShops {
   private names: readonly string[] = [];
   private preparedAt = -Infinity;
   private failedAt = -Infinity;
-  /** The shop that comes first; moves on with each look, so that none always comes last. */
+  /** Index of the shop that comes first; rotates with each poll, so that none always comes last. */
   private first = 0;
-  /** What has been said already, by shop. */
+  /** Shops already reported. */
   private readonly removed = new Set<string>();
   private readonly invalid = new Set<string>();
 
@@ -35,7 +35,7 @@ export class FollowedShops {
     private readonly clock: PaymentClock,
   ) {}
 
-  /** Makes the shops known to all instances: without its row no bill of a shop is checked. */
+  /** Registers the shops for all instances: without its row, no bill of a shop is checked. */
   async prepare(): Promise<void> {
     this.preparedAt = this.now();
     const listed = await this.list();
@@ -49,20 +49,20 @@ export class FollowedShops {
     return this.names.length;
   }
 
-  /** Whether this instance checks the bills of that shop. */
+  /** Whether this instance checks the bills of the shop. */
   follows(shop: string): boolean {
     return this.names.includes(shop);
   }
 
-  /** Which of the shops have bills to be checked now, and when the next one may be due. */
+  /** Which of the shops have due bills, and when the next bill may be due. */
   async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;
-    // A shop that has just made its first bill shall not wait until the next minute.
+    // A shop that has just created its first bill must not wait for the next minute.
     if (age >= PREPARE_MS || age < 0 || this.shops.discovered) await this.prepare();
     return this.store.look(this.names, probeMs);
   }
 
-  /** The settings of these shops, in turns. */
+  /** The settings of these shops, in rotating order. */
   async *settingsOf(names: readonly string[]): AsyncGenerator<Shop> {
     this.first += 1;
     for (let turn = 0; turn < names.length; turn += 1) {
@@ -104,7 +104,7 @@ export class FollowedShops {
     }
   }
 
-  /** The bills of a shop that is gone are kept: they are checked when it is there again. */
+  /** The bills of a removed shop are kept, and checked again once the shop is back. */
   private async reportRemoved(): Promise<void> {
     const removed = await this.store.unfollowed(this.names);
     for (const shop of this.removed) if (!removed.some((gone) => gone.shop === shop)) this.removed.delete(shop);
@@ -112,8 +112,8 @@ export class FollowedShops {
       if (this.removed.has(shop)) continue;
       this.removed.add(shop);
       this.logger.error(
-        `This instance knows no shop "${shop}" (any more). Its ${bills} bills are kept and not checked here: payments of ` +
-          'them are not noticed until the shop is back in the options or at the shop resolver.',
+        `This instance knows no shop "${shop}" (any more). Its ${bills} bills are kept but not checked here: their payments ` +
+          'go unnoticed until the shop is back in the options or in the list of the shop resolver.',
         { shop },
       );
     }

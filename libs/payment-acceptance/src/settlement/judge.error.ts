@@ -3,15 +3,15 @@ import type { LockedBill } from '../domain/bill.js';
 import { JudgeContractError } from '../domain/decide.js';
 
 /**
- * The `judge` of the options threw, or gave what is no verdict. The check of that bill fails and is repeated, so that nothing
- * is settled on a guess; other bills go on. Mend the judge: it must be pure and total.
+ * The `judge` of the options threw, or returned something that is not a verdict. The check of that bill fails and is
+ * retried, so that nothing is settled on a guess; other bills are not affected. Fix the judge: it must be pure and total.
  */
 export class PaymentJudgeError extends PaymentAcceptanceError {
   readonly code = 'judge-failed';
 
   /**
    * @internal
-   * @param error what deciding about the bill, in which only the judge is the host's, has thrown
+   * @param error thrown while deciding on the bill, where only the judge is the host's code
    */
   constructor({ shop, orderId, billId }: Pick<LockedBill, 'shop' | 'orderId' | 'billId'>, error: unknown) {
     const problem = error instanceof JudgeContractError ? error.message : `The judge threw ${describeError(error)}.`;

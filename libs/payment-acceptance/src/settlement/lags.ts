@@ -4,7 +4,7 @@ import type { ReportedPayment } from '../domain/payment.js';
 import type { NewEvent } from '../domain/settlement.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 
-/** How long the outcomes that a check has settled had been known elsewhere: to the service, and through a postback. */
+/** Records how long ago the outcomes that a check settled were known to the service, and asserted by a postback. */
 export function recordLags(
   metrics: PaymentMetrics,
   claim: ClaimedBill,

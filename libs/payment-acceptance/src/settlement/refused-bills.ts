@@ -1,24 +1,24 @@
-/** How many different bills the service must refuse for the sake of their shop before the shop counts as refused. */
+/** How many different bills must get a refusal of their shop before the shop counts as refused. */
 const BILLS_OF_REFUSED_SHOP = 3;
 
-/** Bills of a shop that are remembered as refused alone; beyond that they are found out anew. */
+/** Most bills of a shop remembered as refused alone; beyond that they are found out again. */
 const MAX_REFUSED_ALONE = 1_000;
 
 interface Refused {
-  /** Since the service last answered a bill of the shop as it should. */
+  /** Bills refused since the service last answered one of the shop. */
   readonly recently: Set<string>;
-  /** Bills of which others were answered after them. */
+  /** Bills that were refused before the service answered another bill of the shop. */
   readonly alone: Set<string>;
 }
 
 /**
- * Bills to which the service answered that it does not know their shop, or has banned it. Where it answers others of the shop
- * meanwhile, that is the bill's own trouble; where it answers several so and none as it should, it is the shop's.
+ * Bills for which the service answered that it does not know their shop, or has banned it. If it answers other bills of the
+ * shop meanwhile, the refusal concerns that bill; if it refuses several bills and answers none, it concerns the shop.
  */
 export class RefusedBills {
   private readonly ofShops = new Map<string, Refused>();
 
-  /** Whose trouble it is; `undecided` where too few bills were asked about. */
+  /** What the refusal concerns; `undecided` after too few bills. */
   refused(shop: string, intentId: string): 'bill' | 'shop' | 'undecided' {
     const { recently, alone } = this.of(shop);
     if (alone.has(intentId)) return 'bill';
@@ -26,7 +26,7 @@ export class RefusedBills {
     return recently.size >= BILLS_OF_REFUSED_SHOP ? 'shop' : 'undecided';
   }
 
-  /** The service has answered a bill of the shop, for which it must know the shop. */
+  /** The service has answered a bill of the shop, so it accepts the shop. */
   answered(shop: string, intentId: string): void {
     if (!this.ofShops.has(shop)) return;
     const { recently, alone } = this.of(shop);

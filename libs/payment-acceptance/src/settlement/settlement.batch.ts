@@ -10,24 +10,24 @@ import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
 import type { PaymentId } from '../domain/ids.js';
 
-/** A check that waits for its settlement. */
+/** The answer to a check, ready to be settled. */
 export interface CheckAnswer {
   readonly claim: ClaimedBill;
   /** The payments that the service lists. */
   readonly paymentIds: readonly string[];
-  /** Whether the check ends with it. */
+  /** Whether it ends the check. */
   readonly ends: boolean;
-  /** Where the trace of its events goes on. */
+  /** Trace context that its events continue. */
   readonly traceparent: string | null;
   decide(bill: LockedBill, firstPaymentId: PaymentId | null, known: readonly LedgerPayment[]): Decision;
 }
 
 /**
- * Several bills that are settled in one transaction, one after the other: each sees what those before it have changed, as
- * it would if they had been committed.
+ * Several bills settled in one transaction, one after the other. Each sees the changes of those before it, as if they had
+ * been committed.
  */
 export class SettlementBatch {
-  /** What is to be written. */
+  /** The settlements to write. */
   readonly settlements: Settlement[] = [];
   private readonly payments: Map<string, KnownPayment>;
   private readonly firstPaymentIds = new Map<string, string>();
@@ -40,7 +40,7 @@ export class SettlementBatch {
     this.payments = new Map(known.map((payment) => [keyOf(payment.shop, payment.paymentId), payment]));
   }
 
-  /** Decides about a bill that is locked. What the decision throws is that bill's trouble alone. */
+  /** Decides on a locked bill. An error in the decision fails that bill alone. */
   settle(answer: CheckAnswer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
     const { claim } = answer;
     const order = keyOf(bill.shop, bill.orderId);

@@ -25,20 +25,20 @@ import { PaymentJudgeError } from './judge.error.js';
 import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
 import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
-/** What a settlement came to; `stale` where a later claim had taken the bill over, and nothing was written. */
+/** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
 export type Settled =
   | { readonly stale: true; readonly events: readonly never[] }
   | ({ readonly stale: false } & Pick<Decision, 'state' | 'events'>);
 
 const STALE: Settled = { stale: true, events: [] };
 
-/** Most bills of one transaction: no lock shall be held for long. */
+/** Most bills settled in one transaction, so that no lock is held for long. */
 const MAX_BILLS_OF_TRANSACTION = 64;
 
 /**
- * The only writer of payments, results and events. One transaction: order, bill, payments, events with their
- * deliveries, reviews, bill state, hints. Either all of it commits or none. Answers that come while one such transaction
- * is under way are settled together in the next.
+ * The only writer of payments, results and events. Order, bill, payments, events with their deliveries, reviews, bill state
+ * and hints are written in one transaction: all or nothing. Answers that arrive during a transaction are settled together
+ * in the next one.
  */
 @Injectable()
 export class SettlementService {
@@ -62,12 +62,12 @@ export class SettlementService {
       timeoutMs: this.options.confirmer.leaseMs / 2,
       run: (answers) => this.settleTogether(answers, false),
       alone: (answer) => this.settleAlone(answer),
-      // An only one is to blame itself.
+      // A single answer has already failed alone.
       isSeparable: (error, answers) => answers.length > 1 && mayConcernOneRow(error),
     });
   }
 
-  /** Settles the service's list of a claimed bill's payments, unless the claim's token has been replaced since. */
+  /** Settles the service's list of payments of a claimed bill, unless the claim's token has been replaced. */
   async settle(claim: ClaimedBill, { payments: listed, flaws }: PaymentList): Promise<Settled> {
     const { schedule, judge = defaultJudge } = this.options;
     const unreadable = flaws.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
@@ -89,21 +89,21 @@ export class SettlementService {
     return this.submit(claim, [], true, (bill) => decideUnlistable(bill, 'too-many-payments', occasion));
   }
 
-  /** Opens a review of a bill that could not be checked until its time was over. The check itself stays failed. */
+  /** Opens a review of a bill that could not be checked by the end of its lifetime. The check itself stays failed. */
   async reviewUncheckable(claim: ClaimedBill): Promise<void> {
     const occasion = await this.occasionOf(claim, 'uncheckable');
     if (occasion === undefined) return;
     await this.submit(claim, [], false, (bill) => decideUnlistable(bill, 'uncheckable', occasion));
   }
 
-  /** Read without a lock: a review that a person closes at this moment is followed by another one at a later check. */
+  /** Reads without a lock: if a person closes a review at the same moment, a later check opens the next one. */
   private async occasionOf(claim: ClaimedBill, reason: ReviewReason): Promise<string | undefined> {
     return occasionOfReview(await this.store.reviewsOfBill(claim.intentId, reason), claim.hints, claim.now);
   }
 
   /**
-   * Writes what an operator decides about a bill, under the same locks; `undefined` writes nothing of the ledger. A check
-   * that is under way comes back stale and is made again.
+   * Writes an operator's decision about a bill, under the same locks; `undefined` leaves the ledger alone. A check in flight
+   * becomes stale and is repeated.
    */
   async settleByOperator(
     at: { readonly shop: string; readonly orderId: OrderId; readonly intentId: IntentId },
@@ -117,7 +117,7 @@ export class SettlementService {
       this.transaction<Pick<Decision, 'events'>>(async (manager) => {
         const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
         const bill = await this.store.lockBill(manager, at.intentId);
-        if (!bill) throw new Error(`The bill ${at.intentId} of a review is not there.`);
+        if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
         const decided = await decision(manager, bill, firstPaymentId);
         if (!decided) return { value: { events: [] }, waiting: [] };
         const { state } = decided;
@@ -130,7 +130,7 @@ export class SettlementService {
     );
   }
 
-  /** The ledger's payments of a bill, and of these ids under whatever bill. */
+  /** The ledger's payments of a bill, and those with these ids, whichever bill they belong to. */
   payments(manager: EntityManager, bill: LockedBill, paymentIds: readonly string[]): Promise<LedgerPayment[]> {
     return this.store.payments(
       manager,
@@ -150,7 +150,7 @@ export class SettlementService {
     );
   }
 
-  /** A span that the events go on from; counts them once they are committed. */
+  /** Runs the settlement in a span, whose trace the events continue. Counts the events after the commit. */
   private async traced<T extends Pick<Decision, 'events'>>(
     at: { readonly shop: string; readonly orderId: OrderId },
     work: (traceparent: string | null) => Promise<T>,
@@ -165,14 +165,14 @@ export class SettlementService {
   }
 
   /**
-   * Locks orders, then bills; decides under the locks; writes all of the decisions. A bill that is not locked has a later
-   * claim, or is left out since somebody else holds its lock: so nobody waits for one that is stuck.
+   * Locks orders, then bills; decides under the locks; writes all decisions. A bill that was not locked has a later claim,
+   * or was skipped because its lock is taken: no bill waits for one that is stuck.
    */
   private settleTogether(answers: readonly CheckAnswer[], wait: boolean): Promise<(Ended<Settled> | undefined)[]> {
     const claims = answers.map(({ claim }) => claim);
     return this.transaction(async (manager) => {
       const locked = await this.store.lockClaimed(manager, claims, wait);
-      // By bill and token: of two answers about one bill only that of the claim which holds.
+      // By bill and token: of two answers about one bill, only the current claim's counts.
       const held = new Map(locked.map((one) => [claimKey({ intentId: one.bill.intentId, token: one.token }), one]));
       if (held.size === 0) return { value: answers.map(() => undefined), waiting: [] };
       const listed = answers.flatMap(({ claim, paymentIds }) =>
@@ -185,7 +185,7 @@ export class SettlementService {
         const key = claimKey(answer.claim);
         const one = held.get(key);
         if (!one) return undefined;
-        // A second answer of the same claim must see what the first one has written.
+        // A second answer for the same claim must see what the first one has written, so it is settled alone.
         held.delete(key);
         const end = batch.settle(answer, one);
         if ('error' in end) return end;
@@ -201,21 +201,21 @@ export class SettlementService {
     return end?.value ?? STALE;
   }
 
-  /** Frees, once they are committed, deliveries that have been put behind others which have ended meanwhile. */
+  /** After the commit, frees new deliveries that were queued behind others that have ended meanwhile. */
   private async transaction<T>(
     work: (manager: EntityManager) => Promise<{ value: T; waiting: readonly DeliveryQueue[] }>,
   ): Promise<T> {
     const { value, waiting } = await this.store.transaction(work);
     if (waiting.length > 0) {
       await this.deliveries.free(waiting, []).catch((error: unknown) => {
-        const soon = 'they are looked at again within a minute.';
-        this.logger.warn(`Could not see whether new deliveries still wait for others; ${soon} ${describeError(error)}`);
+        const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
+        this.logger.warn(`${what} ${describeError(error)}`);
       });
     }
     return value;
   }
 
-  /** Gives the queues in which a new delivery waits behind another one. */
+  /** Returns the queues in which a new delivery waits behind another one. */
   private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<readonly DeliveryQueue[]> {
     if (settlements.length === 0) return [];
     const again = settlements.flatMap(({ hints }) => hints.again);
@@ -233,7 +233,7 @@ export class SettlementService {
 
   private warnOfNoConsumer(bill: LockedBill, eventId: string, event: string): void {
     this.logger.warn(
-      `No consumer takes ${event} of shop "${bill.shop}": event ${eventId} is kept, nobody is told. ` +
+      `No consumer takes ${event} of shop "${bill.shop}": event ${eventId} is stored but not delivered. ` +
         `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`,
       { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event, eventId },
     );

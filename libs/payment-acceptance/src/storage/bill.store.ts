@@ -21,20 +21,20 @@ export interface NewBill {
   readonly type: string;
   readonly custom: string;
   readonly customGiven: boolean;
-  /** Where its trace goes on. */
+  /** Trace context of the bill. */
   readonly traceparent: string | null;
 }
 
-/** What the service has answered of a bill that it has made. */
+/** The service's answer about a bill that it created. */
 export interface CreatedBill {
   readonly billId: BillId;
   readonly linkUrl: string | null;
   readonly linkPageUrl: string | null;
 }
 
-/** Why an intent is `UNKNOWN` whose lease has run out. */
+/** The `failure` of an intent whose lease expired. */
 export const ABANDONED =
-  'How the creation ended was not stored within its lease: the process ended, or the database was away.';
+  'The outcome of the creation was not stored within its lease: the process ended, or the database was unreachable.';
 
 /** The columns of a new intent. */
 export const INTENT = rawSql(`id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, description,
@@ -50,7 +50,7 @@ export const BILL: Reading<BillRecord> = {
   leaseEnded: flag,
 };
 
-/** What a {@link BillRecord} is made of. */
+/** The columns of a {@link BillRecord}. */
 export function billColumns({ epochMs, text }: Dialect, now: Statement): Statement {
   return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
     payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
@@ -64,26 +64,25 @@ export abstract class BillStore {
   constructor(protected readonly database: Database) {}
 
   /**
-   * Stores the intent of an order that has none yet, in one statement; `false` where the order is known, or becomes so at
-   * this moment, and where the database has no such statement. Whoever makes the row of an order has it locked, and is the
-   * first.
+   * Stores the first intent of an order in one statement; `false` if the order already exists, even since this moment, or
+   * if the database has no such statement. Inserting the order's row also locks it.
    */
   abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
 
-  /** The service has answered with a bill: opens it, also where it had been given up as `UNKNOWN` meanwhile. */
+  /** Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile. */
   abstract open(id: string, answer: CreatedBill, firstCheckMs: number): Promise<BillRecord | undefined>;
 
-  /** Gives up creations whose process never came back. */
+  /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
   abstract closeAbandoned(): Promise<BillRecord[]>;
 
-  /** Ties postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
+  /** Links postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
   abstract linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void>;
 
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }
 
-  /** Locks the order until the transaction ends; says which payment paid it first, if any. */
+  /** Locks the order until the transaction ends; returns the payment that paid it first, if any. */
   async lockOrder(
     manager: EntityManager,
     shop: string,
@@ -100,7 +99,7 @@ export abstract class BillStore {
       {},
       manager,
     );
-    if (!order) throw new Error('The row of an order vanished while it was being locked.');
+    if (!order) throw new Error('The row of an order disappeared while it was being locked.');
     return order;
   }
 
@@ -117,8 +116,8 @@ export abstract class BillStore {
   }
 
   /**
-   * Stores an intent once more whose commit the database has lost, as one that fails over to a standby behind it does: as the
-   * order's latest. Gives what is there of it instead: the intent itself, or the service's bill, which somebody has imported.
+   * Stores an intent again, as the order's latest, if the database has lost its commit, as in a failover to a lagging
+   * standby. Otherwise returns what exists: the intent itself, or the service's bill if somebody has imported it.
    */
   async restore(
     bill: Omit<NewBill, 'attempt'>,
@@ -138,8 +137,8 @@ export abstract class BillStore {
   }
 
   /**
-   * Ends a creation that made no bill (`REJECTED`) or that may have made one (`UNKNOWN`); `false` where its own answer
-   * came first.
+   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came
+   * first.
    */
   async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<boolean> {
     const closed = await this.database.change(
@@ -150,7 +149,7 @@ export abstract class BillStore {
     return closed === 1;
   }
 
-  /** The order's latest bill that the service knows; else its latest intent. */
+  /** The order's latest bill that has an id at the service, or else its latest intent. */
   async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
     const [latest] = await this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
@@ -168,7 +167,7 @@ export abstract class BillStore {
     );
   }
 
-  /** Creations whose outcome never became known, oldest first. */
+  /** Creations of unknown outcome, oldest first. */
   async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
     return this.read(
       sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}
@@ -184,7 +183,7 @@ export abstract class BillStore {
     return bill;
   }
 
-  /** @param statement gives {@link columns} */
+  /** @param statement selects {@link columns} */
   protected read(statement: Statement, manager?: EntityManager): Promise<BillRecord[]> {
     return this.database.rows(statement, BILL, manager);
   }
@@ -193,7 +192,7 @@ export abstract class BillStore {
     return billColumns(this.database.dialect, this.now());
   }
 
-  /** The present moment, or so many milliseconds later. */
+  /** The current time, plus `laterMs` milliseconds. */
   protected now(laterMs = 0): Statement {
     return this.database.dialect.now(this.database.offsetMs + laterMs);
   }

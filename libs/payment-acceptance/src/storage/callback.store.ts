@@ -4,65 +4,64 @@ import type { Database } from './database.js';
 import { sql } from './statement.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
-/** A callback as it is kept: without its digest, without a full card number. */
+/** A callback as it is stored: without its digest or a full card number. */
 export interface NewCallback {
   readonly id: string;
   readonly kind: CallbackKind;
   readonly shop: string;
-  /** Our bill, where the callback's route to it is our own record (redirects); else it is found by `billId`. */
+  /** Our bill, if our own records identify it (redirects); otherwise it is found by `billId`. */
   readonly intentId: IntentId | null;
   /** `TrsId` of a postback. */
   readonly billId: BillId | null;
   /** The order that it names, to be compared with ours. */
   readonly orderId: OrderId;
-  /** The same, as it is kept. */
+  /** The same, as it is stored. */
   readonly maskedOrderId: string;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `OutSum` as an exact decimal(10,2); `null` where it is none, so that it agrees with no bill. */
+  /** `OutSum` as an exact decimal(10,2); `null` if it is not one, so that it matches no bill. */
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
   readonly custom: string | null;
-  /** Everything that came, redacted. */
+  /** All its fields, redacted. */
   readonly fields: object;
-  /** Another integration has accepted it. It waits for a bill all the same: its creation may not have been answered yet. */
+  /** Another integration has accepted it. It still waits for a bill, whose creation may not have been answered yet. */
   readonly forwarded?: boolean;
 }
 
 /**
- * What became of a callback: tied to a bill, kept without one, or not kept since too many of its kind wait already. `repeated`: its
- * bill has enough callbacks, and one that is still to be checked asks for the same, so there is no row of its own.
+ * Outcome of recording a callback: linked to a bill, stored without one, or rejected because too many of its kind already
+ * wait. `repeated`: its bill has enough callbacks, and a pending one requests the same check, so it got no row of its own.
  */
 export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
 
-/** How many callbacks are kept. */
+/** How many callbacks are stored. */
 export interface RecordLimits {
-  /** Of a shop, while they wait for a bill that is not known; and as many of those that another integration has accepted. */
+  /** Per shop, while they wait for an unknown bill; counted separately for those that another integration has accepted. */
   readonly maxUnmatched: number;
-  /** Of a bill, beside those that wait for their answer. */
+  /** Per bill, in addition to those that wait for their check. */
   readonly maxPerBill: number;
 }
 
 /** How long a callback waits for a bill that cannot be checked, in milliseconds. */
 export interface WaitingLimits {
-  /** For one that is not known. */
+  /** For an unknown bill. */
   readonly unmatchedMs: number;
-  /** For one that has no id at the service. */
+  /** For a bill without an id at the service. */
   readonly unnamedMs: number;
 }
 
-/** One row per callback received, as long as they are not too many. Recording never waits for a bill and never changes one. */
+/** One row per received callback, within limits. Recording never waits for a bill and never changes one. */
 export abstract class CallbackStore {
   constructor(protected readonly database: Database) {}
 
   /**
-   * Stores a callback with its corroboration, and commits. Its row asks for a check of the bill.
+   * Stores a callback with its corroboration, and commits. Its row requests a check of the bill.
    *
-   * A bill that has `maxPerBill` of them gets another one only where none waits that asks for the same: one that no check
-   * has been made for, and that the check which may be under way at this moment was not made for either, since that began
-   * before it came (`check_after`). So a check that begins after the callback is certain, with a row of its own or without.
-   * Its row then takes the place of a later one that has had its answer, or of two while there are more than that: the first
-   * ones, and what was confirmed, stay.
+   * A bill that has `maxPerBill` callbacks gets another row only if no pending one requests the same check, that is, one not
+   * yet covered by any check, including a check in flight that began before it came (`check_after`). So a check that begins
+   * after the callback is certain, with or without a row of its own. The new row then replaces the latest answered ones
+   * beyond the limit; the first ones and confirmed ones stay.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
 
@@ -75,7 +74,7 @@ export abstract class CallbackStore {
     return own.length > 0;
   }
 
-  /** Where the trace of a callback's bill goes on; `null` where it has none. */
+  /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
     const [row] = await this.database.rows<{ traceparent: string | null }>(
       sql`SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
@@ -86,9 +85,9 @@ export abstract class CallbackStore {
   }
 
   /**
-   * Gives up waiting for the bills of callbacks that came long ago: of postbacks whose bill is not known, and of redirects
-   * whose bill never got an id at the service. They make room, and stay recorded. A bill that is attached or imported
-   * after that is checked at once anyway.
+   * Ends the wait of old callbacks whose bill cannot be checked: postbacks for an unknown bill, and redirects whose bill
+   * never got an id at the service. They stay recorded but no longer count against the limit. A bill that is attached or
+   * imported later is checked at once anyway.
    */
   abstract retireWaiting(after: WaitingLimits): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.js';
 import { flag, instant, integer, type Reading } from './reading.js';
 import { rawSql, sql, type Statement } from './statement.js';
 
-/** What limits the checks of one shop, over all instances together. */
+/** Limits of the checks of one shop, over all instances. */
 export interface ClaimLimits {
   /** Most bills to claim. */
   readonly limit: number;
@@ -17,7 +17,7 @@ export interface ClaimLimits {
   readonly probeMs: number;
 }
 
-/** A claimed bill as a statement gives it. */
+/** A claimed bill as a statement returns it. */
 export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
 
 export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
@@ -30,43 +30,43 @@ export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
   shopRefused: flag,
 };
 
-/** A hint, and which of the bills it is of. */
+/** A hint and its bill. */
 export type HintOfBill = Hint & { readonly intentId: IntentId };
 
 export const HINT_OF_BILL: Reading<HintOfBill> = { receivedAt: instant, asks: integer, due: flag };
 
 export const HINTS_PER_BILL = 5_000;
 
-/** How many hints are looked at for each bill that can be claimed: a payment has a postback and a redirect as a rule. */
+/** How many hints a claim reads per bill: a payment usually has a postback and a redirect. */
 export const HINTS_OF_A_CLAIM = 4;
 
-/** What a claim gives of a bill `b`, but for `scheduled` and `shopRefused`. */
+/** The columns of a claimed bill `b`, except `scheduled` and `shopRefused`. */
 export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement {
   return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
     b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
     ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(now)} AS now, b.traceparent`;
 }
 
-/** A bill that the service knows, that nobody is asking about, and that was not asked about a moment ago. */
+/** Condition for a bill that can be claimed: it has an id at the service, no lease, and no recent check. */
 export function freeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
   const b = rawSql(bill);
   return sql`${b}.service_bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
 }
 
-/** The statements of checking: which bills are asked about, by whom, and when again. */
+/** The statements of checks: which bills are checked, by whom, and when next. */
 export abstract class CheckStore {
   protected abstract readonly database: Database;
 
   /**
-   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones in turns, by lot where only one can
-   * go, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. While another
-   * instance claims for the same shop there is nothing here. A clock that was set back starts the rate anew.
+   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately, chosen at random if only
+   * one fits, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. Claims nothing
+   * while another instance claims for the same shop. A clock that was set back restarts the rate.
    */
   abstract claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]>;
 
   /**
-   * Leases one bill now, by the service's id or by ours, whatever its place in the schedule and the rate of its shop.
-   * `busy` while another check of it is under way.
+   * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while
+   * another check of it is in flight.
    */
   abstract claimOne(
     shop: string,
@@ -75,18 +75,18 @@ export abstract class CheckStore {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'>;
 
-  /** Writes what became of the hints. Callbacks that came later stay pending, and cause another check. */
+  /** Stores the outcome of the hints. Callbacks that came later stay pending, and cause another check. */
   abstract answerHints(answered: AnsweredHints, manager?: EntityManager): Promise<void>;
 
   /**
-   * Those that came before the claim; a later one causes another check, which recording relies on. Those of each bill whose
-   * turn it is come first, so that none waits behind what is only answered along the way.
+   * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the
+   * earliest due come first, so that none waits behind hints that are not due yet.
    */
   protected abstract hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]>;
 
   /**
-   * Ends a check without an answer. The bill comes again after the pause, its hints still pending; `nextCheckAt` is its
-   * new place in the schedule, `undefined` where that stays as it is. `false` if the claim was replaced.
+   * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `nextCheckAt` is its
+   * next scheduled check, `undefined` to keep the current one. `false` if the claim was replaced.
    */
   async fail(
     { intentId, token }: ClaimedBill,
@@ -104,7 +104,7 @@ export abstract class CheckStore {
     return failed === 1;
   }
 
-  /** Lets bills be checked now that were put off, unless somebody checks them. */
+  /** Makes postponed bills due now, except those being checked. */
   async hasten(intentIds: readonly IntentId[]): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
@@ -112,7 +112,7 @@ export abstract class CheckStore {
     );
   }
 
-  /** Gives a claim back unused. */
+  /** Releases an unused claim. */
   async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
@@ -120,7 +120,7 @@ export abstract class CheckStore {
     );
   }
 
-  /** The service refuses the shop: from now on one probe at a time. `false` where that was known. */
+  /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
   async refuseShop(shop: string, reason: string, probeMs: number): Promise<boolean> {
     const refused = await this.database.change(
       sql`UPDATE payment_acceptance.shop_state
@@ -130,7 +130,7 @@ export abstract class CheckStore {
     return refused === 1;
   }
 
-  /** The service has answered the shop again. */
+  /** Marks the shop as accepted again. */
   async acceptShop(shop: string): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
@@ -141,14 +141,14 @@ export abstract class CheckStore {
   protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
-      // They are leased already, and nobody is going to ask about them.
+      // They are already leased, but will not be checked.
       await Promise.all(bills.map((bill) => this.release(bill)));
       throw error;
     });
     return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
   }
 
-  /** The present moment, so many milliseconds later. */
+  /** The current time, plus `ms` milliseconds. */
   protected later(ms: number): Statement {
     return this.database.dialect.now(this.database.offsetMs + ms);
   }

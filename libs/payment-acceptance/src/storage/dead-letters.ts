@@ -3,7 +3,7 @@ import type { DeadLetterFilter } from '../domain/records/dead-letter.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { join, toSql, sql, type Expression, type Statement } from './statement.js';
 
-/** FROM and WHERE for the deliveries `d` that are dead letters of bills `b`, fit the filter and are in the scope. */
+/** FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope. */
 export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {
   const { deliveryId, consumer, event, shop, orderId } = filter;
   const has = (column: Expression, value: string | undefined) =>

@@ -12,21 +12,21 @@ export interface HostedConsumer {
   readonly shops: readonly string[] | null;
 }
 
-/** The deliveries of one bill to one consumer: they go one at a time, in the order of their settlement. */
+/** The deliveries of one bill to one consumer: one at a time, in settlement order. */
 export interface DeliveryQueue {
   readonly intentId: IntentId;
   readonly consumer: string;
 }
 
-/** What is claimed. */
+/** Parameters of a claim. */
 export interface DeliveryClaim {
   readonly hosted: readonly HostedConsumer[];
-  /** Shops whose deliveries are left to others, whatever their consumer. */
+  /** Shops whose deliveries are left to other instances, whatever the consumer. */
   readonly foreignShops: readonly string[];
   readonly limit: number;
   readonly leaseMs: number;
   readonly token: string;
-  /** One whose last attempt never ended is left to `deadLetterExhausted`. */
+  /** A delivery whose last allowed attempt never ended is left to `deadLetterExhausted`. */
   readonly maxAttempts: number;
 }
 
@@ -36,32 +36,32 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly token: string;
   readonly eventName: string;
   readonly shop: string;
-  /** This attempt's number: 1 for the first. */
+  /** Number of this attempt: 1 for the first. */
   readonly attempt: number;
   /** The event as JSON. */
   readonly payload: string;
-  /** Whether a later event of the same bill has reached the consumer before. */
+  /** Whether a later event of the same bill has already reached the consumer. */
   readonly late: boolean;
   /** Whether the consumer is known to have no other delivery of the bill. */
   readonly alone: boolean;
-  /** State of the bill now. */
+  /** Current state of the bill. */
   readonly billState: BillState;
-  /** When the first callback came whose assertion the event answers; `null` where none has asserted anything. */
+  /** When the first callback that asserted an outcome came; `null` if none did. */
   readonly assertedAt: Date | null;
-  /** Where the trace of the settlement goes on. */
+  /** Trace context of the settlement. */
   readonly traceparent: string | null;
 }
 
 /**
- * With so many attempts, after about 27 minutes with the default pauses, a delivery holds those after it back no more: its
- * handler fails for long, and they may be what the shop waits for.
+ * After this many attempts, about 27 minutes with the default pauses, a delivery no longer holds back those after it: its
+ * handler keeps failing, and the shop may be waiting for them.
  */
 export const HOLDING_ATTEMPTS = 12;
 
-/** After which silence of all instances nobody waits for a consumer. */
+/** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */
 export const ABSENT_MS = 3_600_000;
 
-/** A consumer that nobody hosts, with the number of deliveries that wait for it. */
+/** A consumer that no instance hosts, with the number of deliveries that wait for it. */
 export interface AbsentConsumer {
   readonly name: string;
   readonly event: string;
@@ -69,17 +69,17 @@ export interface AbsentConsumer {
 }
 
 /**
- * That a delivery waits, in words that fit none of PostgreSQL's indexes but that of the first of each queue. Where it
- * believes the index of all that waits small, it would read all of it for one row or a few.
+ * Whether a delivery is pending, phrased so that on PostgreSQL it fits only the index of queue heads. If the planner
+ * believed the index of all pending rows to be small, it would read the whole of it for a few rows.
  */
 export function isPending(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
 }
 
 /**
- * Whether the bill is held: no event of it goes out before an operator releases it.
- * @param billId of what is looked at
- * @param end of the subquery, for the planner
+ * Whether the bill is held: none of its events is delivered before an operator releases it.
+ * @param billId the column with the bill's id
+ * @param end end of the subquery, for the planner
  */
 export function isHeld(billId: Expression, end: Statement = rawSql('')): Statement {
   return sql`EXISTS (SELECT 1 FROM payment_acceptance.held_bill h WHERE h.bill_id = ${toSql(billId)} ${end})`;
@@ -90,13 +90,13 @@ export abstract class DeliveryStore {
   constructor(protected readonly database: Database) {}
 
   /**
-   * Makes the consumers known: from its commit on, every settlement of any instance creates their deliveries. Called
-   * again and again while they are hosted: what nobody hosts any more holds nothing back. The shops of a consumer only
-   * grow: while a release is rolled out, instances that name fewer than others would otherwise take those away again.
+   * Registers the consumers: from its commit on, every settlement of any instance creates their deliveries. Called
+   * repeatedly while they are hosted, since a consumer that is no longer hosted must hold nothing back. The shops of a
+   * consumer only grow: otherwise, during a rolling release, instances that name fewer shops would remove the others.
    */
   abstract register(consumers: readonly HostedConsumer[]): Promise<void>;
 
-  /** Those of the consumers that are known with more shops than they have here; `shops` are those that they lack. */
+  /** The consumers that are registered with more shops than given here; `shops` are the missing ones. */
   async consumersMissingShops(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
     const known = await this.known();
     return consumers.flatMap(({ name, event, shops }) => {
@@ -110,23 +110,24 @@ export abstract class DeliveryStore {
   protected abstract known(): Promise<HostedConsumer[]>;
 
   /**
-   * Counts an attempt and leases the delivery, before anything of it runs. Only the first of its queue is eligible, and none
-   * while another one of the queue runs, or of a bill that is held. Those of shops that a consumer does not name here are left to instances where it
-   * does.
+   * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only if
+   * no other delivery of the queue runs and the bill is not held. Deliveries for shops that a consumer does not name here
+   * are left to instances where it does.
    *
-   * The column `behind` keeps the others out of the way: a delivery that is settled while an earlier one of its queue waits
-   * is marked, and so is every one of a bill that is held, and no claim meets it before {@link free} has unmarked it. The mark is never what a claim relies on: previous
-   * releases set none, and end deliveries without unmarking the next.
+   * The column `behind` keeps the others out of the claim's index: it marks a delivery created while an earlier one of its
+   * queue is pending, or while its bill is held, until {@link free} clears it. A claim never relies on the mark: previous
+   * releases do not set it, and end deliveries without clearing it on the next.
    */
   abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
 
   /**
-   * Unmarks the next delivery of each of these queues, or of all, unless its bill is held or an earlier one holds it back. None does that has
-   * had {@link HOLDING_ATTEMPTS}, or that nobody has hosted for an hour, or that has been due for so long and is of a shop
-   * that its consumer does not name here: it may wait for ever.
+   * Clears `behind` on the next delivery of each of these queues, or of all, unless its bill is held or an earlier delivery
+   * holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
+   * for {@link ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
+   * wait for ever.
    *
-   * Called when a delivery has ended, in a statement after the commit; and when some were marked, after that commit: of the
-   * two that mark and end at the same moment, the later one sees what the other has done.
+   * Called after the commit that ended a delivery, and after a commit that marked some. If both happen at the same time,
+   * the later call sees the other's commit.
    */
   abstract free(
     queues: readonly DeliveryQueue[] | 'all',
@@ -134,23 +135,23 @@ export abstract class DeliveryStore {
     manager?: EntityManager,
   ): Promise<void>;
 
-  /** In how many milliseconds the next delivery to one of these consumers may be due; `null` where none is in sight. */
+  /** In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. */
   abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
 
-  /** Deliveries whose every attempt was begun and none ended (a handler that kills its process) become dead letters. */
+  /** Dead-letters deliveries that have used up their attempts without ending the last: a handler may kill its process. */
   abstract deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]>;
 
   /**
-   * Marks the delivery done, at the start of the transaction that its handler then runs in: all of it commits, or nothing.
-   * Only if the attempt's token still holds, and no other delivery of the bill was claimed at the same moment and a little
-   * earlier; says whether a later event has reached the consumer meanwhile.
+   * Marks the delivery done at the start of its handler's transaction, so that both commit together or not at all. Returns
+   * `undefined` if the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and
+   * comes first. `late`: a later event has reached the consumer meanwhile.
    */
   abstract completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined>;
 
   /** Marks the delivery done; `false` if the token was replaced. */
   abstract complete(delivery: ClaimedDelivery): Promise<boolean>;
 
-  /** Gives a claim back whose attempt never began: it does not count. */
+  /** Releases a claim whose attempt never began, and does not count it. */
   async release(delivery: ClaimedDelivery): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
@@ -158,7 +159,7 @@ export abstract class DeliveryStore {
     );
   }
 
-  /** Gives a claim back for a while, whose attempt does not count; `false` if the token was replaced, or it is done. */
+  /** Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done. */
   async giveBack(delivery: ClaimedDelivery, error: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = NULL, attempts = attempts - 1, lease_token = NULL,
@@ -169,8 +170,9 @@ export abstract class DeliveryStore {
   }
 
   /**
-   * Puts the delivery off, or, with no pause, makes it a dead letter; `false` if the token was replaced, or it is done.
-   * @param code the kind of the error, in few values
+   * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was replaced
+   * or it is done.
+   * @param code the kind of the error, of low cardinality
    */
   async fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {
     const outcome =
@@ -185,10 +187,10 @@ export abstract class DeliveryStore {
     return failed === 1;
   }
 
-  /** Consumers that no instance has hosted for {@link ABSENT_MS}, with what waits for them. */
+  /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */
   abstract absent(): Promise<AbsentConsumer[]>;
 
-  /** The present moment, so many milliseconds later. */
+  /** The current time, plus `laterMs` milliseconds. */
   protected now(laterMs = 0): Statement {
     return this.database.dialect.now(this.database.offsetMs + laterMs);
   }

@@ -7,23 +7,22 @@ import { Transaction, type TransactionOptions } from './transaction.js';
 /** What ends a transaction from outside. */
 export interface TransactionLimits {
   readonly signal: AbortSignal;
-  /** How long a connection is waited for, in milliseconds. */
+  /** How long to wait for a connection, in milliseconds. */
   readonly connectMs: number;
-  /** Called when there is one, before anything is sent. */
+  /** Called once there is a connection, before any statement. */
   readonly connected?: () => void;
-  /** How long it may stay without a statement before the server ends it, in milliseconds. */
+  /** How long the transaction may idle before the server ends it, in milliseconds. */
   readonly unattendedMs: number;
 }
 
 /**
- * A transaction whose connection can be destroyed from outside. Rolling back would queue behind the query that is
- * running.
+ * A transaction whose connection can be destroyed from outside. A rollback would queue behind the running query.
  */
 export abstract class DestroyableTransaction {
   constructor(private readonly database: Database) {}
 
   /**
-   * Makes sure that this driver's connections can be destroyed.
+   * Verifies that this driver's connections can be destroyed.
    * @throws UndestroyableConnectionError
    */
   async verify(): Promise<void> {
@@ -36,16 +35,16 @@ export abstract class DestroyableTransaction {
   }
 
   /**
-   * Runs the work and commits, unless the signal aborts first: then the connection and its server process are ended,
-   * everything the transaction did is undone, and the work's manager is of no use any more.
-   * @throws NoConnectionError where none came, so that nothing of the work has begun
-   * @throws also where the work swallowed the failure of a statement: PostgreSQL answers such a COMMIT with a rollback
+   * Runs the work and commits, unless the signal aborts first: then the connection and its server process are ended, the
+   * transaction is undone, and the work's manager can no longer be used.
+   * @throws NoConnectionError if there was no connection, so that the work never began
+   * @throws also if the work swallowed a failed statement: PostgreSQL answers such a COMMIT with a rollback
    */
   async run(limits: TransactionLimits, work: (manager: EntityManager) => Promise<void>): Promise<void> {
     try {
       await this.runOnce(limits, work);
     } catch (error) {
-      // Thrown by statements of ours only, before the host's.
+      // Only our own statements throw this, before the host's run.
       if (!this.database.hasToBeRepeated(error)) throw error;
       await this.runOnce(limits, work);
     }
@@ -71,7 +70,7 @@ export abstract class DestroyableTransaction {
         reject(signal.reason as Error);
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      const late = (): void => reject(new TimeoutError(`The pool gave none within ${connectMs} ms.`));
+      const late = (): void => reject(new TimeoutError(`The pool had none free within ${connectMs} ms.`));
       waiting = setTimeout(late, connectMs);
     });
     try {
@@ -86,11 +85,11 @@ export abstract class DestroyableTransaction {
         clearTimeout(waiting);
       }
       connected?.();
-      // The race is lost only together with the connection, so what goes on running can change nothing.
+      // The race is lost only together with the connection, so work that goes on can change nothing.
       const options = { level, ...this.database.endedAfter(unattendedMs) };
       await Promise.race([this.whole(transaction, connection, work, options), ended]);
     } finally {
-      // Once released, the connection belongs to somebody else.
+      // After its release, the connection belongs to another caller.
       signal.removeEventListener('abort', onAbort);
       if (connection !== undefined) {
         if (!transaction.isOver) destroyed ??= this.database.destroy(runner, connection);
@@ -100,7 +99,7 @@ export abstract class DestroyableTransaction {
     }
   }
 
-  /** The transaction from its beginning to its end, which is no COMMIT where a statement of it has failed. */
+  /** Runs the whole transaction. Must not commit if one of its statements has failed. */
   protected abstract whole(
     transaction: Transaction,
     connection: unknown,

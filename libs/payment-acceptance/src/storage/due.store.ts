@@ -2,32 +2,32 @@ import type { Database } from './database.js';
 import { instant, integer, type Reading } from './reading.js';
 import { toSql, sql, type Expression, type Statement } from './statement.js';
 
-/** What waits to be checked. */
+/** What is due to be checked. */
 export interface Due {
   /** Shops with a bill that can be claimed now. */
   readonly shops: readonly string[];
-  /** In how many milliseconds the next bill may be due; `null` where none is in sight. */
+  /** In how many milliseconds the next bill may be due; `null` if none is in sight. */
   readonly nextMs: number | null;
 }
 
-/** A shop of which a bill is due, or soon will be. */
+/** A shop with a bill that is due, or soon will be. */
 export interface NearShop {
   readonly shop: string;
-  /** When the first of its bills that are in sight can be claimed, which may be past. */
+  /** When the first of its bills in sight can be claimed; may be in the past. */
   readonly at: Date;
-  /** When it is to be probed, where the service refuses it and that is to come; `null` for any other. */
+  /** When a refused shop is probed next, if that is in the future; otherwise `null`. */
   readonly probe: Date | null;
 }
 
 export interface Near {
   readonly shops: readonly NearShop[];
-  /** Whether no other shop has a bill that is due. */
+  /** Whether no other shop has a due bill. */
   readonly complete: boolean;
   /** The database's clock. */
   readonly now: Date;
 }
 
-/** As {@link DueStore.near} is selected; one row without a shop where none is near. */
+/** A row of {@link DueStore.near}; one row without a shop if no shop is near. */
 export interface NearRow {
   readonly shop: string | null;
   readonly at: Date;
@@ -39,13 +39,13 @@ export interface NearRow {
 
 export const NEAR_ROW: Reading<NearRow> = { at: instant, probe: instant, seen: integer, now: instant };
 
-/** How many due bills are read, in the order in which they are; where there are more, the other shops are looked at one by one. */
+/** How many due bills are read, longest due first. If there are more, the other shops are queried one by one. */
 export const DUE_IN_SIGHT = 200;
 
-/** How many of the next bills, and of a shop's next callbacks, are read: one that is claimed already hides no other. */
+/** How many upcoming bills, and upcoming callbacks of a shop, are read, so that claimed ones do not hide the others. */
 export const NEXT_IN_SIGHT = 20;
 
-/** From when on a bill `b` can be claimed, if it is due at the instant given. */
+/** When a bill `b` that is due at the given instant can be claimed. */
 export function claimableAt(dueAt: Expression): Statement {
   return sql`greatest(${toSql(dueAt)}, b.check_after, coalesce(b.lease_until, b.check_after))`;
 }
@@ -59,16 +59,16 @@ export function nearOf(rows: readonly NearRow[]): Near {
   };
 }
 
-/** Which shops have something to be checked: asked before anything is claimed, and all that an idle instance asks. */
+/** Which shops have due bills: queried before each claim, and the only query of an idle instance. */
 export abstract class DueStore {
   protected abstract readonly database: Database;
 
-  /** Makes the shops known, so that their limits can be kept. */
+  /** Registers the shops, whose rows hold their limits. */
   abstract registerShops(shops: readonly string[]): Promise<void>;
 
   /**
-   * Which of the shops are due. A shop that the service refuses is due only when it is to be probed. What this costs grows
-   * with what is due, not with the number of shops, as long as no more than {@link DUE_IN_SIGHT} bills are.
+   * Which of the shops are due. A refused shop is due only when its probe is. The cost grows with the number of due bills,
+   * not with the number of shops, as long as no more than {@link DUE_IN_SIGHT} bills are due.
    */
   async look(shops: readonly string[], probeMs: number): Promise<Due> {
     const near = await this.near(probeMs);
@@ -88,13 +88,13 @@ export abstract class DueStore {
     return { shops: [...due].sort(), nextMs: next === Infinity ? null : Math.max(0, next - now) };
   }
 
-  /** Shops, of whatever instance, in the indexes of what is due. */
+  /** The shops, of any instance, in the indexes of due bills. */
   protected abstract near(probeMs: number): Promise<Near>;
 
-  /** Those of the shops that are due, each looked at by itself. */
+  /** Those of the shops that are due, each queried by itself. */
   protected abstract dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]>;
 
-  /** Shops that are not among these, with the number of their bills that were to be checked some time. */
+  /** Shops other than these that have bills with a scheduled check, and the number of those bills. */
   unfollowed(shops: readonly string[]): Promise<{ shop: string; bills: number }[]> {
     return this.database.rows(
       sql`SELECT b.shop, count(*) AS bills FROM payment_acceptance.shop_state s

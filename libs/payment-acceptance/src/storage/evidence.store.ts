@@ -4,26 +4,26 @@ import { instant, integer } from './reading.js';
 import { countWhere, sql } from './statement.js';
 import type { BillId } from '../domain/ids.js';
 
-/** A bill that the service is known to have payments of. */
+/** A bill for which the service is known to list payments. */
 export interface SampleBill {
   readonly billId: BillId;
   readonly currency: string;
   readonly openedAt: Date;
 }
 
-/** What postbacks that proved genuine had in common. */
+/** What genuine postbacks had in common. */
 export interface PostbackEvidence {
   readonly confirmed: number;
   readonly digestMatches: number;
   readonly digestAbsent: number;
   readonly amountMatches: number;
   readonly orderMatches: number;
-  /** Of those whose bill was given a `custom` by the shop. */
+  /** Postbacks of bills for which the shop supplied `custom`. */
   readonly customGiven: number;
   readonly customMatches: number;
 }
 
-/** SUCCESS payments, by how their amount relates to their bill's. */
+/** SUCCESS payments, by how their amount compares with their bill's. */
 export interface AmountEvidence {
   readonly asBilled: number;
   readonly less: number;
@@ -31,7 +31,7 @@ export interface AmountEvidence {
   readonly moreOtherwise: number;
 }
 
-/** What the tables show of the service's behaviour. Changes nothing. */
+/** What the tables reveal about the service's behaviour. Read-only. */
 @Injectable()
 export class EvidenceStore {
   constructor(private readonly database: Database) {}
@@ -47,7 +47,7 @@ export class EvidenceStore {
     );
   }
 
-  /** The latest postbacks whose claim the service's list has confirmed: nobody else can have made those. */
+  /** The latest postbacks that the service's list has confirmed: these must be genuine. */
   async postbacks(shop: string, limit: number): Promise<PostbackEvidence> {
     const { dialect } = this.database;
     const matches = (what: string) => sql`${dialect.jsonText('corroboration', what)} = 'match'`;

@@ -1,15 +1,15 @@
 import type { QueryRunner } from 'typeorm';
 import { PoolExhaustedError } from './storage.errors.js';
 
-/** Statements of ours take milliseconds. One that has taken so long waits for a lock, or for a server that is gone. */
+/** Our statements take milliseconds. One that takes this long waits for a lock, or for a server that is gone. */
 const OVERDUE_MS = 2_000;
 
 /**
- * The connections of the host's pool that our statements hold: as many as there are while the database answers. Once it
- * does not, half of them are the host's again within two seconds, and nothing further of ours takes one.
+ * Tracks the connections of the host's pool that our statements hold. While the database answers, they may use the whole
+ * pool. Once it does not, they give half of the pool back to the host within two seconds, and take no further connection.
  */
 export class HeldConnections {
-  /** In the order in which they were taken. */
+  /** In the order in which they were acquired. */
   private readonly held = new Map<QueryRunner, { readonly since: number; limitMs: number }>();
   private readonly half: number;
 
@@ -21,8 +21,8 @@ export class HeldConnections {
   }
 
   /**
-   * Whether one more may be taken.
-   * @throws PoolExhaustedError where half of the pool is held by statements that are overdue
+   * Verifies that another connection may be taken.
+   * @throws PoolExhaustedError if overdue statements hold half of the pool
    */
   check(): void {
     if (this.held.size < this.half) return;
@@ -35,13 +35,13 @@ export class HeldConnections {
     if (overdue >= this.half) throw PoolExhaustedError.byOverdueStatements(overdue);
   }
 
-  /** @param limitMs how long a statement may take on it; one beyond half of the pool not longer than until it is overdue */
+  /** @param limitMs timeout of statements on it; at most `OVERDUE_MS` for connections beyond half of the pool */
   take(runner: QueryRunner, limitMs: number): void {
     const isBeyondHalf = this.held.size >= this.half;
     this.held.set(runner, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
   }
 
-  /** Shortens the limits of those that are held; gives which of them are held still when it is called. */
+  /** Shortens the timeouts of all held connections. The returned function gives those that are still held when called. */
   hurry(limitMs: number): () => QueryRunner[] {
     const before = [...this.held];
     for (const [, one] of before) one.limitMs = Math.min(one.limitMs, limitMs);

@@ -6,7 +6,7 @@ import { Database } from './database.js';
 import { sql } from './statement.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
-/** A bill that another program has had made by the service. */
+/** A bill that another program created at the service. */
 export interface ForeignBill {
   readonly intentId: IntentId;
   readonly shop: string;
@@ -26,7 +26,7 @@ export interface ForeignBill {
   readonly createdAt: Date;
 }
 
-/** What is known already of a bill of the service. */
+/** What the ledger already has of a bill. */
 export interface KnownBill {
   readonly orderId: OrderId;
   readonly amount: DecimalAmount;
@@ -34,7 +34,7 @@ export interface KnownBill {
   readonly state: BillState;
 }
 
-/** The statements of taking over bills that were made elsewhere. */
+/** The statements that import bills created elsewhere. */
 @Injectable()
 export class ImportStore {
   constructor(private readonly database: Database) {}
@@ -51,7 +51,7 @@ export class ImportStore {
 
   /**
    * Stores the bill as open and due, as the next attempt of its order, which must be locked.
-   * @param hold keeps its events back until it is released
+   * @param hold holds its events back until the bill is released
    */
   async insert(manager: EntityManager, bill: ForeignBill, hold: boolean): Promise<void> {
     const { dialect, offsetMs } = this.database;

@@ -8,38 +8,38 @@ import { notAcceptedElsewhere } from './records/statistics.store.js';
 import { integer } from './reading.js';
 import { countWhere, rawSql, sql, type Statement } from './statement.js';
 
-/** A bill that a postback names, to be asked for. */
+/** A bill named by a postback, for which the service is to be asked. */
 export interface SoughtBill {
   readonly billId: BillId;
-  /** How often it was asked for already. */
+  /** How often the service was already asked for it. */
   readonly asks: number;
 }
 
-/** A shop whose turn it is. */
+/** A shop whose next inquiry is due. */
 export interface ShopToAsk {
   readonly shop: string;
-  /** How much of its rate is saved, in milliseconds of one second at most; less than 0 where it is used up. */
+  /** Unused part of its rate limit, as milliseconds up to one second; negative if it is used up. */
   readonly savedMs: number;
 }
 
-/** No id of a bill has this, as we read the service's answers: such a one is never asked for. */
+/** Characters that occur in no bill id of the service. Ids with one are never asked for. */
 const NOT_OF_A_BILL_ID = '[^!-~]';
 
-/** The longest pause between two inquiries: a later turn is that of a clock that was set back. */
+/** The longest pause between two inquiries: a later date comes from a clock that was set back since. */
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Most payments that are kept of a lost bill. */
+/** Most payments stored per lost bill. */
 const MAX_PAYMENTS = 20;
 
-/** Most rows that are forgotten at once. */
+/** Most rows deleted at once. */
 const BATCH = 1_000;
 
-/** The statements of asking the service for bills that postbacks name and the ledger does not have. */
+/** The statements of inquiries: asking the service for bills that postbacks name but the ledger lacks. */
 @Injectable()
 export class InquiryStore {
   constructor(private readonly database: Database) {}
 
-  /** Shops whose turn it is, that the service accepts, and for which a postback waits or a bill is to be asked for again. */
+  /** Shops that the service accepts, whose next inquiry is due, and that have a waiting postback or a bill to ask for again. */
   shopsToAsk(): Promise<ShopToAsk[]> {
     const { dialect } = this.database;
     const saved = dialect.msBetween(sql`greatest(s.next_request_at, ${this.now(-1_000)})`, this.now());
@@ -53,9 +53,9 @@ export class InquiryStore {
   }
 
   /**
-   * A bill that was never asked for, and that nothing explains: another integration has accepted no postback of it. Each
+   * A bill that was never asked for and that nothing explains: no other integration has accepted a postback for it. Each
    * bill counts once, however many postbacks name it.
-   * @param creationMs how long a creation may be under way whose postback has come
+   * @param creationMs how long a creation may still be in flight after its postback has come
    */
   async nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number): Promise<SoughtBill | undefined> {
     const { dialect } = this.database;
@@ -74,7 +74,7 @@ export class InquiryStore {
     return sought;
   }
 
-  /** A bill that is to be asked for again. */
+  /** A bill that is due to be asked for again. */
   async nextAgain(shop: string): Promise<SoughtBill | undefined> {
     const [sought] = await this.database.rows<SoughtBill>(
       sql`SELECT l.service_bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
@@ -85,9 +85,9 @@ export class InquiryStore {
   }
 
   /**
-   * Takes the shop's turn, and one request out of what is left of its rate; `false` where another instance was faster, or
-   * nothing is left. One statement, so that it holds the shop's row for no longer than that.
-   * @param gapMs until the next turn of any instance
+   * Takes the shop's turn and one request of its rate; `false` if another instance was faster, or the rate is used up. A
+   * single statement, so that the shop's row is locked only briefly.
+   * @param gapMs pause until the next turn of any instance
    */
   async takeTurn({ shop, savedMs }: ShopToAsk, requestsPerSecond: number, gapMs: number): Promise<boolean> {
     const spent = this.now(Math.round(1_000 / requestsPerSecond) - savedMs);
@@ -98,7 +98,7 @@ export class InquiryStore {
     return taken === 1;
   }
 
-  /** The shop's service is asked for no such bill for so long. */
+  /** Postpones the shop's next inquiry. */
   async putOff(shop: string, pauseMs: number): Promise<void> {
     await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(Math.min(pauseMs, MAX_PAUSE_MS))}
@@ -107,9 +107,9 @@ export class InquiryStore {
   }
 
   /**
-   * Counts the request before it is made.
-   * @param id of the record, where there is none yet
-   * @param pauseMs until it may be asked for again; `null` for never
+   * Counts a request before it is made.
+   * @param id id of a new record, if there is none yet
+   * @param pauseMs pause before it may be asked for again; `null` for never
    */
   async noteAsked(shop: string, { billId, asks }: SoughtBill, id: string, pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.now(pauseMs);
@@ -123,7 +123,7 @@ export class InquiryStore {
     );
   }
 
-  /** The service has confirmed the bill. Whether that is new, and the ledger still does not have it. */
+  /** Stores that the service has confirmed the bill. Returns whether that is news and the ledger still lacks the bill. */
   async found(shop: string, billId: BillId, payments: readonly ReportedPayment[]): Promise<boolean> {
     const succeededFirst = [...payments].sort(
       (a, b) => Number(b.status === 'SUCCESS') - Number(a.status === 'SUCCESS'),
@@ -149,7 +149,7 @@ export class InquiryStore {
     return lost.length > 0;
   }
 
-  /** Forgets bills that the service has not confirmed and that were asked for long ago; gives their number. */
+  /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
   async forget(afterMs: number): Promise<number> {
     const old = await this.database.rows<{ id: string }>(
       sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.now(-afterMs)} LIMIT ${BATCH}`,
@@ -162,13 +162,13 @@ export class InquiryStore {
     );
   }
 
-  /** Whether it is the turn of a shop of `shop_state`. */
+  /** Whether the next inquiry for a shop of `shop_state` is due. */
   private mayAsk(): Statement {
     return sql`refused_since IS NULL
       AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.now()} AND ${this.now(MAX_PAUSE_MS)})`;
   }
 
-  /** The present moment, or so many milliseconds later. */
+  /** The current time, plus `laterMs` milliseconds. */
   private now(laterMs = 0): Statement {
     return this.database.dialect.now(this.database.offsetMs + laterMs);
   }
@@ -181,7 +181,7 @@ function kept(payment: ReportedPayment): LostBillPayment {
   return { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt: at };
 }
 
-/** Whether a table has no row for the bill `named`: looked up by its key, and no join, since the planner cannot know how few there are. */
+/** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */
 function isNotIn(table: Lowercase<string>): Statement {
   return sql`(SELECT count(*) FROM payment_acceptance.${rawSql(table)} known
     WHERE known.shop = named.shop AND known.service_bill_id = named.service_bill_id) = 0`;

@@ -13,7 +13,7 @@ import { ofScope, type ShopScope } from './scope.js';
 import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { sql, type Statement } from './statement.js';
 
-/** Reads of everything recorded, for people and for comparison. Changes nothing. */
+/** Reads everything recorded, for people and for comparison. Read-only. */
 @Injectable()
 export class LedgerStore {
   constructor(private readonly database: Database) {}
@@ -30,7 +30,7 @@ export class LedgerStore {
     return { bills, payments, callbacks, events, reviews };
   }
 
-  /** Reviews that nobody has decided, oldest first, at most `limit`. */
+  /** Undecided reviews, oldest first, at most `limit`. */
   openReviews(limit: number, scope: ShopScope): Promise<LedgerReview[]> {
     return this.reviews(sql`r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ORDER BY r.opened_at, r.id`, limit);
   }

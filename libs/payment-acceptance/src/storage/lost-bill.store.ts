@@ -10,14 +10,14 @@ import { rawSql, sql, type Statement } from './statement.js';
 
 const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };
 
-/** The statements of bills that the service has made and the ledger does not have. */
+/** The statements of lost bills: those that the service created but that are missing from the ledger. */
 @Injectable()
 export class LostBillStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Lost bills, those found first at first.
-   * @param after id of the last one of the page before
+   * Lost bills, in the order in which they were found.
+   * @param after id of the last one of the previous page
    */
   list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
     const later =
@@ -28,7 +28,7 @@ export class LostBillStore {
     return this.read(sql`${ofScope('l.shop', scope)} ${later} ORDER BY l.found_at, l.id LIMIT ${limit}`);
   }
 
-  /** `undefined` where there is none, or it is lost no longer. */
+  /** `undefined` if there is none, or if it is no longer lost. */
   async byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
     if (!isUuid(id)) return undefined;
     const [lost] = await this.read(sql`l.id = ${id} AND ${ofScope('l.shop', scope)}`);

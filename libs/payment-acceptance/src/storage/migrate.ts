@@ -11,18 +11,18 @@ import { MIGRATION_STATEMENT_MS } from './statement-limit.js';
 import { sql } from './statement.js';
 import { SchemaBehindError } from './storage.errors.js';
 
-/** Where `migratePaymentAcceptance` makes the tables. */
+/** Options of `migratePaymentAcceptance`. */
 export interface MigrationOptions {
-  /** As in the options of the module (`schema`). Default `payment_acceptance`. */
+  /** As the module's option `schema`. Default `payment_acceptance`. */
   schema?: string;
 }
 
 /**
- * Brings the module's tables up to date (in a schema of their own, on MariaDB under a prefix), under a lock, on PostgreSQL
- * each migration in one transaction. One that cannot have a table for itself within some seconds, since somebody reads it
- * for long, fails and can be repeated.
- * Touches nothing of the host's and runs none of its migrations. Safe to call from several processes at once.
- * @throws UnsupportedDataSourceError, RangeError for a name that cannot be a schema's
+ * Brings the module's tables up to date (in their own schema, on MariaDB under a prefix), under a lock; on PostgreSQL each
+ * migration runs in one transaction. A migration that cannot lock a table within some seconds, because of a long-running
+ * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
+ * processes at once.
+ * @throws UnsupportedDataSourceError, or RangeError for an invalid schema name
  */
 export async function migratePaymentAcceptance(
   dataSource: DataSource,
@@ -35,7 +35,7 @@ export async function migratePaymentAcceptance(
   await migrate(database, (manager) => missing(database, manager));
 }
 
-/** @throws SchemaBehindError where the tables are older than this release. */
+/** @throws SchemaBehindError if the tables are older than this release needs */
 export async function verifySchema(database: Database): Promise<void> {
   const [first] = await missing(database);
   if (!first) return;
@@ -44,7 +44,7 @@ export async function verifySchema(database: Database): Promise<void> {
   throw new SchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
 }
 
-/** What the tables lack, in order. Tables of a later release lack nothing. */
+/** The missing migrations, in order. Tables of a later release lack none. */
 async function missing(database: Database, manager?: EntityManager): Promise<readonly Migration[]> {
   const all = migrationsFor(database);
   const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;

@@ -1,4 +1,4 @@
-/** A step of the schema. Additive only, so that the previous release runs on the newer tables. */
+/** A schema migration. Additive only, so that the previous release runs on the newer tables. */
 export interface Migration {
   readonly version: number;
   readonly name: string;

@@ -7,8 +7,8 @@ import { PostgresDatabase } from './postgres/postgres.database.js';
 import { UnsupportedDataSourceError } from './storage.errors.js';
 
 /**
- * The host's data source, as our statements use it.
- * @throws UnsupportedDataSourceError where it cannot keep the module's promise.
+ * Opens the host's data source for our statements.
+ * @throws UnsupportedDataSourceError if it cannot guarantee what the module promises
  */
 export async function openDatabase(
   dataSource: DataSource,

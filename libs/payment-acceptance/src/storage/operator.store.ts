@@ -10,7 +10,7 @@ import { isReleased, ORDER_NOT_FOUND } from './release.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { rawSql, sql, type Statement } from './statement.js';
 
-/** A review as an operator closes it. */
+/** A review, for an operator's decision. */
 export interface ReviewRow {
   readonly id: string;
   readonly shop: string;
@@ -26,7 +26,7 @@ export interface ReviewRow {
 /** A review of a payment. */
 export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
 
-/** The statements of what people do, each with its record of who did it. */
+/** The statements of operators' actions, each recorded with who did it. */
 @Injectable()
 export class OperatorStore {
   constructor(private readonly database: Database) {}
@@ -49,7 +49,7 @@ export class OperatorStore {
     );
   }
 
-  /** Ties an unknown outcome to the bill that the service turned out to have, to be checked at once. */
+  /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
   async attach(manager: EntityManager, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
     const attached = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = ${billId}, link_page_url = ${linkPageUrl},
@@ -81,7 +81,7 @@ export class OperatorStore {
     return review;
   }
 
-  /** The newest review of a payment under this bill of ours, decided or not. */
+  /** The newest review of a payment of this bill, decided or not. */
   async newestReview(
     manager: EntityManager,
     intentId: IntentId,
@@ -97,7 +97,7 @@ export class OperatorStore {
     return newest;
   }
 
-  /** The order of the shop's bill with this id at the service, whatever its state. */
+  /** The order of the bill with this id at the service, in any state. */
   async orderOfBill(manager: EntityManager, shop: string, billId: BillId): Promise<string | undefined> {
     const [bill] = await this.database.rows<{ orderId: OrderId }>(
       sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
@@ -122,8 +122,8 @@ export class OperatorStore {
   }
 
   /**
-   * Makes dead letters due again, with all their attempts; gives their number. All of them wait behind others of their queues
-   * until `DeliveryStore.free` has looked.
+   * Makes dead letters due again, with all their attempts; returns their number. All are marked `behind` until
+   * `DeliveryStore.free` clears the heads of their queues.
    */
   async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
@@ -133,7 +133,7 @@ export class OperatorStore {
       manager,
     );
     const ids = found.map(({ id }) => id);
-    // Somebody else may have replayed some of them since.
+    // Another operator may have replayed some of them since.
     return this.database.change(
       sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
@@ -143,8 +143,8 @@ export class OperatorStore {
   }
 
   /**
-   * Lets the events of held bills go, and deliveries be tried now whose handler has found no order. All of them wait behind
-   * others of their queues until `DeliveryStore.free` has looked.
+   * Releases held bills, and retries deliveries whose handler found no order. The released ones stay marked `behind` until
+   * `DeliveryStore.free` clears the heads of their queues.
    */
   async release(manager: EntityManager, filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
     const { dialect } = this.database;
@@ -169,7 +169,7 @@ export class OperatorStore {
       {},
       manager,
     );
-    // One that runs at this moment meets the order, or comes again by itself.
+    // An attempt in flight finds the order, or is retried by itself.
     const retried = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET attempts = 0, due_at = ${dialect.now(0)}
        WHERE id ${dialect.oneOf(

@@ -9,17 +9,17 @@ import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { countWhere, join, sql, type Statement } from './statement.js';
 
 /**
- * Whether a consumer `c` without a delivery of an event `e` never had one: none was made before it was registered, and none
- * of a later event was removed while all have been kept.
+ * Whether a consumer `c` without a delivery of an event `e` never had one: the event is older than its registration, or so
+ * recent that retention has not removed any delivery since.
  */
 const NEVER_HAD = sql`(e.occurred_at < c.registered_at OR e.occurred_at >= coalesce(c.kept_since, c.registered_at))`;
 
-/** Events without a delivery to a consumer that takes them. */
+/** Events that a consumer takes but has no delivery of. */
 @Injectable()
 export class PastEventsStore {
   constructor(private readonly database: Database) {}
 
-  /** Whether some instance has ever hosted the consumer. */
+  /** Whether any instance has ever hosted the consumer. */
   async isRegistered(consumer: string): Promise<boolean> {
     const [row] = await this.database.rows<{ known: boolean }>(
       sql`SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`,
@@ -38,7 +38,7 @@ export class PastEventsStore {
     return counts ?? { missing: 0, uncertain: 0 };
   }
 
-  /** Makes the missing deliveries, each behind others of its queue until `DeliveryStore.free` has looked; gives their number. */
+  /** Creates the missing deliveries, marked `behind` until `DeliveryStore.free` clears them; returns their number. */
   async deliver(manager: EntityManager, filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const { dialect, offsetMs } = this.database;
     const made = await this.database.rows(

@@ -1,23 +1,23 @@
 import type { DataSource } from 'typeorm';
 
-/** What `pg` and `mysql2` open when the host's data source says nothing. */
+/** The default of both `pg` and `mysql2`. */
 const DEFAULT_POOL_SIZE = 10;
 
-/** The part of a pool of `pg` that tells how busy it is. */
+/** The parts of a `pg` pool that show how busy it is. */
 interface PgPool {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 }
 
-/** The same of `mysql2` and `mysql`. */
+/** The same for `mysql2` and `mysql`. */
 interface MysqlPool {
   readonly _allConnections: { readonly length: number };
   readonly _freeConnections: { readonly length: number };
   readonly _connectionQueue: { readonly length: number };
 }
 
-/** How many connections the data source opens at most. */
+/** The maximum number of connections of the data source. */
 export function poolSizeOf(dataSource: DataSource): number {
   const { poolSize, extra } = dataSource.options as {
     poolSize?: number;
@@ -27,8 +27,8 @@ export function poolSizeOf(dataSource: DataSource): number {
 }
 
 /**
- * How many connections nobody has or waits for, less than none where many wait. All of them where the driver's pool does not
- * tell, as a cluster of pools.
+ * How many connections are free: not in use and not waited for; negative if many callers wait. The whole pool if the driver
+ * does not say, as with a cluster of pools.
  */
 export function freeConnectionsOf(dataSource: DataSource): number {
   const { master, pool } = dataSource.driver as { master?: Partial<PgPool>; pool?: Partial<MysqlPool> };

@@ -8,7 +8,7 @@ import { LONG_STATEMENT_MS } from './statement-limit.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from './statement.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
-/** A bill that may have had payments in a span of time. */
+/** A bill that may have had payments in a period. */
 export interface BillToReconcile {
   readonly intentId: IntentId;
   readonly orderId: OrderId;
@@ -18,21 +18,21 @@ export interface BillToReconcile {
   readonly openedAt: Date;
 }
 
-/** A payment as the ledger has it. */
+/** A payment in the ledger. */
 export interface PaymentToReconcile {
   readonly paymentId: PaymentId;
   readonly status: PaymentStatus;
   readonly amount: DecimalAmount | null;
   readonly currency: string | null;
-  /** The service's `created_at`, as it was sent. */
+  /** The service's `created_at`, as sent. */
   readonly createdAtText: string | null;
   readonly firstSeenAt: Date;
   readonly verdict: string;
-  /** Whether `payment.succeeded` has been made of it. */
+  /** Whether it has a `payment.succeeded` event. */
   readonly succeeded: boolean;
 }
 
-/** A payment as the ledger has it, with its bill. */
+/** A payment in the ledger, with its bill. */
 export interface LedgerPaymentOfBill extends PaymentToReconcile {
   readonly orderId: OrderId;
   /** The service's id of its bill. */
@@ -52,23 +52,23 @@ export interface ReconciliationSpan {
   readonly from: Date;
   /** Exclusive. */
   readonly to: Date;
-  /** Also bills that were paid or had expired before, and are still followed since a payment may come late. */
+  /** Also includes bills that ended since then: they are still checked, because a payment may come late. */
   readonly followedSince: Date | null;
 }
 
 const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
 
-/** Comes before every other id. */
+/** Sorts before every other id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Reads of what is held against the service's lists. Changes nothing. */
+/** Reads what is compared with the service's lists. Read-only. */
 @Injectable()
 export class ReconciliationStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Bills that were open at some time of the span, or of which anything was heard then; at most `limit`, in the order of
-   * their opening, after the one given.
+   * Bills that were open during the period, or had a payment or a callback then; at most `limit`, in the order of their
+   * opening, after the given one.
    */
   bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
     const { dialect } = this.database;
@@ -103,13 +103,13 @@ export class ReconciliationStore {
     );
   }
 
-  /** Those of the shop's payments with these ids that the ledger has. */
+  /** The shop's payments with these ids, as far as the ledger has them. */
   paymentsNamed(shop: string, paymentIds: readonly PaymentId[]): Promise<LedgerPaymentOfBill[]> {
     const named = this.database.dialect.oneOf(paymentIds, 'text');
     return this.paymentsOfBills(sql`p.shop = ${shop} AND p.payment_id ${named}`);
   }
 
-  /** The shop's payments that became known at that moment or later, by their ids; at most `limit` after the one given. */
+  /** The shop's payments first seen at that time or later, ordered by id; at most `limit`, after the given one. */
   paymentsSeen(shop: string, from: Date, after: PaymentId, limit: number): Promise<LedgerPaymentOfBill[]> {
     const since = this.database.dialect.instant(from.getTime());
     return this.paymentsOfBills(
@@ -117,7 +117,7 @@ export class ReconciliationStore {
     );
   }
 
-  /** Those of the shop's bills that are known, whatever their state. */
+  /** The shop's bills with these ids, in any state, as far as the ledger has them. */
   billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
     return this.database.rows<NamedBill>(
       sql`SELECT b.service_bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b

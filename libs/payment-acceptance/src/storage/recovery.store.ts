@@ -5,37 +5,37 @@ import { notAcceptedElsewhere } from './records/statistics.store.js';
 import { instant, integer } from './reading.js';
 import { sql } from './statement.js';
 
-/** A bill that the service is to be asked about again. */
+/** A bill to be checked again. */
 export interface BillToRecheck {
   readonly intentId: IntentId;
   readonly openedAt: Date;
 }
 
-/** What postbacks say of a bill that is not known here. */
+/** A postback for a bill that is not in the ledger. */
 export interface UnknownBillPostback {
   readonly id: string;
   readonly billId: BillId;
-  /** The order that it names: anybody can have written it. */
+  /** The order that it names: anybody can send one. */
   readonly orderId: OrderId;
   readonly status: string | null;
   readonly digest: string;
-  /** `OutSum` and `CurrencyIn` as they came; `null` where they have been removed by now. */
+  /** `OutSum` and `CurrencyIn` as received; `null` once retention has removed them. */
   readonly amountText: string | null;
   readonly currencyText: string | null;
   readonly receivedAt: Date;
 }
 
-/** Comes before every other id. */
+/** Sorts before every other id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The statements of finding out what the tables have lost. */
+/** The statements that find out what the tables have lost. */
 @Injectable()
 export class RecoveryStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Bills of the shop that the service knows and that are open, or were opened, ended or had a payment change at that
-   * moment or later; at most `limit`, in the order of their opening, after the one given.
+   * The shop's bills with an id at the service that are open, or were opened, ended or had a payment change at that time or
+   * later; at most `limit`, in the order of their opening, after the given one.
    */
   billsToRecheck(shop: string, since: Date, after: BillToRecheck | undefined, limit: number): Promise<BillToRecheck[]> {
     const { dialect } = this.database;
@@ -53,7 +53,7 @@ export class RecoveryStore {
     );
   }
 
-  /** Has the bills checked in so many milliseconds, unless they are due before that. */
+  /** Schedules checks of the bills after `inMs` milliseconds, unless they are due earlier. */
   async recheck(intentIds: readonly IntentId[], inMs: number): Promise<void> {
     const { dialect, offsetMs } = this.database;
     const at = dialect.now(offsetMs + inMs);
@@ -64,8 +64,8 @@ export class RecoveryStore {
   }
 
   /**
-   * Postbacks that came at that moment or later and name a bill of the shop that is not known, whether they still wait for
-   * it or not, but none that another integration has accepted; at most `limit`, oldest first, after the one given.
+   * Postbacks received at that time or later that name an unknown bill of the shop, whether they still wait for it or not,
+   * except those that another integration has accepted; at most `limit`, oldest first, after the given one.
    */
   postbacksOfUnknownBills(
     shop: string,
@@ -92,7 +92,7 @@ export class RecoveryStore {
     );
   }
 
-  /** How many creations of the shop have no known outcome. */
+  /** How many creations of the shop have an unknown outcome. */
   async unknownOutcomes(shop: string): Promise<number> {
     const [row] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`,

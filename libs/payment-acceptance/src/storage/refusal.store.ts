@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
 import { sql } from './statement.js';
 
-/** Which shops the service refuses, however many shops there are. */
+/** Which shops the service refuses; cheap even with many shops. */
 @Injectable()
 export class RefusalStore {
   constructor(private readonly database: Database) {}

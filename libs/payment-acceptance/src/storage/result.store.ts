@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
 import { sql } from './statement.js';
 
-/** What is known of a bill's payments, for the payer's eyes. */
+/** The state of a bill's payments, as shown to the payer. */
 @Injectable()
 export class ResultStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * By the id of our bill: `paid` once the order is settled so, by whichever bill; `failed` when every payment has failed
-   * and no callback still waits for its first check that may tell of another one; else `pending`. A redirect to the Fail URL
-   * tells of a failure, and one is known then.
+   * By the id of our bill: `paid` once the order is paid, by any of its bills; `failed` once every payment has failed and no
+   * callback that may announce another one waits for its first check; otherwise `pending`. A redirect to the Fail URL does
+   * not count as such a callback: it announces the failure that is already known.
    */
   async ofIntents(ids: readonly string[]): Promise<ReadonlyMap<string, BillResult>> {
     const rows = await this.database.rows<{ id: string; result: BillResult }>(

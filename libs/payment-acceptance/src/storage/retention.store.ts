@@ -2,21 +2,21 @@ import type { Database } from './database.js';
 import { sql } from './statement.js';
 
 /**
- * Removes what has served its purpose, a batch at a time, in whichever instance is at it. Only ended rows are ever touched:
- * a pending callback, a bill, a payment, an event, a review, a dead letter and the lock of an order stay, whatever their
- * age. Each method gives the number of rows; there may be more of them where it is `limit`.
+ * Removes what is no longer needed, in batches, in one instance at a time. Touches only ended rows: pending callbacks,
+ * bills, payments, events, reviews, dead letters and orders stay, whatever their age. Each method returns the number of
+ * rows; if that is `limit`, there may be more.
  */
 export abstract class RetentionStore {
   protected abstract readonly database: Database;
 
-  /** Empties the raw fields of consumed callbacks; what was found out about them stays. */
+  /** Empties the raw fields of consumed callbacks; their outcome stays. */
   abstract redactCallbacks(afterMs: number, limit: number): Promise<number>;
 
   abstract deleteCallbacks(afterMs: number, limit: number): Promise<number>;
 
   /**
-   * Notes that deliveries of this age may be removed from now on, by whichever instance: of older events nobody can tell any
-   * more whether a consumer has had them. Called before {@link deleteDeliveries}.
+   * Records that deliveries of this age may be removed from now on, by any instance: for older events it is no longer known
+   * whether a consumer has had them. Call it before {@link deleteDeliveries}.
    */
   async noteRemoval(afterMs: number): Promise<void> {
     const { dialect, offsetMs } = this.database;
@@ -26,6 +26,6 @@ export abstract class RetentionStore {
     );
   }
 
-  /** One that is done stays while an earlier one of its bill is not: by it that one knows that it is late. */
+  /** A finished delivery stays while an earlier one of its queue is not done, which it proves to be late. */
   abstract deleteDeliveries(afterMs: number, limit: number): Promise<number>;
 }

@@ -1,9 +1,9 @@
 import { toSql, sql, type Expression, type Statement } from './statement.js';
 
-/** Whose rows a statement sees and changes: those of the shop of that name; `null` those of all. */
+/** Limits a statement to the rows of one shop, by name; `null` for all shops. */
 export type ShopScope = string | null;
 
-/** SQL that keeps a statement to the scope, by the column that holds the shop. */
+/** The condition that limits a statement to the scope. @param column holds the shop */
 export function ofScope(column: Expression, scope: ShopScope): Statement {
   return scope === null ? sql`TRUE` : sql`${toSql(column)} = ${scope}`;
 }

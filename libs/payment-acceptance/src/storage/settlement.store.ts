@@ -9,26 +9,26 @@ import type { Dialect } from './dialect.js';
 import { instant, integer, flag, type Reading } from './reading.js';
 import { rawSql, countWhere, sql, type Statement } from './statement.js';
 
-/** A bill that a check has claimed, and the token that it claimed it with. */
+/** A claimed bill and the claim's token. */
 export type ClaimKey = Pick<LockedBill, 'intentId' | 'shop' | 'orderId'> & { readonly token: string };
 
-/** A payment as the service lists it: its key. */
+/** The key of a payment. */
 export interface PaymentKey {
   readonly shop: string;
   readonly paymentId: PaymentId;
 }
 
-/** What a settlement locks and reads. */
+/** The statements that lock and read for a settlement. */
 export abstract class SettlementStore {
   constructor(protected readonly database: Database) {}
 
   /**
-   * Locks those of the bills whose claims still hold, with their orders: orders first, each kind in the order of its key,
-   * as every instance does. Without `wait`, what somebody else has locked is left out, too.
+   * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every instance
+   * does, so that no deadlocks occur. Without `wait`, it skips rows that others have locked.
    */
   abstract lockClaimed(manager: EntityManager, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
 
-  /** What the ledger has of these bills, and of these payments under whatever bill. The bills must be locked before. */
+  /** The ledger's payments of these bills, and the listed ones, whichever bill they belong to. The bills must be locked. */
   abstract payments(
     manager: EntityManager,
     intentIds: readonly IntentId[],
@@ -39,7 +39,7 @@ export abstract class SettlementStore {
     return this.database.transaction(work);
   }
 
-  /** The reviews of a bill as a whole that there have been for one reason. */
+  /** Earlier reviews of the whole bill for one reason. */
   async reviewsOfBill(intentId: IntentId, reason: string): Promise<EarlierReviews> {
     const [reviews] = await this.database.rows<EarlierReviews>(
       sql`SELECT ${countWhere(sql`state = 'OPEN'`)} AS "open", ${countWhere(sql`state <> 'OPEN'`)} AS closed,
@@ -50,7 +50,7 @@ export abstract class SettlementStore {
     return reviews ?? { open: 0, closed: 0, lastClosedAt: null };
   }
 
-  /** Locks a bill whatever claim there is, for an operator. The order must be locked before. */
+  /** Locks a bill regardless of claims, for an operator. The order must be locked. */
   async lockBill(manager: EntityManager, id: string): Promise<LockedBill | undefined> {
     const { dialect, offsetMs } = this.database;
     const [bill] = await this.database.rows(
@@ -82,10 +82,10 @@ export const LOCKED_BILL: Reading<LockedBill> = {
   now: instant,
 };
 
-/** A known payment as a statement gives it. */
+/** A known payment as a statement returns it. */
 export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;
 
-/** The columns of a {@link PaymentRow} `p` but the counts of assertions. */
+/** The columns of a {@link PaymentRow} `p`, except the counts of assertions. */
 export function knownPayment({ text, epochMs }: Dialect): Statement {
   return sql`p.shop, p.payment_id AS "paymentId", p.bill_id AS "intentId", p.status, ${text('p.amount')} AS amount,
     ${text('p.amount_received')} AS "amountReceived", ${text('p.commission')} AS commission, p.currency,
@@ -93,7 +93,7 @@ export function knownPayment({ text, epochMs }: Dialect): Statement {
     ${epochMs('p.changed_at')} AS "knownAt"`;
 }
 
-/** Confirmed assertions of a status since a payment `p` has had its own. */
+/** The number of assertions of a status confirmed since a payment `p` reached its own status. */
 export function confirmed(status: Assertion): Statement {
   const name = rawSql(status);
   return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'

@@ -1,21 +1,21 @@
 import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../domain/settlement.js';
 
-/** An event that is new. */
+/** A newly stored event. */
 export interface AddedEvent {
   readonly id: string;
-  /** How many consumers have a delivery of it. */
+  /** How many consumers get it. */
   readonly deliveries: number;
-  /** Those of them for which it waits behind an earlier event of the bill. */
+  /** The consumers for which it waits behind an earlier event of the bill. */
   readonly behind: readonly string[];
 }
 
-/** The statements that write what a settlement has decided: everything that writes payments, events and reviews is in here. */
+/** The statements that write the decisions of settlements. Nothing else writes payments, events or reviews. */
 export abstract class SettlementWriter {
   /**
-   * Writes what was decided, of any number of bills, whose orders and themselves are locked; gives the events that are new.
-   * Opens each review once: one that a person has closed stays closed.
-   * @throws ConcurrentChangeError where a payment has become another bill's since the bills were locked
+   * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
+   * each review once: a closed one stays closed.
+   * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
    */
   abstract write(
     manager: EntityManager,

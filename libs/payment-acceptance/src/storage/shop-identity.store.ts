@@ -2,19 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { Database } from './database.js';
 import { sql } from './statement.js';
 
-/** Which shop of the service a name stands for; `null` where that was never stored. */
+/** Which shop of the service a name stands for; `null` if never stored. */
 export interface ShopIdentity {
   readonly name: string;
   readonly shopId: string | null;
   readonly apiBaseUrl: string | null;
 }
 
-/** Which shops the tables are of. */
+/** Which shops of the service the tables belong to. */
 @Injectable()
 export class ShopIdentityStore {
   constructor(private readonly database: Database) {}
 
-  /** What is stored of these shops. */
+  /** The stored identities of these shops. */
   identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
     const names = shops.map(({ name }) => name);
     return this.database.rows<ShopIdentity>(
@@ -24,7 +24,7 @@ export class ShopIdentityStore {
     );
   }
 
-  /** Stores which shop a registered name stands for; `false` where it stands for another one. */
+  /** Stores which shop a registered name stands for; `false` if it stands for another one. */
   async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
     const mine = await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}

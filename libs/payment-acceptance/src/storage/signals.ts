@@ -7,20 +7,20 @@ import { withTimeout } from '../common/timeout.js';
 import type { WakeUp } from '../common/wake-ups.js';
 import { Database } from './database.js';
 
-/** Signals that come together are sent together: every NOTIFY waits for the one before it, over all of a server. */
+/** Shortest pause between two NOTIFYs, which a server executes one at a time. Signals in between are sent together. */
 const GATHER_MS = 50;
 
-/** How long the first signal, to ourselves, may take. */
+/** Timeout of the first signal, which is sent to ourselves. */
 const ECHO_MS = 5_000;
 
-/** How long the server may take to let us in, and to answer each statement. */
+/** Timeout of connecting, and of each statement. */
 const ANSWER_MS = 10_000;
 
 const FAREWELL_MS = 1_000;
 const RETRY_MS = 1_000;
 const RETRY_CAP_MS = 60_000;
 
-/** The parts of `pg` that are needed. */
+/** The parts of `pg` that are used. */
 interface PgPool {
   readonly Client?: new (options: unknown) => PgClient;
   readonly options: unknown;
@@ -38,9 +38,9 @@ interface PgClient {
 }
 
 /**
- * Tells other instances on the same database of work, and hears of theirs, over one connection beside the pool (LISTEN and
- * NOTIFY). Nothing depends on it: what is not heard is found by the next poll. A lost connection is made again; one that
- * hears nothing, as behind a PgBouncer that pools transactions, is given up.
+ * Wakes other instances on the same database when there is work, and is woken by them, over one connection outside the pool
+ * (LISTEN and NOTIFY). Nothing depends on it: the next poll finds what was missed. Reconnects when the connection is lost;
+ * gives up when notifications do not arrive, as behind a PgBouncer in transaction mode.
  */
 @Injectable()
 export class Signals {
@@ -49,7 +49,7 @@ export class Signals {
   private readonly waiting = new Set<WakeUp>();
   private hear: ((signal: WakeUp) => void) | undefined;
   private client: PgClient | undefined;
-  /** The one that is being connected. */
+  /** The client that is being connected. */
   private candidate: PgClient | undefined;
   private sending: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -66,13 +66,13 @@ export class Signals {
     this.self = random.uuid();
   }
 
-  /** Calls `hear` for each kind of work that another instance has told of, and for all kinds when some may have been missed. */
+  /** Calls `hear` for each signal from another instance, and for all kinds whenever some may have been missed. */
   start(hear: (signal: WakeUp) => void): void {
     this.hear = hear;
     this.connecting = this.connect();
   }
 
-  /** Others may have something to do. Costs nothing now; is sent a moment later, with what else there is. */
+  /** Signals the other instances, a moment later and together with further signals. Does not wait. */
   tell(signal: WakeUp): void {
     if (!this.client) return;
     this.waiting.add(signal);
@@ -83,14 +83,14 @@ export class Signals {
     this.stopped = true;
     clearTimeout(this.sending);
     clearTimeout(this.retry);
-    // Whatever is still awaited of a connection that is cut fails at once.
+    // Cutting the connection fails everything that still waits for it.
     await withTimeout(FAREWELL_MS, Promise.resolve(this.connecting)).catch(() => cut(this.candidate));
     const { client } = this;
     this.client = undefined;
     if (client) await leave(client);
   }
 
-  /** Asked again after a wait, in which it may have changed. */
+  /** A method, since the compiler does not see that the field changes during an await. */
   private isStopped(): boolean {
     return this.stopped;
   }
@@ -100,7 +100,7 @@ export class Signals {
     this.sending ??= setTimeout(() => void this.send(), Math.max(0, this.sentAt + GATHER_MS - performance.now()));
   }
 
-  /** One statement at a time: what is told meanwhile goes with the next. */
+  /** Sends one statement at a time; signals that come meanwhile are sent with the next. */
   private async send(): Promise<void> {
     this.sending = undefined;
     if (!this.client) return;
@@ -108,7 +108,7 @@ export class Signals {
     const payload = [this.self, ...this.waiting].join(' ');
     this.waiting.clear();
     this.underWay = true;
-    // A connection that fails here says so itself.
+    // If the connection fails, its events say so.
     await this.client.query('SELECT pg_notify($1, $2)', [this.database.schema, payload]).catch(() => undefined);
     this.underWay = false;
     this.sendSoon();
@@ -129,27 +129,27 @@ export class Signals {
       if (!(await this.listen(client, lost))) {
         await leave(client);
         this.logger.warn(
-          'Wake-ups from other instances do not arrive, as behind a PgBouncer that pools transactions: work that they ' +
-            'leave is found by polling. Set wakeUps: "poll", or shorten confirmer.pollMs and deliveries.pollMs.',
+          'Wake-ups from other instances do not arrive, as behind a PgBouncer in transaction mode: their work is found by ' +
+            'polling. Set wakeUps: "poll", or shorten confirmer.pollMs and deliveries.pollMs.',
         );
         return;
       }
     } catch (error) {
       void leave(client);
-      this.again(`Other instances cannot be heard. ${describeError(error)}`);
+      this.again(`Cannot listen to other instances. ${describeError(error)}`);
       return;
     }
     if (this.isStopped()) return leave(client);
-    if (this.failures > 0) this.logger.log('Other instances are heard again.');
+    if (this.failures > 0) this.logger.log('Listening to other instances again.');
     this.failures = 0;
     this.client = client;
     void lost.then(() => this.lose(client));
-    // What was told meanwhile was not heard.
+    // Signals sent before now were missed.
     this.hear?.('hint');
     this.hear?.('event');
   }
 
-  /** `false` where not even our own signal comes back. */
+  /** `false` if not even our own signal comes back. */
   private async listen(client: PgClient, lost: Promise<void>): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const echo = new Promise<boolean>((resolve) => {
@@ -176,14 +176,14 @@ export class Signals {
     if (this.client !== client) return;
     this.client = undefined;
     void leave(client);
-    this.again('The connection that hears other instances was lost.');
+    this.again('The connection that listens to other instances was lost.');
   }
 
-  /** Until then polling finds what they leave. */
+  /** Reconnects after a backoff. Until then, polling finds their work. */
   private again(reason: string): void {
     if (this.stopped) return;
     const pauseMs = backoff(this.failures, RETRY_MS, RETRY_CAP_MS, this.random.fraction());
-    if (this.failures === 0) this.logger.warn(`${reason} Work that they leave is found by polling until it is back.`);
+    if (this.failures === 0) this.logger.warn(`${reason} Until it is back, their work is found by polling.`);
     this.failures += 1;
     this.retry = setTimeout(() => {
       this.connecting = this.connect();
@@ -191,7 +191,7 @@ export class Signals {
   }
 }
 
-/** A server that is gone does not answer to a farewell. */
+/** With a timeout, since a server that is gone never answers. */
 async function leave(client: PgClient): Promise<void> {
   await withTimeout(FAREWELL_MS, client.end()).catch(() => cut(client));
 }

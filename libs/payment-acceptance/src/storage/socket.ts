@@ -2,13 +2,13 @@
 export interface Stream {
   readonly closed: boolean;
   readonly destroyed: boolean;
-  /** Our port, where it is a TCP connection that is open. */
+  /** Our port, if it is an open TCP connection. */
   readonly localPort?: number;
   destroy(): void;
   once(event: 'close', listener: () => void): void;
 }
 
-/** Resolves when the pool has seen the connection close: released before, it would be handed to the next caller. */
+/** Resolves once the pool has seen the connection close: released earlier, it would be handed to the next caller. */
 export function closeNow(stream: Stream): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     if (stream.closed) resolve();

@@ -1,15 +1,15 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import { StatementTimeoutError } from './storage.errors.js';
 
-/** For statements that read or remove much at once, and that no payment waits for, in milliseconds. */
+/** Timeout of statements that read or delete many rows and that no payment waits for, in milliseconds. */
 export const LONG_STATEMENT_MS = 60_000;
 
-/** For each statement of a migration, which may read a whole table, in milliseconds. */
+/** Timeout of each statement of a migration, which may read a whole table, in milliseconds. */
 export const MIGRATION_STATEMENT_MS = 3_600_000;
 
 /**
- * Waits for what a statement answers, so long and no longer.
- * @throws StatementTimeoutError after which the connection has to go: the server may still do it
+ * Awaits the answer to a statement, up to a timeout.
+ * @throws StatementTimeoutError after which the connection must be closed: the server may still execute the statement
  */
 export async function answerWithin<T>(limitMs: number, answer: Promise<T>): Promise<T> {
   if (limitMs === Infinity) return answer;

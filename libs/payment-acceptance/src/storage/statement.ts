@@ -1,38 +1,38 @@
-/** What a parameter can be. A list is one parameter too: see `Dialect.oneOf`. */
+/** The value of a parameter. A list is a single parameter, too: see `Dialect.oneOf`. */
 export type Value = string | number | boolean | null | readonly string[];
 
-/** A parameter whose value each run of a statement gives by its name. */
+/** A named parameter, whose value is given at each execution. */
 export class Parameter {
   constructor(readonly name: string) {}
 }
 
-/** SQL in parts, with a parameter between each and the next. Made by {@link sql}; each database numbers parameters its way. */
+/** SQL in parts, with a parameter between any two. Built with {@link sql}; each database writes parameters its own way. */
 export class Statement {
   constructor(
     readonly parts: readonly string[],
     readonly values: readonly (Value | Parameter)[],
-    /** How long it may take, in milliseconds, where that is longer than others may. */
+    /** Timeout in milliseconds, if longer than the usual one. */
     readonly limitMs?: number,
   ) {}
 
-  /** The same for one that reads or removes much at once, and that nobody's payment waits for. */
+  /** The same statement with a longer timeout, for reading or deleting many rows when no payment waits. */
   withTime(limitMs: number): Statement {
     return new Statement(this.parts, this.values, limitMs);
   }
 
-  /** @param parameter how the database writes the parameter at a place, from 1 on */
+  /** @param parameter writes the parameter at a position, from 1 on */
   text(parameter: (place: number) => string): string {
     return this.parts.reduce((text, part, place) => text + parameter(place) + part);
   }
 }
 
 /**
- * A column, or another expression, that stands in the source: only a text that the compiler knows to be in lower case is
- * taken for one, so none that came from elsewhere.
+ * A column or another expression from the source code: only a string that the compiler knows to be in lower case is
+ * accepted, so none from outside.
  */
 export type Expression = Statement | Lowercase<string>;
 
-/** A statement, or a part of one. Another one is put in its place; any other value becomes a parameter. */
+/** Builds a statement or a part of one. Statements are inserted in place; any other value becomes a parameter. */
 export function sql(parts: TemplateStringsArray, ...given: readonly (Statement | Value)[]): Statement {
   const [first = '', ...rest] = parts;
   const texts = [first];
@@ -53,23 +53,23 @@ export function sql(parts: TemplateStringsArray, ...given: readonly (Statement |
   return new Statement(texts, values);
 }
 
-/** A column or another expression, to be put into a statement. */
+/** Converts an expression for insertion into a statement. */
 export function toSql(given: Expression): Statement {
   return given instanceof Statement ? given : rawSql(given);
 }
 
-/** SQL that is the same in every run, never a caller's. */
+/** Constant SQL from the source code, never from a caller. */
 export function rawSql(text: string): Statement {
   return new Statement([text], []);
 }
 
-/** Several, with a constant between each and the next. */
+/** Joins statements with a constant separator. */
 export function join(statements: readonly Statement[], separator: string): Statement {
   const [first = rawSql(''), ...others] = statements;
   return others.reduce((whole, next) => sql`${whole}${rawSql(separator)}${next}`, first);
 }
 
-/** The number of rows that meet a condition. */
+/** The number of rows that satisfy a condition. */
 export function countWhere(condition: Statement): Statement {
   return sql`count(CASE WHEN ${condition} THEN 1 END)`;
 }

@@ -1,101 +1,102 @@
 import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 
-/** The data source is of a kind that cannot keep the module's promise. */
+/** The data source is of a kind that cannot guarantee what the module promises. */
 export class UnsupportedDataSourceError extends PaymentAcceptanceError {
   readonly code = 'unsupported-data-source';
 
-  /** @param reason what of its server or settings does not fit, where it is not the type itself */
+  /** @param reason problem of its server or settings, if it is not the type itself */
   constructor(type: string, reason?: string) {
     const sqlite = /sqlite|sqljs|expo|capacitor|cordova|react-native|nativescript/.test(type);
     const sentences = [
       `PaymentAcceptanceModule cannot use a data source of type "${type}".`,
       reason,
       sqlite &&
-        'All callers of such a data source share one connection, so rows that one has committed vanish when another rolls back.',
-      type !== 'postgres' && 'Use PostgreSQL or MariaDB, and name its data source with the option "dataSource".',
+        'All its callers share one connection, so rows that one of them committed are lost when another rolls back.',
+      type !== 'postgres' && 'Use PostgreSQL or MariaDB, and select its data source with the option "dataSource".',
     ];
     super(sentences.filter(Boolean).join(' '));
   }
 }
 
-/** The driver's connections cannot be ended at once, so a handler that outlives its time limit could still commit. */
+/** The driver's connections cannot be destroyed, so a handler that exceeds its timeout could still commit. */
 export class UndestroyableConnectionError extends PaymentAcceptanceError {
   readonly code = 'undestroyable-connection';
 
   constructor() {
     super(
-      'PaymentAcceptanceModule needs the JavaScript client of "pg", or "mysql2", whose connections it can end at once. TypeORM takes ' +
-        'pg-native wherever it is installed: uninstall it, or run this instance with role: "callbacks".',
+      'PaymentAcceptanceModule needs the JavaScript client of "pg", or "mysql2", whose connections it can destroy. TypeORM ' +
+        'uses pg-native if it is installed: uninstall it, or run this instance with role: "callbacks".',
     );
   }
 }
 
-/** The module's tables are behind this release, and the option `migrations` forbids changing them at start. */
+/** The module's tables are older than this release needs, and the option `migrations` forbids migrating at start. */
 export class SchemaBehindError extends PaymentAcceptanceError {
   readonly code = 'schema-behind';
 
   constructor(present: number, needed: number) {
     super(
-      `The tables of PaymentAcceptanceModule are at version ${present}, this release needs ${needed}. ` +
-        'Call migratePaymentAcceptance(dataSource) in your deployment before the start, or set migrations: "run".',
+      `The tables of PaymentAcceptanceModule are at version ${present}, but this release needs ${needed}. ` +
+        'Call migratePaymentAcceptance(dataSource) before the application starts, or set migrations: "run".',
     );
   }
 }
 
-/** A statement of the module took longer than it may, and its connection was closed. */
+/** A statement of the module timed out, and its connection was closed. */
 export class StatementTimeoutError extends PaymentAcceptanceError {
   readonly code = 'statement-timeout';
 
   constructor(limitMs: number) {
     super(
       `The database did not answer a statement within ${limitMs} ms, so its connection was closed. Look for locks on the ` +
-        'tables of PaymentAcceptanceModule, and whether the server is there. Where it only needs longer, raise statementTimeoutMs.',
+        'tables of PaymentAcceptanceModule, and check that the server is reachable. If it just needs more time, raise ' +
+        'statementTimeoutMs.',
     );
   }
 }
 
-/** The host's pool had no connection for a statement of the module, which therefore was not sent. */
+/** The host's pool had no connection for a statement of the module, which was therefore not sent. */
 export class PoolExhaustedError extends PaymentAcceptanceError {
   readonly code = 'pool-exhausted';
 
   /** @internal */
   static within(limitMs: number): PoolExhaustedError {
     return new PoolExhaustedError(
-      `The data source's pool gave no connection within ${limitMs} ms, so nothing was sent. Where the database is well, the ` +
-        'pool is too small for all who use it, or somebody does not give connections back: raise its size (poolSize), or ' +
-        'look for transactions that stay open.',
+      `The data source's pool had no free connection within ${limitMs} ms, so the statement was not sent. If the database ` +
+        'is healthy, the pool is too small or connections leak: raise its size (poolSize), or look for transactions that ' +
+        'stay open.',
     );
   }
 
   /** @internal */
   static byOverdueStatements(count: number): PoolExhaustedError {
     return new PoolExhaustedError(
-      `The database does not answer ${count} statements of PaymentAcceptanceModule, which hold half of the pool or more, so ` +
-        'no further one was sent. Look for locks on its tables, and whether the server is there.',
+      `The database has not answered ${count} statements of PaymentAcceptanceModule, which hold half of the pool or more, ` +
+        'so this one was not sent. Look for locks on its tables, and check that the server is reachable.',
     );
   }
 }
 
-/** The server takes no writes: a standby, or a primary that has been demoted. */
+/** The server is read-only: a standby, or a demoted primary. */
 export class ReadOnlyDatabaseError extends PaymentAcceptanceError {
   readonly code = 'read-only-database';
 
   constructor() {
     super(
-      'The database is read-only, so nothing can be stored. Where a standby has become the primary, have the address that the ' +
-        'data source names lead there; a new connection is tried each time.',
+      'The database is read-only, so nothing can be stored. If a standby has become the primary, point the address of the ' +
+        'data source to it; every attempt opens a new connection.',
     );
   }
 }
 
-/** No connection came for a handler, which therefore has not begun. */
+/** There was no connection for a handler, which therefore did not start. */
 export class NoConnectionError extends PaymentAcceptanceError {
   readonly code = 'no-connection';
 
   constructor(reason: unknown) {
     super(
-      `The data source gave no connection. ${describeError(reason)} Where the database is well, the pool is too small for all ` +
-        'who use it: raise its size (poolSize), or lower deliveries.concurrency.',
+      `The data source had no connection. ${describeError(reason)} If the database is healthy, the pool is too small: raise ` +
+        'its size (poolSize), or lower deliveries.concurrency.',
     );
   }
 }

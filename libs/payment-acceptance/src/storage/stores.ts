@@ -52,12 +52,12 @@ import { UnsupportedDataSourceError } from './storage.errors.js';
 
 type Made<S, D> = new (database: D) => S;
 
-/** A store whose statements are the same on both databases, but for what the dialect says. */
+/** A store whose statements are the same on both databases, apart from the dialect. */
 export function shared<S>(store: Made<S, Database>): FactoryProvider<S> {
   return { provide: store, inject: [Database], useFactory: (database: Database) => new store(database) };
 }
 
-/** A store whose statements differ on the two databases, each with a class of its own. */
+/** A store with a class of its own for each database. */
 function perDatabase<S>(
   token: abstract new (...given: never[]) => S,
   postgres: Made<S, PostgresDatabase>,

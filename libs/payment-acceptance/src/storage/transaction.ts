@@ -11,34 +11,33 @@ interface Closing {
 }
 
 export interface TransactionOptions {
-  /** Where another level than the connection's own has to be asked for. */
+  /** Isolation level, if it differs from the connection's own. */
   level: 'READ COMMITTED' | undefined;
-  /** Throws where the transaction must not be committed although its work has returned. */
+  /** Called after the work has returned; throws if the transaction must not be committed. */
   check?: () => void;
-  /** Sent in the place of START TRANSACTION, which it begins with. */
+  /** Sent instead of START TRANSACTION, with which it must begin. */
   start?: string;
-  /** Statements for what the connection is to do otherwise while the transaction lasts. */
+  /** Statements that change the session's settings for the transaction, and change them back. */
   before?: string;
   after?: string;
-  /** How long each of these, START TRANSACTION, COMMIT and ROLLBACK may take, in milliseconds. Any time unless given. */
+  /** Timeout of each of these, and of START TRANSACTION, COMMIT and ROLLBACK, in milliseconds. Default none. */
   limitMs?: number;
 }
 
 /**
- * The transaction that is being committed or rolled back, for what the host's subscribers do on that occasion. Used only
- * where there are such: on Node.js 20 and 22 its first use makes every promise of the process dearer.
+ * The transaction that is being committed or rolled back, so that statements of the host's subscribers may pass. Used only
+ * if there are subscribers: on Node.js 20 and 22 its first use slows down every promise of the process.
  */
 const ending = new AsyncLocalStorage<Transaction>();
 
-/** What a transaction is refused for whose work swallowed the failure of a statement. */
-const STATEMENT_FAILED = 'A statement of the transaction has failed, so nothing of it can be kept.';
+const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
-/** For `check`: the transaction must not be committed where one of its statements has failed. */
+/** For `check`: a transaction must not commit if its work swallowed a failed statement. */
 export function refuseFailure(hasFailed: boolean): void {
   if (hasFailed) throw new Error(STATEMENT_FAILED);
 }
 
-/** The hooks that may send statements while a transaction ends. */
+/** Subscriber hooks that may send statements while a transaction ends. */
 const HOOKS = [
   'beforeQuery',
   'afterQuery',
@@ -48,19 +47,19 @@ const HOOKS = [
   'afterTransactionRollback',
 ] as const satisfies (keyof EntitySubscriberInterface)[];
 
-/** How a transaction gets its connection, and what becomes of that. */
+/** How a transaction acquires and gives up its connection. */
 export interface TransactionConnection {
-  /** Unless given, the pool is waited for. A runner that got none is not released. */
+  /** Default: waits for the pool. A runner without a connection is not released. */
   readonly connect?: (runner: QueryRunner) => Promise<unknown>;
-  /** Unless given, it goes back to the pool. */
+  /** Default: returns the connection to the pool. */
   readonly release?: (runner: QueryRunner) => Promise<void>;
-  /** Called before it is released where the transaction may still be open on it. */
+  /** Called before the release if the transaction may still be open on the connection. */
   readonly destroy: (runner: QueryRunner, connection: unknown) => Promise<void>;
 }
 
 /**
- * Runs a transaction on a connection of its own. TypeORM's way would release a connection that could not be rolled back, for
- * the next callers to write into it; this one is destroyed.
+ * Runs a transaction on its own connection. If the rollback fails, TypeORM would release the connection, and the next
+ * caller would write into the open transaction; here the connection is destroyed.
  */
 export async function transact<T>(
   dataSource: DataSource,
@@ -79,21 +78,21 @@ export async function transact<T>(
 }
 
 /**
- * One transaction on a query runner that is used for nothing else. What its work sends after it has returned or thrown is
- * refused: behind COMMIT or ROLLBACK each statement would commit by itself.
+ * One transaction on a dedicated query runner. Statements sent after the work has returned or thrown are refused: after
+ * COMMIT or ROLLBACK each of them would commit on its own.
  */
 export class Transaction {
-  /** Whether nothing of it is left on the connection. Where it is not, the connection must never reach the pool. */
+  /** Whether the transaction has provably ended. If not, the connection must never return to the pool. */
   isOver = false;
-  /** Whether a statement has failed, be it that the work went on. */
+  /** Whether a statement has failed, even if the work went on. */
   hasFailed = false;
   private closed = false;
   private refused = false;
-  /** Whether the server takes no writes, so that its connection is of no use to anybody. */
+  /** Whether the server is read-only, so that the connection is useless. */
   private isReadOnly = false;
-  /** What goes out for the START TRANSACTION that is being sent. */
+  /** Replaces the START TRANSACTION that is being sent. */
   private first: string | undefined;
-  /** The statement that is the only one to pass after the end of the work. */
+  /** The only statement that may pass after the work has ended. */
   private last: string | undefined;
   private readonly running = new Set<Promise<unknown>>();
 
@@ -105,7 +104,7 @@ export class Transaction {
     const stream = runner.stream.bind(runner) as unknown as Call<Closing>;
     const streaming: Call<Closing> = async (...given) => {
       const opened = await stream(...given);
-      // Until it is closed, the driver still sends it rows, and everything else waits.
+      // Until it closes, it occupies the connection.
       void this.track(new Promise<void>((resolve) => opened.once('close', resolve)));
       return opened;
     };
@@ -113,7 +112,7 @@ export class Transaction {
     runner.stream = ((...given: unknown[]) => this.pass(streaming, given)) as unknown as typeof runner.stream;
   }
 
-  /** Commits what the work has done, or undoes it and throws. */
+  /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
     const { level, check, before, start, limitMs = Infinity } = options;
     try {
@@ -128,8 +127,8 @@ export class Transaction {
       return result;
     } catch (error) {
       this.close();
-      // ROLLBACK would wait for what is still running, and undo a nested transaction alone. Where it fails, the connection
-      // may still be inside the transaction. Either way it is not over.
+      // ROLLBACK would queue behind a running statement, and would undo only a nested transaction. In these cases, and if it
+      // fails, the transaction is not over.
       if (this.running.size === 0 && !this.isNested()) {
         await this.end('ROLLBACK', options).catch(() => undefined);
       }
@@ -137,21 +136,21 @@ export class Transaction {
     }
   }
 
-  /** From now on nothing is sent but our own COMMIT or ROLLBACK. */
+  /** From now on only our own COMMIT or ROLLBACK may pass. */
   close(): void {
     this.closed = true;
   }
 
-  /** Work may return before a statement of it has ended, but not before its last one has begun. */
+  /** The work may return before its statements have ended, but it must not send further ones. */
   private async settle(): Promise<void> {
     this.close();
     if (this.running.size > 0) {
       await Promise.allSettled(this.running);
-      // What waited for these statements goes on before this does.
+      // Lets code that awaited these statements run first.
       await setImmediate();
     }
     if (this.refused || this.isNested()) {
-      throw new Error('The work of the transaction went on after it had returned, so nothing of it can be kept.');
+      throw new Error('The work of the transaction went on after it had returned, so it cannot be committed.');
     }
   }
 
@@ -161,7 +160,7 @@ export class Transaction {
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
     await answerWithin(limitMs, this.sendLast(statement, end));
-    // Failing to prepare the connection for others does not change what has become of the transaction.
+    // If the session's settings cannot be restored, the outcome of the transaction stays the same.
     const restored =
       after === undefined ||
       (await answerWithin(
@@ -174,7 +173,7 @@ export class Transaction {
     this.isOver = restored && this.running.size === 0 && !this.isReadOnly;
   }
 
-  /** Lets one statement pass, with those of the host's subscribers to it. */
+  /** Lets one statement pass, with those that the host's subscribers send because of it. */
   private sendLast(statement: string, send: () => Promise<unknown>): Promise<unknown> {
     const hooked = this.dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
     this.last = hooked ? undefined : statement;
@@ -189,8 +188,8 @@ export class Transaction {
     if (this.closed && !this.mayPass(given[0])) {
       this.refused = true;
       throw new Error(
-        'The transaction of this manager has ended, so the statement was refused. Await all that a handler does before ' +
-          'it returns or throws.',
+        'The transaction of this manager has ended, so the statement was refused. Await everything that a handler does ' +
+          'before it returns or throws.',
       );
     }
     try {
@@ -213,7 +212,7 @@ export class Transaction {
     return isLast;
   }
 
-  /** Deleted before anybody who waits for it goes on. */
+  /** Removed before any code that awaits the statement continues. */
   private track<T>(statement: Promise<T>): Promise<T> {
     const tracked = statement.finally(() => this.running.delete(tracked));
     this.running.add(tracked);

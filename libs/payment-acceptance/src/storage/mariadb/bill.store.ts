@@ -10,7 +10,7 @@ export class MariaBillStore extends BillStore {
     super(database);
   }
 
-  /** Takes two statements there, and so the transaction that all others take. */
+  /** MariaDB needs two statements, and so the transaction of the general case. */
   override insertFirst(): Promise<boolean> {
     return Promise.resolve(false);
   }

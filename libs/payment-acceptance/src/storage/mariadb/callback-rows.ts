@@ -5,7 +5,7 @@ import type { NewCallback } from '../callback.store.js';
 import { join, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
-/** What a callback is held against: its bill. */
+/** The bill with which a callback is compared. */
 export interface OwnBill {
   readonly intentId: IntentId;
   readonly shop: string;
@@ -16,7 +16,7 @@ export interface OwnBill {
   readonly custom: string;
 }
 
-/** Without a lock: recording never waits for a bill. @param condition of the bills `b` */
+/** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
 export function readOwnBills(
   database: MariaDatabase,
   manager: EntityManager,
@@ -44,7 +44,7 @@ export async function insertCallbacks(
   );
 }
 
-/** As our statement for PostgreSQL compares, but here: of what a stranger wrote, only the verdict reaches the database. */
+/** Compares as our statement for PostgreSQL does, but in the process: only the result is sent to the database. */
 export function callbackRow(
   callback: NewCallback,
   bill: OwnBill | undefined,

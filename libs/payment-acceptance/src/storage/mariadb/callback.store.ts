@@ -72,7 +72,7 @@ export class MariaCallbackStore extends CallbackStore {
     }
   }
 
-  /** Whether one that waits asks for the same; else makes room where the bill has enough. */
+  /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
   private async repeats(manager: EntityManager, bill: string, told: NewCallback, most: number): Promise<boolean> {
     const [kept] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
@@ -118,7 +118,7 @@ export class MariaCallbackStore extends CallbackStore {
     return (waiting?.count ?? 0) >= most;
   }
 
-  /** As `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
+  /** Like `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
   private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
     const [bill] = await this.database.rows<{ id: string }>(

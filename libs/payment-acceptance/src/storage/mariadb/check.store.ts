@@ -23,13 +23,13 @@ import { mariadb } from './dialect.js';
 import type { MariaDatabase } from './maria.database.js';
 
 interface Budget {
-  /** From when on the rate is counted, as text. */
+  /** From when on the rate counts, as text. */
   readonly start: string;
   readonly refused: boolean;
   readonly most: number;
 }
 
-/** A clock that was set back starts the rate anew. */
+/** A clock that was set back restarts the rate. */
 function rateStart(now: Statement): Statement {
   return sql`CASE WHEN next_request_at BETWEEN ${now} - INTERVAL 1 SECOND AND ${now} + INTERVAL 1 SECOND
     THEN next_request_at ELSE ${now} - INTERVAL 1 SECOND END`;
@@ -41,14 +41,14 @@ export class MariaCheckStore extends CheckStore {
     super();
   }
 
-  /** The row of the shop is locked while its bills are claimed: another instance passes it over, and looks again later. */
+  /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
   override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
     const bills = await this.database.transaction(async (manager) => {
       const budget = await this.budget(manager, shop, limits);
       if (!budget || budget.most <= 0) return [];
       const due = await this.due(manager, shop, token, limits.limit);
       const taken: string[] = [];
-      // A bill that a settlement has locked leaves its place to the next.
+      // A bill that a settlement has locked is skipped in favour of the next.
       for (let from = 0; from < due.length && taken.length < budget.most;) {
         const next = due.slice(from, from + budget.most - taken.length);
         from += next.length;
@@ -123,7 +123,7 @@ export class MariaCheckStore extends CheckStore {
     return budget;
   }
 
-  /** Hinted and scheduled bills in turns, by lot where it is the turn of both. */
+  /** Hinted and scheduled bills alternately; random where both have the same turn. */
   private async due(manager: EntityManager, shop: string, token: string, limit: number): Promise<string[]> {
     const now = this.later(0);
     const free = freeAt(now);
@@ -144,7 +144,7 @@ export class MariaCheckStore extends CheckStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Of bills that are locked. */
+  /** Leases bills that are already locked. */
   private async lease(
     manager: EntityManager,
     ids: readonly string[],
@@ -181,7 +181,7 @@ export class MariaCheckStore extends CheckStore {
   }
 }
 
-/** Ids by what is written of them. */
+/** Groups ids by the value to write. */
 function groups<T extends { readonly id: string }, K>(all: readonly T[], by: (one: T) => K): Map<K, string[]> {
   const groups = new Map<K, string[]>();
   for (const one of all) groups.set(by(one), [...(groups.get(by(one)) ?? []), one.id]);

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** As PostgreSQL's migration of the same version. The column is added without a copy of the table. */
+/** See PostgreSQL's migration of the same version. Adding the column does not copy the table. */
 export const deliveryErrorCodes: Migration = {
   version: 16,
   name: 'delivery-error-codes',

@@ -1,10 +1,10 @@
 import type { Dialect } from '../dialect.js';
 import { rawSql, join, toSql, sql } from '../statement.js';
 
-/** Instants are DATETIME(6) in UTC: none is read or written by the zone of a session. */
+/** Instants are DATETIME(6) in UTC, so that the session's time zone does not matter. */
 const EPOCH = rawSql(`TIMESTAMP'1970-01-01 00:00:00'`);
 
-/** What MariaDB writes its own way. */
+/** The dialect of MariaDB. */
 export const mariadb: Dialect = {
   parameter: () => '?',
   now: (offsetMs) => sql`(UTC_TIMESTAMP(6) + INTERVAL 1000 * ${offsetMs} MICROSECOND)`,
@@ -22,7 +22,7 @@ export const mariadb: Dialect = {
   },
   oneOf: (values) => sql`IN (${values})`,
   listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
-  // A number, or from MariaDB 12 on a word.
+  // `read_only` is a number, or since MariaDB 12 a word.
   readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),
   unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

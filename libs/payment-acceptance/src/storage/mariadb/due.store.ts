@@ -61,7 +61,7 @@ export class MariaDueStore extends DueStore {
     return nearOf(rows);
   }
 
-  /** Shops with callbacks that wait, and whether one is due. There is no LATERAL in which to ask more of each. */
+  /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */
   private called(now: Statement): Promise<{ shop: string; due: boolean }[]> {
     return this.database.rows(
       sql`SELECT s.shop, ${this.hasDueCallback(now)} AS due
@@ -82,14 +82,14 @@ export class MariaDueStore extends DueStore {
     return rows.map(({ shop }) => shop);
   }
 
-  /** Whether a callback of a shop `s` waits whose bill can be claimed. */
+  /** Whether a shop `s` has a due callback whose bill can be claimed. */
   private hasDueCallback(now: Statement): Statement {
     return sql`EXISTS (
       SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
       WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${freeAt(now)})`;
   }
 
-  /** When a shop of `payment_acceptance.shop_state s` is to be probed, where that is to come. */
+  /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
   private nextProbe(probeMs: number): Statement {
     const { offsetMs } = this.database;
     return sql`CASE WHEN s.refused_since IS NOT NULL

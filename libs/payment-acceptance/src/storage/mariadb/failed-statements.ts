@@ -1,8 +1,8 @@
 import { refuseFailure, type Transaction, type TransactionOptions } from '../transaction.js';
 
 /**
- * Runs a transaction that is refused where its work swallowed the failure of a statement. A deadlock undoes all of it, and
- * what its work does after that would commit statement by statement, so the connection commits nothing by itself meanwhile.
+ * Runs a transaction that fails if its work swallowed a failed statement. A deadlock rolls the transaction back, and later
+ * statements of the work would then commit one by one, so autocommit is off meanwhile.
  */
 export function runUnlessFailed<T>(
   transaction: Transaction,
@@ -18,7 +18,7 @@ export function runUnlessFailed<T>(
   });
 }
 
-/** One more setting of the statement that makes some. */
+/** Adds a setting to a SET statement. */
 function also(statement: string | undefined, setting: string): string {
   return statement === undefined ? `SET ${setting}` : `${statement}, ${setting}`;
 }

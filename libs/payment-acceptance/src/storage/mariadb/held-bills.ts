@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** As PostgreSQL's migration of the same version. */
+/** See PostgreSQL's migration of the same version. */
 export const heldBills: Migration = {
   version: 15,
   name: 'held-bills',

@@ -15,19 +15,18 @@ interface MysqlPool {
   on(event: 'connection', listener: (connection: object) => void): void;
 }
 
-/** How long the server is asked, at most, to end what a closed connection has left, in milliseconds. */
+/** Timeout of killing the thread of a closed connection, in milliseconds. */
 const ENDING_MS = 2_000;
 
-/** A query that others do not have, in milliseconds. */
+/** A query that runs this long is taken for the one to kill, in milliseconds. */
 const LONG_QUERY_MS = 1_000;
 
-/** How often a statement on its own is tried that conflicts with others. */
+/** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
 /**
- * A data source on MariaDB, through the driver `mysql2`. Transactions are at READ COMMITTED, since at MariaDB's default a
- * claim's gaps block every insert beside it. A statement on its own that loses a deadlock was rolled back whole, and is done
- * again.
+ * A data source on MariaDB, through the driver `mysql2`. Transactions run at READ COMMITTED: at MariaDB's default level, the
+ * gap locks of a claim block inserts. A single statement that loses a deadlock is rolled back whole, and repeated.
  */
 export class MariaDatabase extends Database {
   override readonly dialect = mariadb;
@@ -57,7 +56,7 @@ export class MariaDatabase extends Database {
     }
   }
 
-  /** It is the session's, so it gets back what the host has given it. */
+  /** A session setting, so the host's value is restored afterwards. */
   override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'after'> {
     const seconds = Math.ceil(unattendedMs / 1_000);
     return {
@@ -72,7 +71,7 @@ export class MariaDatabase extends Database {
 
   override async discard(_runner: QueryRunner, connection: unknown): Promise<void> {
     const mysql = mysqlConnectionOf(connection);
-    // The pool's own listener hears the first error only; nobody else would hear a second.
+    // The pool listens only for the first error; a second one would be unhandled.
     mysql.on('error', () => undefined);
     await closeNow(mysql.stream);
   }
@@ -81,11 +80,11 @@ export class MariaDatabase extends Database {
     const { stream, threadId } = mysqlConnectionOf(connection);
     const { destroyed, localPort } = stream;
     await this.discard(runner, connection);
-    // The server goes on with a running query, and keeps its locks, until it is told to end.
+    // Until it is killed, the server goes on with a running query and keeps its locks.
     if (!destroyed) await withTimeout(ENDING_MS, this.kill(threadId, localPort)).catch(() => undefined);
   }
 
-  /** Its connection is closed only where it takes too long: killing that one's thread would take one more, and so on. */
+  /** If this takes too long, its own connection is only closed: killing its thread would need yet another one. */
   private async kill(threadId: number, localPort: number | undefined): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
     try {
@@ -101,14 +100,13 @@ export class MariaDatabase extends Database {
     }
   }
 
-  /** Asked for each time: a session's default says nothing of those of the pool's other connections. */
+  /** Set for each transaction: the default of one session says nothing about the pool's other connections. */
   override isolationLevel(): Promise<'READ COMMITTED'> {
     return Promise.resolve('READ COMMITTED');
   }
 
   /**
-   * Locks those of the rows that nobody else has locked and that still meet the condition; gives their keys in the order
-   * in which they were given.
+   * Locks those rows that are not locked and still satisfy the condition; returns their ids in the given order.
    * @param table its rows are `t` in the condition
    */
   async lockFree(
@@ -129,8 +127,8 @@ export class MariaDatabase extends Database {
   }
 
   /**
-   * Deletes rows that are locked; gives their number. In the order of their keys: on another way through a small table
-   * DELETE, unlike UPDATE, would wait for every locked row that it passes.
+   * Deletes locked rows; returns their number. In key order: with another access path through a small table, DELETE, unlike
+   * UPDATE, would wait for every locked row that it passes.
    */
   remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
     return this.change(
@@ -148,12 +146,12 @@ export class MariaDatabase extends Database {
     const { version = '', mode = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
-      throw new UnsupportedDataSourceError(type, `Its server is "${version}", and MariaDB 10.6 or newer is needed.`);
+      throw new UnsupportedDataSourceError(type, `Its server is "${version}", but MariaDB 10.6 or newer is needed.`);
     }
     if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE/.test(mode)) {
       throw new UnsupportedDataSourceError(
         type,
-        `Its sql_mode is "${mode}": it must have STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
+        `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
           'NO_BACKSLASH_ESCAPES and ORACLE.',
       );
     }
@@ -161,8 +159,8 @@ export class MariaDatabase extends Database {
 }
 
 /**
- * Ends a thread that is ours, as far as can be told: it has our connection's port, or, where a proxy is between, a query that
- * has run for long. Where the address leads to another server by now, its thread of this number is somebody else's.
+ * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
+ * address leads to another server by now, the thread with this id belongs to somebody else.
  */
 async function killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
   const found = (await runner.query(
@@ -173,7 +171,7 @@ async function killThread(runner: QueryRunner, threadId: number, localPort = 0):
   if (found.length > 0) await runner.query('KILL CONNECTION ?', [threadId]);
 }
 
-/** The driver writes a list with commas between; of an empty one nothing would be left to stand after IN. */
+/** The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes an empty subquery. */
 function given(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
   return { toSqlString: () => 'SELECT NULL FROM DUAL WHERE FALSE' };

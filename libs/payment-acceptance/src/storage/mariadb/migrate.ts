@@ -27,10 +27,10 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
 
 const LOCK_SECONDS = 120;
 
-/** Instances that start together on one database take turns; the server frees it when the connection ends. */
+/** Instances that start together on one database take turns. The server releases the lock when the connection ends. */
 const LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
 
-/** Whether there are tables of ours. */
+/** Whether our tables exist. */
 export async function mariaTables(database: Database, manager?: EntityManager): Promise<boolean> {
   const [row] = await database.rows<{ found: boolean }>(
     sql`SELECT EXISTS (SELECT 1 FROM information_schema.tables
@@ -42,8 +42,8 @@ export async function mariaTables(database: Database, manager?: EntityManager): 
 }
 
 /**
- * Runs what is missing on one connection that holds the lock. MariaDB commits each statement that changes tables, so
- * each may be repeated, and a migration counts when its last one has run.
+ * Runs the missing migrations on one connection, which holds the lock. MariaDB commits each DDL statement on its own, so
+ * all of them may be repeated, and a migration counts once its last one has run.
  */
 export async function migrateMaria(
   database: Database,
@@ -59,7 +59,7 @@ export async function migrateMaria(
     );
     if (!turn?.mine) {
       throw new Error(
-        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Look what holds it up, and start again.',
+        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, and start again.',
       );
     }
     try {

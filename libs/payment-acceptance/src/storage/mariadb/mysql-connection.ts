@@ -1,7 +1,7 @@
 import type { Stream } from '../socket.js';
 import { UndestroyableConnectionError } from '../storage.errors.js';
 
-/** The parts of a `mysql2` connection that are needed to end it at once. */
+/** The parts of a `mysql2` connection that are used to destroy it. */
 export interface MysqlConnection {
   readonly threadId: number;
   readonly stream: Stream;

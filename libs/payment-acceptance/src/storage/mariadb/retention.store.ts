@@ -10,16 +10,16 @@ const LOCK = rawSql(`CONCAT('payment_acceptance:retention:', MD5(DATABASE()))`);
 const DECIDED = sql`NOT EXISTS (
   SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = t.bill_id AND r.state = 'OPEN')`;
 
-/** What a batch is made of. */
+/** The rows of a batch. */
 interface Old {
   readonly table: 'callback' | 'delivery';
-  /** Those of the table `t` that are old enough. */
+  /** Selects the rows `t` that are old enough. */
   readonly condition: Statement;
-  /** Which of them come first. */
+  /** Sort order. */
   readonly order: Statement;
 }
 
-/** Rows are found first and locked by their keys, so none is locked on the way; one batch at a time, under a named lock. */
+/** Finds rows first and locks them by key, so that no others are locked on the way. One batch at a time, by a named lock. */
 @Injectable()
 export class MariaRetentionStore extends RetentionStore {
   constructor(protected override readonly database: MariaDatabase) {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** Compared byte by byte, trailing blanks included, as on PostgreSQL; the same for ids, so that indexes serve joins. */
+/** Compares bytes, including trailing blanks, as PostgreSQL does. The same collation everywhere, so that joins use indexes. */
 const TABLE = 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin';
 const AT = 'DATETIME(6)';
 const MONEY = 'DECIMAL(10,2)';
@@ -12,11 +12,11 @@ function table(name: string, ...parts: string[]): string {
 }
 
 /**
- * The tables as PostgreSQL has them after the same version. Each statement is whole or not at all, and may be repeated:
- * MariaDB commits every one by itself, so a migration that was ended half-way begins anew.
+ * The tables as PostgreSQL has them after the same version. Each statement is atomic and may be repeated: MariaDB commits
+ * each on its own, so an interrupted migration starts again.
  *
- * There are no partial indexes. An index on what is pending begins with the column that says so, or covers a generated
- * column that is NULL in every other row: ended rows stand in a stretch of their own, which no worker reads.
+ * MariaDB has no partial indexes. An index of pending rows begins with the column that marks them, or covers a generated
+ * column that is NULL in all other rows: ended rows form a separate range, which no worker reads.
  */
 export const mariaSchema: Migration = {
   version: 5,

@@ -32,7 +32,7 @@ export class MariaSettlementStore extends SettlementStore {
     super(database);
   }
 
-  /** By primary key: another way through the table would lock what it passes. */
+  /** By primary key: any other access path would lock the rows that it passes. */
   override async lockClaimed(
     manager: EntityManager,
     claims: readonly ClaimKey[],

@@ -10,7 +10,7 @@ import { MariaCheckStore } from './check.store.js';
 import { mariadb } from './dialect.js';
 import type { MariaDatabase } from './maria.database.js';
 
-/** Statement by statement, in the transaction that it is given: MariaDB has no WITH that writes. */
+/** Writes in several statements of the given transaction: MariaDB has no data-modifying WITH. */
 @Injectable()
 export class MariaSettlementWriter implements SettlementWriter {
   private readonly checks: MariaCheckStore;
@@ -77,7 +77,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     );
   }
 
-  /** `changed_at` first: what follows it there sees the new status already. */
+  /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
   private async upsertPayments(
     manager: EntityManager,
     settlements: readonly Settlement[],
@@ -109,10 +109,12 @@ export class MariaSettlementWriter implements SettlementWriter {
       { count: integer },
       manager,
     );
-    if (own?.count !== payments.length) throw new ConcurrentChangeError("A payment has become another bill's.");
+    if (own?.count !== payments.length) {
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
+    }
   }
 
-  /** `state` last: what stands before it compares with the old one. */
+  /** Sets `state` last: MariaDB evaluates assignments in order, and `ended_at` needs the old state. */
   private async endCheck(
     manager: EntityManager,
     { bill, change }: Settlement,
@@ -133,7 +135,7 @@ export class MariaSettlementWriter implements SettlementWriter {
     );
   }
 
-  /** `false` where the event is there already; two that meet are told apart by its unique key. */
+  /** `false` if the event already exists; the unique key decides between concurrent inserts. */
   private async addEvent(
     manager: EntityManager,
     { bill, traceparent, assertedAt }: Settlement,
@@ -156,15 +158,15 @@ export class MariaSettlementWriter implements SettlementWriter {
       );
       return true;
     } catch (error) {
-      // The statement alone is undone, not the transaction.
+      // Only the statement is undone, not the transaction.
       if (isUniqueViolation(error)) return false;
       throw error;
     }
   }
 
   /**
-   * The present moment, read once: what a settlement writes has one instant, as in PostgreSQL's one statement. By a clock
-   * that went on between the statements, its records would come in another order now and then.
+   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
+   * statement. If the clock advanced between statements, its records would sometimes sort in another order.
    */
   private async moment(manager: EntityManager): Promise<Statement> {
     const present = mariadb.now(this.database.offsetMs);
@@ -173,7 +175,7 @@ export class MariaSettlementWriter implements SettlementWriter {
   }
 }
 
-/** The order in which all instances write rows, by their keys. */
+/** Sorts rows by key: all instances must write in the same order. */
 function by<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
   const key = (one: T): string => keysOf(one).join('\0');
   return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);

@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.js';
 
 /**
- * One row per bill, order, payment, callback, event and delivery. Times are on the database's clock.
- * Indexes that the workers use cover pending rows only, so their cost does not grow with history. A callback refers to
- * its bill without a foreign key: checking one locks the bill, and recording a callback must never wait for a bill.
+ * One row per bill, order, payment, callback, event and delivery. Times are on the database's clock. Indexes that the
+ * workers use cover pending rows only, so that their cost does not grow with history. A callback refers to its bill without
+ * a foreign key: verifying one locks the bill, and recording a callback must never wait for a bill.
  */
 export const initial: Migration = {
   version: 1,

@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets retention find what is old enough without reading what it keeps. Each index covers ended rows only, so recording
- * a callback and claiming a delivery touch none of them. On tables with millions of rows make them beforehand, with the
- * same names and CONCURRENTLY (docs/security.md): this migration then finds them there.
+ * Lets retention find old rows without reading those that stay. Each index covers ended rows only, so recording a callback
+ * and claiming a delivery do not touch it. On tables with millions of rows, create the indexes beforehand, CONCURRENTLY and
+ * with the same names (docs/security.md): this migration then skips them.
  */
 export const retention: Migration = {
   version: 2,

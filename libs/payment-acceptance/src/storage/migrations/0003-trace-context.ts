@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** Where the trace of a bill goes on in another process, as W3C Trace Context writes it; `NULL` where nobody traces. */
+/** W3C Trace Context of a bill, so that other processes continue its trace; `NULL` without tracing. */
 export const traceContext: Migration = {
   version: 3,
   name: 'trace-context',

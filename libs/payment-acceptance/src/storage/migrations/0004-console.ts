@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets people page through the bills of any shop and state, newest first, and see what operators did, however long the
- * history is. On tables with millions of rows make the first two beforehand, with the same names and CONCURRENTLY:
- * this migration then finds them there.
+ * Lets people page through the bills of any shop and state, newest first, and through operators' actions, however long the
+ * history is. On tables with millions of rows, create the first two indexes beforehand, CONCURRENTLY and with the same
+ * names: this migration then skips them.
  */
 export const consoleIndexes: Migration = {
   version: 4,

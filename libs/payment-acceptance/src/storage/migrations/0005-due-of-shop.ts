@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets an instance see what is due of each shop, in order, without reading what waits for others: however many callbacks
- * and bills wait, a look reads as many as it takes. On tables with millions of rows make them beforehand, with the same
- * names and CONCURRENTLY: this migration then finds them there.
+ * Lets an instance read the due bills of each shop, in order, without those of other shops: however many callbacks and bills
+ * wait, a claim reads only as many as it takes. On tables with millions of rows, create the indexes beforehand, CONCURRENTLY
+ * and with the same names: this migration then skips them.
  */
 export const dueOfShop: Migration = {
   version: 5,

@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets the claim of a bill change its row in place, without a new entry in each index: no index covers what a claim writes,
- * and pages have room for another version of a row. Bills that are being created are found by `bill_newest`. Nothing is
- * rewritten or read; where somebody else keeps the table for longer than callbacks can wait, it fails and is to be repeated.
+ * Lets the claim of a bill be a HOT update, without new index entries: no index covers the columns that a claim writes, and
+ * pages have room for another version of a row. Bills being created are found with `bill_newest`. Rewrites and reads nothing.
+ * If another session locks the table for longer than callbacks can wait, it fails and must be repeated.
  */
 export const claimsInPlace: Migration = {
   version: 6,

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.js';
 
 /**
- * An index less for each callback: those of a bill are few, so that of all of them serves those that wait. By itself, since
- * a transaction that kept both tables from others would meet a callback that has the one and waits for the other.
+ * Removes an index: a bill has few callbacks, so the index of all of them also serves the pending ones. A migration of its
+ * own: one that locked both tables could deadlock with a callback that holds one and waits for the other.
  */
 export const callbacksThatWait: Migration = {
   version: 7,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** An index less for each delivery: those of a bill are few, so that of all of them serves those that wait. */
+/** Removes an index: a bill has few deliveries, so the index of all of them also serves the pending ones. */
 export const deliveriesOfABill: Migration = {
   version: 8,
   name: 'deliveries-of-a-bill',

@@ -1,11 +1,11 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets a claim read only deliveries that are the first of their bill and consumer: however many wait behind one, it passes
- * over none of them. The state stands in other words than in the index of all that waits, so that a claim never takes that
- * one instead. What a previous release inserts is behind nothing, as its claims have it: they look at each. On a
- * table with millions of rows add the column and make the indexes beforehand, with the same names and CONCURRENTLY
- * (docs/security.md): this migration then finds them there.
+ * Lets a claim read only the heads of queues, the first deliveries per bill and consumer, however many wait behind them. Its
+ * condition on the state is phrased differently from that of the index of all pending rows, so that a claim never uses that
+ * one. A previous release inserts deliveries that are not `behind`, which suits its claims: they check each of them. On a
+ * table with millions of rows, add the column and create the indexes beforehand, CONCURRENTLY and with the same names
+ * (docs/security.md): this migration then skips them.
  */
 export const headsOfQueues: Migration = {
   version: 9,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** Which shop of the service a name stands for, so that a second application cannot take it for another one. */
+/** Which shop of the service a name stands for, so that a second application cannot use it for another one. */
 export const shopIdentities: Migration = {
   version: 10,
   name: 'shop-identities',

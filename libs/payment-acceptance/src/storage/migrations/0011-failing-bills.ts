@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Lets health find bills whose checks fail again and again without reading those that are well. On a table with millions of
- * rows make it beforehand, with the same name and CONCURRENTLY (docs/security.md): this migration then finds it there.
+ * Lets health find bills whose checks keep failing without reading the others. On a table with millions of rows, create the
+ * index beforehand, CONCURRENTLY and with the same name (docs/security.md): this migration then skips it.
  */
 export const failingBills: Migration = {
   version: 11,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** From when on all deliveries of a consumer are there: what retention has removed nobody can tell from what never was. */
+/** Since when a consumer's deliveries are complete: an older one may have been removed by retention, or never existed. */
 export const keptDeliveries: Migration = {
   version: 12,
   name: 'kept-deliveries',

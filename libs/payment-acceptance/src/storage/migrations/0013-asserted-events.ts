@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** When an event's outcome was first asserted to us, so that whoever takes it knows how long the payer has waited. */
+/** When an event's outcome was first asserted by a callback, so that its delivery shows how long the payer has waited. */
 export const assertedEvents: Migration = {
   version: 13,
   name: 'asserted-events',

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Bills that postbacks name and the ledger does not have, as far as the service was asked for them, and when each shop's
- * service may be asked for the next one.
+ * Bills that postbacks name but the ledger lacks, once the service was asked for them; and when each shop's service may be
+ * asked for the next one.
  */
 export const lostBills: Migration = {
   version: 14,

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.js';
 
 /**
- * Bills whose events are kept back until an operator releases them. Few, and for a while: a table of its own, so that
- * whoever claims or settles looks it up in next to nothing. Without a foreign key, which would lock the bills here.
+ * Bills whose events are held back until an operator releases them. Few and temporary, hence a separate table, so that
+ * claims and settlements can look them up cheaply. Without a foreign key, which would lock the bills.
  */
 export const heldBills: Migration = {
   version: 15,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.js';
 
-/** The kind of a delivery's last error, so that nobody has to tell errors apart by their texts. */
+/** The kind of a delivery's last error, so that errors need not be distinguished by their messages. */
 export const deliveryErrorCodes: Migration = {
   version: 16,
   name: 'delivery-error-codes',

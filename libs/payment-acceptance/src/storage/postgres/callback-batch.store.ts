@@ -9,13 +9,13 @@ import { recordSet } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
-/** Whether what a stranger wrote is that of our bill. */
+/** Compares a value of the callback with that of our bill. */
 function agrees(own: Expression, told: Expression): Statement {
   return sql`CASE WHEN ${toSql(told)} IS NULL THEN 'absent'
     WHEN ${toSql(told)} = ${toSql(own)} THEN 'match' ELSE 'mismatch' END`;
 }
 
-/** Of nearly all callbacks everything agrees: then nothing is made of it anew. */
+/** In nearly all callbacks everything matches: a constant then saves building the object. */
 const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
       ELSE jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
@@ -23,8 +23,8 @@ const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custo
         'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', 't.custom')}) END`;
 
 /**
- * Gives the ids of those that it has stored, or `null` for all: reading one for each takes longer. `LIMIT` keeps the
- * planner from reading the whole table of bills where it expects few.
+ * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT` keeps
+ * the planner from scanning the whole table of bills when it believes it to be small.
  */
 const insertion = (bill: Statement) =>
   prepare(['offsetMs', 'rows', 'maxPerBill', 'count'], ({ offsetMs, rows, maxPerBill, count }) => {
@@ -47,7 +47,7 @@ const BY_BILL_ID = insertion(sql`id = t.bill`);
 
 const STORED: Reading<{ ids: string[] | null }> = { ids: (value) => String(value).split(' ') };
 
-/** In one statement. Left out is also what could be a card number. */
+/** Records in one statement. Also leaves out callbacks that may contain a card number. */
 @Injectable()
 export class PostgresCallbackBatchStore implements CallbackBatchStore {
   constructor(private readonly database: PostgresDatabase) {}
@@ -64,7 +64,7 @@ export class PostgresCallbackBatchStore implements CallbackBatchStore {
   }
 }
 
-/** `nr`: in the order in which they came. `place`: among those of its bill. Sorted so that all write in the same order. */
+/** `nr` is the order of arrival, `place` the position within the bill. Sorted, so that all instances write in the same order. */
 function rowsOf(callbacks: readonly NewCallback[]) {
   const places = new Map<string, number>();
   const rows = callbacks.filter(isCommon).map((callback, nr) => {
@@ -96,7 +96,7 @@ function rowOf(callback: NewCallback, nr: number, place: number) {
   };
 }
 
-/** Only such texts are parameters: TypeORM logs these, and keeps them in its errors. */
+/** Whether its texts may become parameters, which TypeORM logs and keeps in its errors. */
 function isCommon({ orderId, maskedOrderId: keptOrderId, currency, custom, forwarded }: NewCallback): boolean {
   return !forwarded && orderId === keptOrderId && isHarmless(currency) && isHarmless(custom);
 }

@@ -15,15 +15,15 @@ import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
 /**
- * What a stranger wrote is held against ours by its fingerprint: TypeORM logs the parameters of statements and keeps them
- * in its errors, and a full card number may be in it.
+ * Compares a value of the callback with ours by its hash: TypeORM logs the parameters of statements and keeps them in its
+ * errors, and the value may contain a full card number.
  */
 function agreesHashed(own: Expression, told: Expression): Statement {
   return sql`CASE WHEN ${toSql(told)} IS NULL THEN 'absent'
     WHEN ${toSql(told)} = sha256(convert_to(${toSql(own)}, 'UTF8')) THEN 'match' ELSE 'mismatch' END`;
 }
 
-/** As PostgreSQL reads bytes. */
+/** A SHA-256 hash, in PostgreSQL's notation of bytes. */
 function fingerprint(text: string | null): string | null {
   return text === null ? null : `\\x${hash('sha256', text, 'hex')}`;
 }
@@ -53,7 +53,7 @@ const GIVEN = [
 
 type Given = Readonly<Record<(typeof GIVEN)[number], Statement>>;
 
-/** See `CallbackStore.record`. @param billOf which bill is the callback's */
+/** See `CallbackStore.record`. @param billOf the condition that selects the callback's bill */
 const recording = (billOf: (given: Given) => Statement) =>
   prepare(GIVEN, (given) => {
     const now = postgres.now(given.offsetMs);
@@ -103,7 +103,7 @@ const recording = (billOf: (given: Given) => Statement) =>
 
 const RECORD_BY_INTENT_ID = recording(({ intentId }) => sql`id = ${intentId}::uuid`);
 
-/** That it has no bill's id is said all the same: PostgreSQL takes no parameter whose type nothing tells. */
+/** Mentions `intentId` only because PostgreSQL needs to know the type of every parameter. */
 const RECORD_BY_BILL_ID = recording(
   ({ intentId, shop, billId }) => sql`${intentId}::uuid IS NULL AND shop = ${shop} AND service_bill_id = ${billId}`,
 );
@@ -170,8 +170,8 @@ export class PostgresCallbackStore extends CallbackStore {
   }
 
   /**
-   * The bill may have been opened between our look at it and our commit. A creation opens, commits, then links what
-   * waits; a callback commits, then looks again: whichever is later sees the other.
+   * The bill may have been opened between our read and our commit. A creation opens, commits, then links waiting callbacks;
+   * a callback commits, then looks for its bill again: whichever is later sees the other.
    */
   private async linkLate(id: string): Promise<boolean> {
     const linked = await this.database.change(

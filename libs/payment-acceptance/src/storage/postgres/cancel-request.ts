@@ -3,7 +3,7 @@ import { withTimeout } from '../../common/timeout.js';
 import type { Stream } from '../socket.js';
 import type { PgClient } from './pg-connection.js';
 
-/** The part of `pg`'s connections that says what no client does: it goes out on a connection of its own, and nothing is answered. */
+/** The parts of `pg`'s `Connection` that send a CancelRequest, which its client cannot: it needs its own connection. */
 interface CancelConnection {
   readonly stream: Stream;
   connect(port: number | string, host?: string): void;
@@ -17,14 +17,14 @@ interface Pg {
   readonly Connection?: new (options: { ssl: unknown; sslNegotiation: unknown }) => CancelConnection;
 }
 
-/** How long the server is asked, at most, in milliseconds. */
+/** Timeout of the request, in milliseconds. */
 const CANCEL_MS = 1_000;
 
 /**
- * Ends the statement of a connection that has been closed, by a CancelRequest of PostgreSQL's protocol; the server then finds
- * the connection closed, and ends the session with its locks. It needs no connection of the pool, and names the session by
- * its secret: where the address leads to another server by now, it ends nothing of that one's, whatever number it has there.
- * Where it cannot be done, locks stay until the statement ends by itself, and nothing is wrong but the delay.
+ * Cancels the statement of a closed connection with a CancelRequest of PostgreSQL's protocol; the server then notices that
+ * the connection is closed, and ends the session with its locks. This needs no connection of the pool. The request names
+ * the session by its secret, so it cancels nothing if the address leads to another server by now. If it fails, the locks
+ * stay until the statement ends by itself: a delay, but no error.
  */
 export async function cancelStatement({ driver }: DataSource, client: PgClient): Promise<void> {
   const { Connection } = (driver as { postgres?: Pg }).postgres ?? {};

@@ -87,7 +87,7 @@ const CLAIM_ONE = prepare(
   },
 );
 
-/** Whether a callback of a bill waits; not to be looked for in the index of all that wait. */
+/** Whether a callback of a bill is pending, phrased so that the planner does not use the index of all pending ones. */
 const WAITS = sql`c.pending IS NOT FALSE`;
 
 /** See `CheckStore.hintsOf`. */
@@ -132,7 +132,7 @@ export class PostgresCheckStore extends CheckStore {
     return found.length > 0 ? 'busy' : 'unknown';
   }
 
-  /** The limits keep every row: by them the planner knows how few there are, and looks callbacks up by their keys. */
+  /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
   override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
     const now = this.later(0);
     if (consumed.length > 0) {

@@ -19,10 +19,10 @@ import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
-/** How many of a consumer's next deliveries are read to tell when one of them is due. */
+/** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = opaque(sql`20`, 'int');
 
-/** Consumers that were given as {@link listed} has it. */
+/** The rows of consumers that were passed as {@link listed} JSON. */
 function hostedOf(consumers: Statement): Statement {
   return givenRows(consumers, 'consumer text, event_name text, shops jsonb');
 }
@@ -39,7 +39,7 @@ function namesItsShop(consumer: Expression): Statement {
   return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${SHOP_OF_D})`;
 }
 
-/** Like {@link isPending}, in words that do not fit the index of what is done. */
+/** Whether a delivery is done, phrased like {@link isPending} so that it does not fit the index of finished rows. */
 function isDone(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('PENDING', 'DEAD')`;
 }
@@ -92,7 +92,7 @@ const CLAIM = prepare(
   },
 );
 
-/** See `DeliveryStore.free`. In the order of their ids, as all who lock several. */
+/** See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. */
 const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
@@ -208,8 +208,8 @@ export class PostgresDeliveryStore extends DeliveryStore {
   }
 
   /**
-   * One that was `alone` when it was claimed has neither a rival nor a later event that has come: what was settled since
-   * comes after it, and is not claimed before its end.
+   * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
+   * not claimed before it ends.
    */
   override async completeWith(
     manager: EntityManager,

@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialect.js';
 import { rawSql, join, toSql, sql } from '../statement.js';
 
-/** What PostgreSQL writes its own way. */
+/** The dialect of PostgreSQL. */
 export const postgres: Dialect = {
   parameter: (place) => `$${place}`,
   now: (offsetMs) => sql`(now() + ${offsetMs}::double precision * interval '1 millisecond')`,

@@ -7,7 +7,7 @@ import { IN_ORDER, later, opaque, ROW_BY_ROW } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
-/** Whether a callback of a shop `s` waits whose bill can be claimed. */
+/** Whether a shop `s` has a due callback whose bill can be claimed. */
 function hasDueCallback(now: Statement): Statement {
   return sql`EXISTS (
     SELECT FROM (
@@ -18,12 +18,12 @@ function hasDueCallback(now: Statement): Statement {
       SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
 }
 
-/** When a shop of `payment_acceptance.shop_state s` is to be probed, where that is to come. */
+/** When a refused shop of `shop_state s` is probed next, if that is in the future. */
 function nextProbe(now: Statement, probeMs: Statement): Statement {
   return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${later(now, probeMs)} THEN s.probe_at END`;
 }
 
-/** See `DueStore.near`. The shops with callbacks are read from their index, one step for each. */
+/** See `DueStore.near`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
 const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
   const now = postgres.now(offsetMs);
   const opaqueNow = sql`(SELECT ${now})`;
@@ -91,7 +91,7 @@ export class PostgresDueStore extends DueStore {
     return nearOf(rows);
   }
 
-  /** Each first one is asked for in order, which the indexes of what is pending have, and no scan of a table. */
+  /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
   protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
     const { offsetMs } = this.database;
     const rows = await this.database.execute<{ shop: string }, 'offsetMs' | 'shops' | 'probeMs'>(

@@ -2,8 +2,8 @@ import { refuseFailure, type Transaction, type TransactionOptions } from '../tra
 import type { PgClient, OnAnswer } from './pg-connection.js';
 
 /**
- * Runs a transaction that is refused where its work swallowed the failure of a statement: PostgreSQL would answer the COMMIT
- * with a rollback, and nobody would know. After each statement it says what has become of the transaction.
+ * Runs a transaction that fails if its work swallowed a failed statement: PostgreSQL would silently answer its COMMIT with
+ * a rollback. The status of the transaction comes with the answer to each statement.
  */
 export async function runUnlessFailed<T>(
   transaction: Transaction,

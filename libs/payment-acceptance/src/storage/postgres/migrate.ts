@@ -39,15 +39,15 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   deliveryErrorCodes,
 ];
 
-/** Any constant of ours: instances that start together take turns on it. */
+/** An arbitrary constant: instances that start together take turns. */
 const ADVISORY_LOCK = 7_320_114_905;
 
-/** Whether there are tables of ours. */
+/** Whether our tables exist. */
 export function postgresTables(database: Database, manager?: EntityManager): Promise<boolean> {
   return exists(database, "to_regclass('payment_acceptance.migration')", manager);
 }
 
-/** Each migration in a transaction of its own: none keeps two tables from others. */
+/** Runs each migration in its own transaction, so that none locks the tables of two. */
 export async function migratePostgres(
   database: Database,
   missing: (manager: EntityManager) => Promise<readonly Migration[]>,
@@ -64,7 +64,7 @@ function inTurn<T>(database: Database, work: (manager: EntityManager) => Promise
   });
 }
 
-/** A schema that an administrator has made already needs no right to make one. */
+/** Needs no right to create the schema if an administrator has already created it. */
 async function makeSchema(database: Database, manager: EntityManager): Promise<void> {
   const schema = rawSql(database.schema);
   if (!(await exists(database, `to_regnamespace('${database.schema}')`, manager))) {
@@ -77,7 +77,7 @@ async function makeSchema(database: Database, manager: EntityManager): Promise<v
   );
 }
 
-/** `false` where nothing was missing. */
+/** `false` if no migration was missing. */
 async function migrateNext(
   database: Database,
   manager: EntityManager,

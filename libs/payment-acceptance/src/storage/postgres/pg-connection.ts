@@ -2,10 +2,10 @@ import type { QueryRunner } from 'typeorm';
 import type { Stream } from '../socket.js';
 import { UndestroyableConnectionError } from '../storage.errors.js';
 
-/** The parts of `pg`'s client that are needed to end its connection at once, and to know what has become of a transaction. */
+/** The parts of `pg`'s client that are used to destroy its connection, and to see the status of a transaction. */
 export interface PgClient {
   readonly processID: number;
-  /** Of the session: who knows it may cancel its statements. */
+  /** Secret of the session, which authorizes cancelling its statements. */
   readonly secretKey: unknown;
   readonly host?: string;
   readonly port: number;
@@ -20,19 +20,17 @@ export interface PgConnection {
   off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
 }
 
-/** Told after each statement; status `E` is a transaction that a statement's failure has ended. An error comes before it. */
+/** Called after each statement, and before that on its error; status `E` is a failed transaction. */
 export type OnAnswer = (message: { readonly status?: string }) => void;
 
-/** What TypeORM's query runner has for PostgreSQL, and keeps private. */
+/** A private method of TypeORM's query runner for PostgreSQL. */
 interface PgRunner {
   releasePostgresConnection(error: Error): Promise<void>;
 }
 
-/** Releases the runner of a connection that is ended instead of being handed to the next caller. */
+/** Releases the runner, and removes its connection from the pool. */
 export function removeFromPool(runner: QueryRunner): Promise<void> {
-  return (runner as unknown as PgRunner).releasePostgresConnection(
-    new Error('The connection is not to be used again.'),
-  );
+  return (runner as unknown as PgRunner).releasePostgresConnection(new Error('The connection must not be used again.'));
 }
 
 /** @throws UndestroyableConnectionError */

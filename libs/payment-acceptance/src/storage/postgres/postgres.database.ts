@@ -20,30 +20,29 @@ interface PgPool {
 }
 
 interface ConnectingClient {
-  /** How long connecting may take, in milliseconds; 0 is any time. */
+  /** Timeout of connecting, in milliseconds; 0 for none. */
   _connectionTimeoutMillis?: number;
   on(event: 'error', listener: () => void): void;
 }
 
-/** What `mysql2` allows for opening a connection. */
+/** The default of `mysql2`. */
 const OPENING_MS = 10_000;
 
-/** PostgreSQL takes no more. */
+/** The maximum that PostgreSQL accepts. */
 const MAX_UNATTENDED_MS = 2 ** 31 - 1;
 
 /**
- * Between a connection's first answer and the listener that TypeORM adds to it, nobody hears its errors: one that the
- * server ends in that moment (a restart, an administrator) would end the whole process. Whoever uses it learns of the end
- * all the same, from the query that fails.
+ * TypeORM adds its error listener only after a connection's first answer. If the server ends the connection before that (a
+ * restart, an administrator), the unhandled error would end the process. The caller still notices, since its query fails.
  */
 function guardNewConnection(client: ConnectingClient): void {
   client.on('error', () => undefined);
 }
 
 /**
- * Where the host's data source does not say how long opening a connection may take (`connectTimeoutMS`), `pg` waits for
- * good for a server that is gone without a word, with a place of the pool for each. Nothing else of the pool changes: who
- * waits for a place waits as before.
+ * Without `connectTimeoutMS` in the host's data source, `pg` waits for ever for a server that does not answer, and each wait
+ * takes a slot of the pool. This adds a timeout for connecting only; waiting for a free connection of the pool stays as it
+ * is.
  */
 function limitOpening(pool: PgPool, database: Database): void {
   if (pool.options?.connectionTimeoutMillis) return;
@@ -77,7 +76,7 @@ export class PostgresDatabase extends Database {
     this.preparedStatements = new PreparedStatements(dataSource);
   }
 
-  /** Any other encoding fails single callbacks for good: those with a character that it does not have. */
+  /** With any other encoding than UTF-8, callbacks with characters outside of it could never be stored. */
   override async verify(): Promise<void> {
     const [set] = await this.rows<{ server: string; client: string }>(
       sql`SELECT current_setting('server_encoding') AS server, current_setting('client_encoding') AS client`,
@@ -93,12 +92,12 @@ export class PostgresDatabase extends Database {
     if (client !== 'UTF8') {
       throw new UnsupportedDataSourceError(
         'postgres',
-        `Its connections have the client_encoding ${client}, and the driver sends UTF8. Leave client_encoding as the driver sets it.`,
+        `Its connections have the client_encoding ${client}, but the driver sends UTF8. Leave client_encoding as the driver sets it.`,
       );
     }
   }
 
-  /** Runs a statement that comes with every payment: where connections can keep its plan, they do. */
+  /** Executes a prepared statement of the hot path, whose plan connections keep if they can. */
   async execute<Row, Name extends string>(
     statement: PreparedStatement<Name>,
     given: Readonly<Record<Name, Value>>,
@@ -112,8 +111,8 @@ export class PostgresDatabase extends Database {
   }
 
   /**
-   * The same at READ COMMITTED, whatever the database's own default is: claims skip rows that another instance has just
-   * taken, where a stricter level would fail.
+   * The same at READ COMMITTED, whatever the database's default: claims must skip rows that another instance has just taken,
+   * where a stricter level would fail.
    */
   async executeAtReadCommitted<Row, Name extends string>(
     statement: PreparedStatement<Name>,
@@ -140,7 +139,7 @@ export class PostgresDatabase extends Database {
     return (await this.answer(text, values, manager, limitMs)).rows;
   }
 
-  /** TypeORM gives UPDATE and DELETE as a pair of their rows and of how many these are. */
+  /** For UPDATE and DELETE, TypeORM returns a pair of the rows and their number. */
   protected override async answer(
     text: string,
     values: readonly unknown[],
@@ -154,7 +153,7 @@ export class PostgresDatabase extends Database {
     return { rows, changed };
   }
 
-  /** From the first such answer on no statement is prepared. */
+  /** After the first such error, no further statement is prepared, so the repetition succeeds. */
   override hasToBeRepeated(error: unknown): boolean {
     return error instanceof PreparedStatementsUnavailableError;
   }
@@ -174,7 +173,7 @@ export class PostgresDatabase extends Database {
   }
 
   override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
-    // A socket that has been lost has no statement that could be cancelled.
+    // A lost connection has no statement that could be cancelled.
     const isOpen = isPgClient(connection) && !connection.connection.stream.destroyed;
     await this.discard(runner, connection);
     if (isOpen) await cancelStatement(this.dataSource, connection);
@@ -185,7 +184,7 @@ export class PostgresDatabase extends Database {
     return isolationLevel === undefined && (await this.isReadCommitted()) ? undefined : 'READ COMMITTED';
   }
 
-  /** The database's own default, which is asked for once. */
+  /** Whether READ COMMITTED is the default of the database. Cached. */
   private async isReadCommitted(): Promise<boolean> {
     if (this.readCommitted !== undefined) return this.readCommitted;
     const [row] = await this.rows<{ level: string }>(

@@ -1,6 +1,6 @@
 import { Parameter, Statement, type Value } from '../statement.js';
 
-/** A statement that is put together once, and whose plan connections keep. Its parameters have names. */
+/** A statement that is built once and whose plan connections keep, with named parameters. */
 export class PreparedStatement<Name extends string> {
   readonly text: string;
   readonly limitMs: number | undefined;
@@ -24,7 +24,7 @@ export class PreparedStatement<Name extends string> {
   }
 }
 
-/** @param build gets each parameter by its name, as often as it needs it; of none may the type be left open */
+/** @param build builds the statement from its parameters, which may occur several times; each needs a known type */
 export function prepare<const Name extends string>(
   names: readonly Name[],
   build: (parameters: Readonly<Record<Name, Statement>>) => Statement,

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { QueryFailedError, type DataSource, type QueryRunner } from 'typeorm';
 import { memoize } from '../../common/memoize.js';
 
-/** The parts of `pg`'s client that TypeORM has no way to: a statement with a name. */
+/** The part of `pg`'s client that TypeORM does not expose: named statements. */
 interface NamingClient {
   query(statement: string): Promise<unknown>;
   query(
@@ -13,45 +13,46 @@ interface NamingClient {
 }
 
 /**
- * "There is no such statement", "there is one already", "its plan is of other tables": answers of a pooler that gives each
- * transaction another connection, and of a server whose tables have changed. The statement has not run.
+ * "No such statement", "statement already exists", "cached plan must not change result type": errors behind a pooler in
+ * transaction mode, or after the tables were changed. The statement was not executed.
  */
 const NOT_KEPT = new Set(['26000', '42P05', '0A000']);
 
 /**
- * A plan is made for tables of the size that they have: where they grow faster than the server looks at them, one that was
- * right when they were small must not stay. So a connection makes its plans anew when it has kept them as long as it did
- * without, first after `LEAST_MS`: one that is opened for the first postbacks of many has read an empty table.
+ * A plan fits the table sizes of its time, and one made for small tables must not stay when they grow quickly. So a
+ * connection discards its plans after ever longer intervals: whenever its age has doubled, first after `MIN_RENEWAL_MS`, at
+ * the latest every `RENEW_MS`. A connection opened by the first of many postbacks, for example, has planned for an empty
+ * table.
  */
 const RENEW_MS = 30_000;
 const MIN_RENEWAL_MS = 500;
 
-/** The connection cannot keep plans; the statement has not run, and none is named any more. */
+/** The connection cannot keep plans. The statement was not executed, and none is prepared any more. */
 export class PreparedStatementsUnavailableError extends Error {
   override readonly name = 'PreparedStatementsUnavailableError';
 }
 
 /**
- * Statements whose plans each connection keeps, under names that follow from their text: whoever has prepared one, it is the
- * same. Reading and planning them takes the server longer than doing them.
+ * Prepared statements, whose plans each connection keeps. Their names are derived from their text, so instances that share
+ * a connection agree. Parsing and planning them would take the server longer than executing them.
  */
 export class PreparedStatements {
-  /** Whether connections keep them, as far as is known. */
+  /** Whether connections keep them, as far as we know. */
   areUsable = true;
   private readonly nameOf = memoize((text) => `payment_acceptance_${hash('sha256', text, 'hex').slice(0, 32)}`);
-  /** When each connection was used first, and when it has made its plans. */
+  /** When each connection was first used, and when its plans were last discarded. */
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
   private readonly warner = new Logger('PaymentAcceptance');
 
   constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * Runs a statement on the runner's connection, inside its transaction if there is one. It does not pass the runner's own
-   * `query`, which has no way to a name: whoever calls it awaits it before the transaction ends.
-   * @throws PreparedStatementsUnavailableError; in a transaction that has ended it
+   * Runs a statement on the runner's connection, inside its transaction if there is one. Bypasses the runner's `query`,
+   * which does not support names, so the caller must await it before the transaction ends.
+   * @throws PreparedStatementsUnavailableError, which also fails a transaction
    */
   async run<Row>(runner: QueryRunner, text: string, values: unknown[]): Promise<Row[]> {
-    if (runner.isReleased) throw new Error('The connection of this statement has been given back.');
+    if (runner.isReleased) throw new Error('The connection of this statement has been released.');
     const client = (await runner.connect()) as NamingClient;
     const { logger } = this.dataSource;
     logger.logQuery(text, values, runner);
@@ -73,8 +74,8 @@ export class PreparedStatements {
     if (!this.areUsable) return;
     this.areUsable = false;
     this.warner.warn(
-      'A connection to PostgreSQL has lost a prepared statement (a pooler that shares connections, a DEALLOCATE ALL), so ' +
-        `this instance prepares none any more: each is planned anew, which takes the database more time. ${error.message}`,
+      'A connection to PostgreSQL has lost a prepared statement (a pooler that shares connections, or DEALLOCATE ALL), so ' +
+        `this instance no longer prepares statements. Planning each of them costs the database more time. ${error.message}`,
     );
   }
 
@@ -92,15 +93,15 @@ export class PreparedStatements {
 }
 
 /**
- * Not by the promise that `pg` can give: after that each statement holds on to the next, and so its parameters and all that
- * waits for it to memory, until that is searched through as a whole.
+ * Uses the callback, not the promise of `pg`: promises chain each statement to the next, which keeps its parameters and
+ * callers in memory until a full garbage collection.
  */
 function runNamed(client: NamingClient, name: string, text: string, values: unknown[]): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const sent = client.query({ name, text, values }, (error, result) =>
       error ? reject(error) : resolve(result.rows),
     );
-    // A client that a host has wrapped may give a promise all the same, and fail before the statement is sent.
+    // A client wrapped by the host may return a promise anyway, and fail before the statement is sent.
     if (sent instanceof Promise) sent.then((result?: { rows: unknown[] }) => result && resolve(result.rows), reject);
   });
 }

@@ -7,13 +7,13 @@ import { later } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
-/** Any constant of ours: instances take turns on it, batch by batch. */
+/** An arbitrary constant: instances take turns, batch by batch. */
 const ADVISORY_LOCK = 7_320_114_906;
 
-/** What a person has yet to decide about keeps its evidence. */
+/** Whether the bill has an open review: its evidence must stay. */
 const UNDECIDED = sql`EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = c.bill_id AND r.state = 'OPEN')`;
 
-/** A statement that takes its turn, and gives a row for each that it has changed. */
+/** A statement that runs only if it gets the lock, and returns a row for each that it has changed. */
 const batch = (statement: (given: { before: Statement; limit: Statement }) => Statement) =>
   prepare(['offsetMs', 'afterMs', 'limit', 'lock'], ({ offsetMs, afterMs, limit, lock }) => {
     const before = later(postgres.now(offsetMs), sql`-${afterMs}::double precision`);
@@ -45,7 +45,7 @@ const DELETE_DELIVERIES = batch(
     ORDER BY d.ended_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED) RETURNING id`,
 );
 
-/** Each batch is one short statement that skips what others have locked, and does nothing while another instance is at it. */
+/** Each batch is one short statement that skips locked rows, and does nothing while another instance runs one. */
 @Injectable()
 export class PostgresRetentionStore extends RetentionStore {
   constructor(protected override readonly database: PostgresDatabase) {

@@ -12,8 +12,8 @@ import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
 /**
- * All in one statement. The row of an order is there; as a conflict it is found by its key, however small PostgreSQL
- * believes the table.
+ * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
+ * small PostgreSQL believes the table to be.
  */
 const WRITE = prepare(
   ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events'],
@@ -74,7 +74,7 @@ const WRITE = prepare(
 );
 
 interface Written {
-  /** How many payments are of the bill that they were decided for. */
+  /** How many payments still belong to the bill they were decided for. */
   readonly payments: number;
   readonly added: readonly AddedEvent[];
 }
@@ -97,7 +97,7 @@ export class PostgresSettlementWriter implements SettlementWriter {
     );
     const payments = settlements.reduce((sum, settlement) => sum + settlement.payments.length, 0);
     if (!written || written.payments < payments)
-      throw new ConcurrentChangeError("A payment has become another bill's.");
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
     return written.added;
   }
 
@@ -126,7 +126,7 @@ export class PostgresSettlementWriter implements SettlementWriter {
   }
 }
 
-/** The record sets of {@link WRITE}, as JSON. */
+/** The JSON record sets for {@link WRITE}. */
 function records(settlements: readonly Settlement[]) {
   const payments = settlements.flatMap(({ bill, payments: of }) =>
     of.map((payment) => ({

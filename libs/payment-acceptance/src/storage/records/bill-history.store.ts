@@ -17,15 +17,15 @@ import { ofScope, type ShopScope } from '../scope.js';
 import { sql } from '../statement.js';
 import { ACTION, BILL, REVIEW, actionColumns, billColumns, reviewColumns } from './columns.js';
 
-/** Most rows of each kind: somebody may have sent callbacks by the thousand. */
+/** Most rows of each kind, since anybody may send thousands of callbacks. */
 const ROWS = 300;
 
-/** What is recorded about one bill, from its intent to its deliveries. Reads only. */
+/** Everything recorded about one bill, from its intent to its deliveries. Read-only. */
 @Injectable()
 export class BillHistoryStore {
   constructor(private readonly database: Database) {}
 
-  /** `undefined` where the scope has no such bill. */
+  /** `undefined` if the scope has no such bill. */
   async ofBill(scope: ShopScope, intentId: IntentId): Promise<BillHistory | undefined> {
     const bill = await this.bill(scope, intentId);
     if (!bill) return undefined;
@@ -83,7 +83,7 @@ export class BillHistoryStore {
     );
   }
 
-  /** The newest. */
+  /** Newest first, so that the limit cuts off the oldest. */
   private callbacks(intentId: IntentId): Promise<RecordedCallback[]> {
     const { dialect } = this.database;
     return this.database.rows<RecordedCallback>(

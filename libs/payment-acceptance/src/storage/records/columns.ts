@@ -4,14 +4,14 @@ import type { Dialect } from '../dialect.js';
 import { flag, integer, json, type Reading } from '../reading.js';
 import { sql, type Statement } from '../statement.js';
 
-/** What is selected for a {@link BillSummary} of the bill `b`. */
+/** The columns of a {@link BillSummary} of the bill `b`. */
 export const billColumns = ({ text, iso }: Dialect): Statement =>
   sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
   ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
 
 export const BILL = { attempt: integer } satisfies Reading<BillSummary>;
 
-/** What is selected for a {@link RecordedReview} of the review `r` and its bill `b`. */
+/** The columns of a {@link RecordedReview} of the review `r` and its bill `b`. */
 export const reviewColumns = ({ text, iso }: Dialect): Statement =>
   sql`r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
   r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
@@ -25,16 +25,16 @@ export const reviewColumns = ({ text, iso }: Dialect): Statement =>
 
 export const REVIEW: Reading<RecordedReview> = { detail: json, succeeded: flag, newest: json };
 
-/** What is selected for a {@link RecordedAction} of the action `a`. */
+/** The columns of a {@link RecordedAction} of the action `a`. */
 export const actionColumns = ({ text, iso }: Dialect): Statement =>
   sql`a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, ${text('a.detail')} AS detail`;
 
 export const ACTION: Reading<RecordedAction> = { detail: json };
 
-/** Rows of one page: a full one weighs less than 50 KB, whatever it lists. */
+/** Rows per page: a full page is smaller than 50 KB, whatever it lists. */
 export const PAGE = 20;
 
-/** A page of rows, read with one more than it shows. */
+/** Makes a page of rows that were read with one more than it shows. */
 export function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
   return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
 }

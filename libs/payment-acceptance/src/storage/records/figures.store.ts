@@ -6,7 +6,7 @@ import { instant, integer } from '../reading.js';
 import { ofScope, type ShopScope } from '../scope.js';
 import { rawSql, countWhere, join, sql, type Statement } from '../statement.js';
 
-/** Most rows that one figure reads, so that a busy day costs no more. */
+/** Most rows read for one figure, so that the cost of a busy day is limited. */
 const NEWEST = 20_000;
 const NEWEST_SETTLED = 5_000;
 const KINDS = 8;
@@ -14,24 +14,24 @@ const KINDS = 8;
 const HOUR = 3_600_000;
 const HOURS = 24;
 
-/** The figures as they are stored: of settled payments the two instants, each by its own clock. */
+/** The figures as stored: for settled payments, the two times, each on its own clock. */
 export interface RecordedFigures extends Omit<PaymentFigures, 'settlementDelaysMs'> {
   readonly settled: readonly SettledPayment[];
 }
 
 export interface SettledPayment {
   readonly shop: string;
-  /** `created_at` as the service sent it, by its own clock. */
+  /** `created_at` as the service sent it, on its own clock. */
   readonly createdAtText: string;
   readonly settledAt: Date;
 }
 
-/** Figures of the last day, for charts. Reads only; each statement is bounded. */
+/** Figures of the last day, for charts. Read-only; each statement reads a limited number of rows. */
 @Injectable()
 export class FiguresStore {
   constructor(private readonly database: Database) {}
 
-  /** @param ages from which on what waits is counted apart, in milliseconds, ascending */
+  /** @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending */
   async read(scope: ShopScope, ages: readonly number[]): Promise<RecordedFigures> {
     const [events, settled, waiting, errors, states] = await Promise.all([
       this.hours(scope),
@@ -91,7 +91,7 @@ export class FiguresStore {
     );
   }
 
-  /** By the name of the error, which stands before the first colon: its sentence differs from time to time. */
+  /** Grouped by the name of the error, which precedes the first colon: its message varies. */
   private errors(scope: ShopScope): Promise<ErrorCount[]> {
     return this.database.rows<ErrorCount>(
       sql`SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
@@ -118,13 +118,13 @@ export class FiguresStore {
     );
   }
 
-  /** Bills of the last day; all states are named, so that the index of the lists serves. */
+  /** Bills of the last day. Names all states, so that the index of the lists can be used. */
   private madeToday(scope: ShopScope): Statement {
     const { oneOf } = this.database.dialect;
     return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.ago(HOURS * HOUR)}`;
   }
 
-  /** Events of the last day, found from the newest back. */
+  /** Events of the last day, read from the newest backwards. */
   private newestEvents(columns: Statement, limit: number): Statement {
     return sql`SELECT * FROM (
         SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest

@@ -13,12 +13,12 @@ import { ofScope, type ShopScope } from '../scope.js';
 import { rawSql, join, sql } from '../statement.js';
 import { ACTION, BILL, PAGE, REVIEW, actionColumns, billColumns, pageOf, reviewColumns } from './columns.js';
 
-/** The lists that the operator console shows, a page at a time. Reads only. */
+/** The lists of the operator console, page by page. Read-only. */
 @Injectable()
 export class RecordListsStore {
   constructor(private readonly database: Database) {}
 
-  /** Newest first. Each state has its own stretch of the index, so rare ones are found as fast as all others. */
+  /** Newest first. Each state is a range of the index, so rare states are found as fast as others. */
   async bills(scope: ShopScope, states: readonly BillState[], before?: string): Promise<RecordPage<BillSummary>> {
     if (states.length === 0) return pageOf([]);
     const older = isId(before)
@@ -38,7 +38,7 @@ export class RecordListsStore {
     return pageOf(rows);
   }
 
-  /** Bills by their order, by the service's bill or payment id, or by the intent's id: by the whole of it. */
+  /** Bills by order id, by the service's bill or payment id, or by intent id. Exact matches only. */
   async search(scope: ShopScope, text: string): Promise<BillSummary[]> {
     const { dialect } = this.database;
     const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
@@ -56,7 +56,7 @@ export class RecordListsStore {
     );
   }
 
-  /** Every shop that there has been. */
+  /** Every shop that has ever been registered. */
   async shops(): Promise<string[]> {
     const rows = await this.database.rows<{ shop: string }>(
       sql`SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`,
@@ -65,7 +65,7 @@ export class RecordListsStore {
     return rows.map(({ shop }) => shop);
   }
 
-  /** Open ones, the oldest first. */
+  /** Open reviews, oldest first. */
   async reviews(scope: ShopScope, after?: string): Promise<RecordPage<RecordedReview>> {
     const newer = isId(after)
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
@@ -91,8 +91,8 @@ export class RecordListsStore {
   }
 
   /**
-   * Those that fit the filter, in settlement order.
-   * @param after id of the last one of the page before
+   * Dead letters that match the filter, in settlement order.
+   * @param after id of the last one of the previous page
    */
   deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
     const { dialect } = this.database;
@@ -132,7 +132,7 @@ export class RecordListsStore {
     );
   }
 
-  /** What operators did, of all shops, newest first. */
+  /** Operators' actions for all shops, newest first. */
   async actions(before?: string): Promise<RecordPage<LoggedAction>> {
     const older = isId(before)
       ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
@@ -151,7 +151,7 @@ export class RecordListsStore {
     );
   }
 
-  /** The bills of the reviews, intents and deliveries that actions were about. */
+  /** The bills of the intents, reviews and deliveries that the actions concern. */
   private billsOf(actions: readonly RecordedAction[]): Promise<BillOfTarget[]> {
     const { text, oneOf } = this.database.dialect;
     const targets = actions.map(({ target }) => target);

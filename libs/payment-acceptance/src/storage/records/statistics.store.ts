@@ -9,7 +9,7 @@ import { ORDER_NOT_FOUND } from '../release.js';
 import { ofScope, type ShopScope } from '../scope.js';
 import { countWhere, sql, type Expression, type Statement } from '../statement.js';
 
-/** Counts and ages, for health, metrics and people. Reads only. */
+/** Counts and ages, for health, metrics and people. Read-only. */
 @Injectable()
 export class StatisticsStore {
   constructor(private readonly database: Database) {}
@@ -56,7 +56,7 @@ export class StatisticsStore {
     return stats;
   }
 
-  /** Consumers with deliveries that fail and are tried again, that of the oldest event first; at most `limit`. */
+  /** Consumers with failing deliveries, the one with the oldest event first; at most `limit`. */
   failingConsumers(limit: number): Promise<FailingConsumer[]> {
     const { dialect } = this.database;
     return this.database.rows<FailingConsumer>(
@@ -68,7 +68,7 @@ export class StatisticsStore {
     );
   }
 
-  /** Shops with bills whose checks fail again and again, those with the most first; at most `limit`. */
+  /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */
   failingShops(limit: number): Promise<FailingShop[]> {
     return this.database.rows<FailingShop>(
       sql`SELECT shop, count(*) AS bills FROM payment_acceptance.bill WHERE failed_checks >= 5 AND next_check_at IS NOT NULL
@@ -90,7 +90,7 @@ export class StatisticsStore {
   }
 }
 
-/** Of a callback that another integration has not accepted, by what its corroboration says. */
+/** Whether no other integration has accepted a callback, according to its corroboration. */
 export function notAcceptedElsewhere(dialect: Dialect, corroboration: Expression): Statement {
   return sql`coalesce(${dialect.jsonText(corroboration, 'forwarded')}, '') <> 'accepted'`;
 }
