@@ -165,9 +165,9 @@ export const mutants = [
   {
     name: 'read-only-connection-kept',
     breaks: 'A connection to a server that has become read-only is not used again.',
-    file: `${src}/storage/database.ts`,
-    find: 'else if (isReadOnly(error)) await this.discard(',
-    replace: 'else if (isReadOnly(error) && false) await this.discard(',
+    file: `${src}/storage/pool-connections.ts`,
+    find: 'else if (isReadOnly(error)) await this.closer.discard(',
+    replace: 'else if (isReadOnly(error) && false) await this.closer.discard(',
     tests: ['test/isolation/demoted-server.spec.ts'],
     pattern: 'first statement and the first transaction',
   },

@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { TimeoutError } from '../common/timeout.js';
-import { releaseLater, type Database } from './database.js';
+import type { Database } from './database.js';
+import { releaseLater } from './pool-connections.js';
 import { NoConnectionError } from './storage.errors.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
 

@@ -6,7 +6,6 @@ import {
   isPending,
   type AbsentConsumer,
   ABSENT_MS,
-  HOLDING_ATTEMPTS,
   type ClaimedDelivery,
   type DeliveryClaim,
   type DeliveryQueue,
@@ -14,47 +13,15 @@ import {
 } from '../delivery.store.js';
 import { flag, instant, integer } from '../reading.js';
 import { join, toSql, sql, type Expression, type Statement } from '../statement.js';
+import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from './dialect.js';
 import type { MariaDatabase } from './maria.database.js';
 
+/** How many of a consumer's next deliveries are read to find out when one is due. */
 const IN_SIGHT = 20;
-/** How many deliveries are looked at for each that may be claimed: another instance may have locked some. */
-const LOOKED_AT = 3;
 
-const LATER = sql`EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
-  AND later.consumer = d.consumer AND later.seq > d.seq AND later.state = 'DONE') AS late`;
-
-/** Whether the shop of a delivery is one of these. */
-function isOf(shops: readonly string[], delivery: Expression): Statement {
-  return sql`JSON_CONTAINS(${JSON.stringify(shops)},
-    JSON_QUOTE((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = ${toSql(delivery)}.event_id)))`;
-}
-
-/** The next deliveries `d` of each consumer and its shops. */
-function ofEach(hosted: readonly HostedConsumer[], columns: Statement, condition: Statement, limit: number): Statement {
-  const each = hosted.map(
-    ({ name, event, shops }) =>
-      sql`(SELECT ${columns} FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.behind = 0
-      AND d.consumer = ${name}
-      AND d.event_name = ${event} AND ${shops === null ? sql`TRUE` : isOf(shops, 'd')}
-      AND ${condition} ORDER BY d.due_at, d.seq LIMIT ${limit})`,
-  );
-  return join(each, ' UNION ALL ');
-}
-
-/**
- * Whether an earlier delivery `other` of a queue holds back one `d` after it, which is of the same bill and shop; see
- * `DeliveryStore.free`.
- */
-function holdsBack(hosted: readonly HostedConsumer[], d: Expression, longAgo: Statement): Statement {
-  const unnamed = hosted.flatMap(({ name, event, shops }) =>
-    shops === null ? [] : sql`other.consumer = ${name} AND other.event_name = ${event} AND NOT ${isOf(shops, d)}`,
-  );
-  return sql`other.attempts < ${HOLDING_ATTEMPTS} AND EXISTS (
-    SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = other.consumer AND c.event_name = other.event_name
-      AND c.last_seen_at >= ${longAgo})
-  AND ${unnamed.length === 0 ? sql`TRUE` : sql`(other.due_at >= ${longAgo} OR NOT (${join(unnamed, ' OR ')}))`}`;
-}
+/** How many candidates are read per delivery to claim, since other instances may have locked some. */
+const CANDIDATES = 3;
 
 @Injectable()
 export class MariaDeliveryStore extends DeliveryStore {
@@ -80,7 +47,7 @@ export class MariaDeliveryStore extends DeliveryStore {
   protected override known(): Promise<HostedConsumer[]> {
     return this.database.rows<HostedConsumer>(
       sql`SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
-      // Shops that two releases have named stand there twice.
+      // Shops named by two releases are stored twice.
       { shops: (value) => [...new Set(JSON.parse(String(value)) as string[])] },
     );
   }
@@ -97,8 +64,8 @@ export class MariaDeliveryStore extends DeliveryStore {
          AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
     };
-    const most = limit * LOOKED_AT;
-    const next = ofEach(hosted, sql`d.id, d.due_at, d.seq`, eligible('d'), most);
+    const most = limit * CANDIDATES;
+    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq`, eligible('d'), most);
     const due = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(id AS CHAR) AS id FROM (${next}) due ORDER BY due_at, seq LIMIT ${most}`,
       {},
@@ -159,13 +126,13 @@ export class MariaDeliveryStore extends DeliveryStore {
       sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
          d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
-         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATER}
+         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
        JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
       { attempt: integer, assertedAt: instant, late: flag },
       manager,
     );
-    // Nobody asks: `completeWith` looks for others in any case.
+    // Unused on MariaDB: `completeWith` always looks for others.
     return rows.map((row) => ({ ...row, alone: false }));
   }
 
@@ -174,7 +141,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
     const [row] = await this.database.rows<{ next: number | null; now: number }>(
       sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.now())} AS now
-       FROM (SELECT MIN(at) AS next FROM (${ofEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
       { next: integer, now: integer },
     );
     return row && row.next !== null ? row.next - row.now : null;
@@ -216,7 +183,7 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
     if (!own) return undefined;
     const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
-      sql`SELECT ${LATER}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
+      sql`SELECT ${LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
            AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.now()}
            AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
        FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
