@@ -8,7 +8,7 @@ import { PostgresDueStore } from '../../libs/payment-acceptance/src/storage/post
 import type { PostgresDatabase } from '../../libs/payment-acceptance/src/storage/postgres/postgres.database.js';
 import { join, rawSql, sql, type Statement } from '../../libs/payment-acceptance/src/storage/statement.js';
 import { SEED } from '../support/seed.js';
-import { openRecords, type Records } from './support/records.js';
+import { Records } from './support/records.js';
 
 const PROBE_MS = 60_000;
 const SHOPS = ['a', 'b', 'c', 'd', 'of-another-instance'];
@@ -60,7 +60,7 @@ describe('what is due', () => {
   let records: Records;
   let store: DueStore;
   beforeAll(async () => {
-    records = await openRecords();
+    records = await Records.open();
     const { database } = records;
     store =
       database instanceof MariaDatabase

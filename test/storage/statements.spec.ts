@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flag, instant, integer, json } from '../../libs/payment-acceptance/src/storage/reading.js';
 import { join, sql } from '../../libs/payment-acceptance/src/storage/statement.js';
-import { openRecords, type Records } from './support/records.js';
+import { Records } from './support/records.js';
 
 describe('a statement', () => {
   let records: Records;
   beforeAll(async () => {
-    records = await openRecords();
+    records = await Records.open();
   });
   afterAll(() => records.close());
 

@@ -12,12 +12,12 @@ import { ReconciliationStore } from '../../libs/payment-acceptance/src/storage/r
 import { RefusalStore } from '../../libs/payment-acceptance/src/storage/refusal.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/storage/result.store.js';
 import { sql } from '../../libs/payment-acceptance/src/storage/statement.js';
-import { openRecords, type Records } from './support/records.js';
+import { Records } from './support/records.js';
 
 describe('stores that both databases share', () => {
   let records: Records;
   beforeEach(async () => {
-    records = await openRecords();
+    records = await Records.open();
   });
   afterEach(() => records.close());
 
