@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SEED } from '../support/seed.js';
 import { forge, noFaults, postbackFaults, redirect, replay, requestFaults, stray } from './callbacks.js';
 import { create, rivals } from './creating.js';
-import { settleAndCheck } from './dust.js';
+import { settleAndCheck } from './final-checks.js';
 import { complete, pay } from './paying.js';
 import { attach, replayDeadLetters, review, voidIntent } from './operating.js';
 import type { Step } from './step.js';

@@ -1,11 +1,10 @@
-import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
-import { PaymentServiceClient } from '../../libs/payment-acceptance/src/client/payment-service.client.js';
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { setCallbacks, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { preparingDriver } from '../support/prepared-statements.js';
 import { Books, Desk, Handlers } from './desk.js';
 import { Replica } from './replica.js';
+import { Slot } from './slot.js';
 import { RANK, statusAt, type KnownBill, type Model, type ServiceBill } from './truth.js';
 
 export const SECOND = 1_000;
@@ -15,56 +14,7 @@ export const LEASE_MS = MINUTE;
 export const MAX_ATTEMPTS = 3;
 export const OPERATOR = 'somebody';
 
-/** One of the two instances; its answers from the service can be held up on their way. */
-export class Slot {
-  private gate: Promise<void> | undefined;
-  private arrived = (): void => undefined;
-
-  constructor(
-    public instance: Instance,
-    /** Whether it has the code of the consumer `eu-books`. */
-    public books: boolean,
-    private readonly lists: (billId: string, listed: ReportedPayment[]) => ReportedPayment[],
-  ) {
-    this.use(instance, books);
-  }
-
-  get held(): boolean {
-    return this.gate !== undefined;
-  }
-
-  use(instance: Instance, books: boolean): void {
-    this.instance = instance;
-    this.books = books;
-    const client = instance.app.get(PaymentServiceClient, { strict: false });
-    const list = client.readPaymentList.bind(client);
-    client.readPaymentList = async (shop, billId, ...more) => {
-      try {
-        const { payments, flaws } = await list(shop, billId, ...more);
-        return { payments: this.lists(billId, [...payments]), flaws };
-      } finally {
-        this.arrived();
-        await this.gate;
-      }
-    };
-  }
-
-  /** Holds answers up until `release()`; `reached` resolves when one has come. */
-  hold(): { reached: Promise<void>; release: () => void } {
-    let open = (): void => undefined;
-    this.gate = new Promise<void>((resolve) => (open = resolve));
-    const reached = new Promise<void>((resolve) => (this.arrived = resolve));
-    return {
-      reached,
-      release: () => {
-        this.gate = undefined;
-        open();
-      },
-    };
-  }
-}
-
-/** The real thing: two instances on one database, the sandbox as their service, one clock for all. */
+/** The system under test: two instances on one database, the sandbox as their service, one clock for all. */
 export class World {
   readonly replica = new Replica();
   readonly slots: readonly [Slot, Slot];
@@ -72,7 +22,7 @@ export class World {
   readonly acknowledged = { postback: 0, redirect: 0 };
   /** Whether the service has misbehaved in this sequence. */
   faulty = false;
-  /** Callbacks of the sandbox that the module was seen to have acknowledged. */
+  /** Callbacks of the sandbox whose acknowledgement was seen. */
   private readonly seen = new Set<string>();
 
   private constructor(
@@ -94,7 +44,7 @@ export class World {
       sandbox: { postbackRetryDelays: ['10s', '1h'] },
       options: {
         http: { retryBaseMs: 1, retryCapMs: 1 },
-        // Long pauses tell a check that a hint asked for from one that was due anyway; no horizon is ever reached.
+        // Long pauses, so that a check requested by a hint differs from a scheduled one; bills are followed for ever.
         schedule: {
           openMs: [6 * 60 * MINUTE],
           lagMs: [3 * SECOND, 30 * SECOND],
@@ -118,7 +68,7 @@ export class World {
     return this.sandbox.bill(id);
   }
 
-  /** That instance, or the other one while its answers are held up. */
+  /** The given instance, or the other one while its answers are delayed. */
   free(index: number): Slot {
     const [one, two] = this.slots;
     const [wanted, other] = index === 0 ? [one, two] : [two, one];
@@ -135,13 +85,13 @@ export class World {
     await this.sandbox.setFaults({ ...this.sandbox.faults(), ...faults });
   }
 
-  /** The service does what it is asked for next, and nobody learns of it. */
+  /** The service executes the next request, but its answer is lost. */
   async loseNext(operation: 'create' | 'payments'): Promise<void> {
     this.faulty = true;
     await this.setFaults({ requests: { loseAnswer: { times: 1, operation } } });
   }
 
-  /** Waits for the postbacks that are due, then notes of which payments the module has now been told. */
+  /** Waits for due postbacks, then records which payments they have announced to the module. */
   async told(model: Model): Promise<void> {
     await this.sandbox.settled();
     for (const known of model.bills) {
@@ -155,8 +105,8 @@ export class World {
   }
 
   /**
-   * A callback has the list asked for, and again while it may lag: unless a payment whose own postback did not come can be
-   * taken for the one that it claims, and is shown already.
+   * A callback causes a request for the list, and further ones while the list may lag, unless the list already shows another
+   * payment, whose own postback did not come, that can be mistaken for the one that the callback is about.
    */
   private tell({ told }: KnownBill, { payments }: ServiceBill, callback: Callback, taken: readonly Callback[]): void {
     const at = takenAt(callback);
@@ -172,7 +122,7 @@ export class World {
     }
   }
 
-  /** Long enough for what fails all the time to become a dead letter. */
+  /** Lets enough time pass for deliveries that keep failing to become dead letters. */
   async wearOut(): Promise<void> {
     for (let round = 0; round <= MAX_ATTEMPTS; round += 1) {
       await this.pass(70 * SECOND);
@@ -180,7 +130,7 @@ export class World {
     }
   }
 
-  /** Both instances check and deliver at the same moment, but for a check that is held; gives how much there was to do. */
+  /** Both instances check and deliver concurrently, except a delayed one; returns how many items there were. */
   async everybody(): Promise<number> {
     const work = this.slots.flatMap(({ instance, held }) => [
       held ? Promise.resolve(0) : instance.confirmer.runOnce(),
@@ -201,13 +151,13 @@ export class World {
     return this.slots[0].instance.ledger();
   }
 
-  /** Whether a callback still asks for a check of a bill of ours. */
+  /** Whether a callback still requests a check of a bill of ours. */
   async hinted(): Promise<boolean> {
     const hints = 'SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NOT NULL LIMIT 1';
     return (await this.query(hints)).length > 0;
   }
 
-  /** Whether the service has said that the bill has too many payments: a person's business, and no answer. */
+  /** Whether the service refused to list the bill's payments because there are too many: that needs a person. */
   refusedToList(billId: string): boolean {
     return this.sandbox.requests.some(
       (request) => request.billId === billId && request.faults.includes('tooManyPayments'),
@@ -225,10 +175,10 @@ export class World {
 
   async untilQuiet(): Promise<void> {
     for (let round = 0; round < 100; round += 1) if ((await this.everybody()) === 0) return;
-    throw new Error('The workers find something to do for ever.');
+    throw new Error('The workers never run out of work.');
   }
 
-  /** Closes an instance as a release does, and starts it anew, with the code of the consumer `eu-books` or without. */
+  /** Restarts an instance as a release does, with or without the code of the consumer `eu-books`. */
   async restart(index: number, books: boolean): Promise<void> {
     const slot = this.free(index);
     const started = await this.harness.start({ providers: providers(this.desk, books) });
@@ -247,7 +197,7 @@ export class World {
     return this.slots[0].instance.dataSource.query(sql);
   }
 
-  /** Forgets all that a sequence has left, so that the next one begins with nothing. */
+  /** Deletes everything that a sequence has left, for the next one. */
   async clear(): Promise<void> {
     await this.sandbox.clearFaults();
     this.desk.forget();
@@ -275,5 +225,5 @@ const providers = (desk: Desk, books: boolean) => [
   ...(books ? [Books] : []),
 ];
 
-/** When the module has acknowledged it, by the sandbox's clock. */
+/** When the module acknowledged the callback, on the sandbox's clock. */
 const takenAt = ({ tries }: Callback): string => tries.at(-1)!.at;

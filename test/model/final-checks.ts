@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
+import type { PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { CONSUMERS } from './desk.js';
-import { RANK, dueOf, type Model } from './truth.js';
+import { RANK, dueOf, type Model, type ServiceBill } from './truth.js';
 import { DAY, MAX_ATTEMPTS, OPERATOR, SECOND, type World } from './world.js';
 
 interface EventRow {
@@ -9,7 +10,7 @@ interface EventRow {
   readonly name: string;
   readonly shop: string;
   readonly billId: string;
-  /** Of one settlement, the same. */
+  /** The same for all events of one settlement. */
   readonly at: string;
   readonly data: {
     readonly paymentId?: string;
@@ -27,13 +28,19 @@ interface DeliveryRow {
   readonly replays: number;
 }
 
-/** The faults end, the handlers work, time passes; then everything must have come right. */
+/** A payment at the service, with what it must have led to. */
+type TruePayment = ReturnType<typeof dueOf> & {
+  readonly bill: ServiceBill;
+  readonly payment: ServiceBill['payments'][number];
+};
+
+/** Ends all faults, lets time pass, and checks that everything has been settled and delivered correctly. */
 export async function settleAndCheck(model: Model, world: World): Promise<void> {
   await world.sandbox.clearFaults();
   world.desk.heal();
   if (!world.hostsBooks()) await world.restart(0, true);
   await answerHints(model, world);
-  // Through the lifetime of every bill: what no hint told of is found by the schedule.
+  // Beyond the lifetime of every bill, so that the schedule finds what no hint has announced.
   await world.pass(4 * DAY);
   await world.untilQuiet();
   const events = await world.query<EventRow>(
@@ -47,7 +54,7 @@ export async function settleAndCheck(model: Model, world: World): Promise<void> 
   await expectNothingLeft(model, world);
 }
 
-/** What a callback has asked about is known soon, without waiting for the schedule. */
+/** Checks that hints are answered soon, without waiting for the schedule. */
 async function answerHints(model: Model, world: World): Promise<void> {
   for (let round = 0; round < 6; round += 1) {
     await world.pass(65 * SECOND);
@@ -68,55 +75,70 @@ async function answerHints(model: Model, world: World): Promise<void> {
 }
 
 async function expectLedger(model: Model, world: World, events: readonly EventRow[]): Promise<void> {
-  const { bills, payments, reviews } = await world.ledger();
-  const known = model.bills.map(({ billId }) => world.bill(billId));
-  const truth = known.flatMap((bill) =>
+  const ledger = await world.ledger();
+  const bills = model.bills.map(({ billId }) => world.bill(billId));
+  const truth = bills.flatMap((bill) =>
     bill.payments.map((payment) => ({ bill, payment, ...dueOf(model, bill, payment) })),
   );
-  const paid = truth.filter(({ payment }) => payment.status === 'SUCCESS');
-
-  expect(bills.flatMap(({ billId }) => billId ?? []).sort()).toEqual(known.map(({ id }) => id).sort());
-  expect(payments.map((p) => [p.paymentId, p.billId, p.status, p.amount, p.currency].join(' ')).sort()).toEqual(
+  expect(ledger.bills.flatMap(({ billId }) => billId ?? []).sort()).toEqual(bills.map(({ id }) => id).sort());
+  expect(ledger.payments.map((p) => [p.paymentId, p.billId, p.status, p.amount, p.currency].join(' ')).sort()).toEqual(
     truth.map(({ payment: p }) => [p.id, p.billId, p.status, p.amount, p.currency].join(' ')).sort(),
   );
-  for (const bill of known) {
-    const accepted = paid.some(({ bill: of, event }) => of === bill && event);
+  expectStates(bills, truth, ledger);
+  expectOutcomes(truth, events);
+  expectExpirations(events, ledger);
+  expectReviews(model, world, truth, events, ledger);
+}
+
+function expectStates(bills: readonly ServiceBill[], truth: readonly TruePayment[], ledger: PaymentLedger): void {
+  for (const bill of bills) {
+    const accepted = succeededOf(truth).some(({ bill: of, event }) => of === bill && event);
     const running = bill.payments.some(({ status }) => status === 'NEW' || status === 'PROCESS');
-    const { state } = bills.find(({ billId }) => billId === bill.id)!;
-    // A bill that has expired stays so when a payment begins late.
+    const { state } = ledger.bills.find(({ billId }) => billId === bill.id)!;
+    // An expired bill stays expired when a payment begins late.
     expect(accepted ? ['PAID'] : running ? ['OPEN', 'EXPIRED'] : ['EXPIRED']).toContain(state);
   }
+}
 
-  const of = (name: string) => events.filter((event) => event.name === name);
-  const succeeded = of('payment.succeeded').map(({ data }) => data.paymentId!);
-  expect([...succeeded].sort()).toEqual(
-    paid
-      .filter(({ event }) => event)
-      .map(({ payment }) => payment.id)
-      .sort(),
-  );
-  const failed = of('payment.failed').map(({ data }) => data.paymentId!);
+/** Each payment has the events of its outcomes, once each, a failure before a success of the same settlement. */
+function expectOutcomes(truth: readonly TruePayment[], events: readonly EventRow[]): void {
+  const successes = named(events, 'payment.succeeded');
+  const failures = named(events, 'payment.failed');
+  const due = succeededOf(truth).filter(({ event }) => event);
+  expect(successes.map(({ data }) => data.paymentId!).sort()).toEqual(due.map(({ payment }) => payment.id).sort());
+  const failed = failures.map(({ data }) => data.paymentId!);
   expect(new Set(failed).size).toBe(failed.length);
   const everFailed = truth.filter(({ payment }) => payment.history.some(({ status }) => status === 'FAIL'));
   expect(everFailed.map(({ payment }) => payment.id)).toEqual(expect.arrayContaining(failed));
   const ended = truth.filter(({ payment }) => payment.status === 'FAIL').map(({ payment }) => payment.id);
   expect(failed).toEqual(expect.arrayContaining(ended));
-  for (const { seq, billId, at } of of('payment.failed')) {
-    const before = of('payment.succeeded').filter((event) => event.billId === billId && event.at === at);
-    expect(before.filter((event) => event.seq < seq)).toEqual([]);
+  for (const { seq, billId, at } of failures) {
+    const together = successes.filter((event) => event.billId === billId && event.at === at);
+    expect(together.filter((event) => event.seq < seq)).toEqual([]);
   }
-  const expired = of('bill.expired').map(({ billId }) => billId);
+}
+
+function expectExpirations(events: readonly EventRow[], { bills }: PaymentLedger): void {
+  const expired = named(events, 'bill.expired').map(({ billId }) => billId);
   expect(new Set(expired).size).toBe(expired.length);
   expect(expired).toEqual(
     expect.arrayContaining(bills.filter(({ state }) => state === 'EXPIRED').map(({ billId }) => billId)),
   );
+}
 
-  const seconds = of('payment.succeeded').filter(({ data }) => data.firstForOrder === false);
+function expectReviews(
+  model: Model,
+  world: World,
+  truth: readonly TruePayment[],
+  events: readonly EventRow[],
+  { reviews }: PaymentLedger,
+): void {
+  const seconds = named(events, 'payment.succeeded').filter(({ data }) => data.firstForOrder === false);
   const due = [
-    ...paid.flatMap(({ payment, review }) => (review === null ? [] : [`${review} ${payment.id}`])),
+    ...succeededOf(truth).flatMap(({ payment, review }) => (review === null ? [] : [`${review} ${payment.id}`])),
     ...seconds.map(({ data }) => `second-payment ${data.paymentId!}`),
   ];
-  // Where the service refused to answer, that too is for a person; so is a list that lags behind what a person knew.
+  // There may be more: after refusals of the service, and where its list lags behind what an operator knew.
   const mayBe = Array.from(model.afterFailure, (id) => `payment-changed ${id}`);
   const aboutMoney = reviews
     .filter(
@@ -126,14 +148,19 @@ async function expectLedger(model: Model, world: World, events: readonly EventRo
     .map(({ reason, paymentId }) => `${reason} ${paymentId ?? '-'}`);
   const certain = (review: string) => !mayBe.includes(review);
   expect(aboutMoney.filter(certain).sort()).toEqual(due.filter(certain).sort());
-  expect(
-    of('payment.review')
-      .map(({ data }) => data.reviewId)
-      .sort(),
-  ).toEqual(reviews.map(({ id }) => id).sort());
+  const announced = named(events, 'payment.review').map(({ data }) => data.reviewId);
+  expect(announced.sort()).toEqual(reviews.map(({ id }) => id).sort());
 }
 
-/** An order has one first payment if any fits, and none otherwise. */
+function succeededOf(truth: readonly TruePayment[]): TruePayment[] {
+  return truth.filter(({ payment }) => payment.status === 'SUCCESS');
+}
+
+function named(events: readonly EventRow[], name: string): EventRow[] {
+  return events.filter((event) => event.name === name);
+}
+
+/** An order has exactly one first payment if any payment was accepted, and none otherwise. */
 async function expectOrders(model: Model, world: World, events: readonly EventRow[]): Promise<void> {
   const orders = await world.query<{ shop: string; orderId: string; first: string | null }>(
     `SELECT shop, order_id AS "orderId", first_payment_id AS first FROM payment_acceptance.shop_order`,
@@ -191,7 +218,7 @@ async function expectDeliveries(world: World, events: readonly EventRow[]): Prom
   }
 }
 
-/** What people have done happened, once, and is on record; nothing else of the kind did. */
+/** Operators' actions took effect once and are recorded; there were no others. */
 async function expectOperated(model: Model, world: World, events: readonly EventRow[]): Promise<void> {
   const { bills, reviews } = await world.ledger();
   const accepted = events.filter(({ data }) => data.acceptedBy !== undefined);
@@ -212,7 +239,7 @@ async function expectOperated(model: Model, world: World, events: readonly Event
 
 async function expectNothingLeft(model: Model, world: World): Promise<void> {
   const { bills, callbacks } = await world.ledger();
-  // What names no bill of its shop waits for thirty days, in which the service is asked for it.
+  // A postback that names no bill of its shop waits for thirty days, in which the service is asked for it.
   const known = new Set(bills.map(({ shop, billId }) => `${shop} ${billId}`));
   const namesNone = ({ kind, shop, trsId }: (typeof callbacks)[number]): boolean =>
     kind === 'postback' && !known.has(`${shop} ${trsId}`);
