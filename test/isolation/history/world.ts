@@ -1,12 +1,4 @@
-import { Injectable, type Provider } from '@nestjs/common';
-import { OnEvent } from '@nestjs/event-emitter';
-import {
-  OnPaymentFailed,
-  OnPaymentSucceeded,
-  type PaymentEventContext,
-  type PaymentFailedEvent,
-  type PaymentSucceededEvent,
-} from 'nestjs-payment-acceptance';
+import type { Provider } from '@nestjs/common';
 import { OperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import type { PayInput } from 'nestjs-payment-sandbox';
@@ -23,8 +15,11 @@ import {
 } from '../../support/harness.js';
 import { postJson, postbackFields } from '../../support/http.js';
 import { violations } from './account.js';
+import { bounded, unlessItHangs } from './bounded.js';
 import { DatabaseProxy } from './database-proxy.js';
-import { History, INBOX, type Outcome, type Tables } from './history.js';
+import { Desk, Handlers, writeEffect, type OutcomeEvent } from './handlers.js';
+import { History, INBOX, type Outcome } from './history.js';
+import { readTables } from './tables.js';
 
 export type Shop = 'main' | 'eu';
 
@@ -34,64 +29,16 @@ export type Hosts = 'two instances' | 'two applications';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** How long after the end of all trouble each payment has its event or its review, at most, by the module's clock. */
+/** How long after the end of all faults each payment must have its event or its review, on the module's clock. */
 export const SETTLED_WITHIN_MS = 30 * MINUTE;
 
-/** How that time passes: everybody looks for work after each of these. */
+/** How that time passes: all workers run after each of these steps. */
 const STEPS_MS = [10, 50, 120, 420, 1_200].map((seconds) => seconds * SECOND);
 
-/** What the module waits for a statement; its own limits are all small here. */
+/** The module's timeout of statements; all of its limits are small here. */
 const STATEMENT_MS = 250;
 
-/** By which every call has ended whose connection fell silent. */
-const LIMIT_MS = 8 * SECOND;
-
-type OutcomeEvent = PaymentSucceededEvent | PaymentFailedEvent;
-
-/** What an application's handlers see. Its name is that of its shops. */
-class Desk {
-  /** How often the durable handler fails yet. */
-  failures = 0;
-
-  constructor(
-    readonly application: string,
-    readonly saw: (application: string, event: OutcomeEvent) => void,
-    readonly publish: (event: OutcomeEvent) => void,
-  ) {}
-}
-
-@Injectable()
-class Handlers {
-  constructor(private readonly desk: Desk) {}
-
-  /** In all applications under one name. */
-  @OnPaymentSucceeded({ consumer: 'orders' })
-  @OnPaymentFailed({ consumer: 'orders' })
-  async take(event: OutcomeEvent, { manager }: PaymentEventContext): Promise<void> {
-    this.desk.saw(this.desk.application, event);
-    await writeEffect(manager, 'orders', event);
-    if (this.desk.failures === 0) return;
-    this.desk.failures -= 1;
-    throw new Error('The handler fails for the test.');
-  }
-
-  @OnEvent('payment.succeeded')
-  @OnEvent('payment.failed')
-  listen(event: OutcomeEvent): void {
-    this.desk.saw(this.desk.application, event);
-    this.desk.publish(event);
-  }
-}
-
-async function writeEffect(
-  manager: PaymentEventContext['manager'],
-  consumer: string,
-  event: OutcomeEvent,
-): Promise<void> {
-  await manager.insert(Effect, { consumer, event: event.id, paymentId: event.paymentId, orderId: event.orderId });
-}
-
-/** An instance, with the proxy between it and the database. */
+/** An instance, and the proxy between it and the database. */
 export interface Seat {
   readonly shops: readonly Shop[];
   readonly desk: Desk;
@@ -104,7 +51,7 @@ interface Message {
   resolved: boolean;
 }
 
-/** Two hosts on one database, the service, payers, a broker and an operator: what they do, and what they see of it. */
+/** Two hosts on one database, the service, payers, a broker and an operator: what they do, and what they observe. */
 export class World {
   history = new History();
   private messages: Message[] = [];
@@ -114,7 +61,7 @@ export class World {
   private constructor(
     private readonly harness: Harness,
     readonly seats: readonly [Seat, Seat],
-    /** To the database, past all proxies. */
+    /** Reaches the database without a proxy. */
     private readonly direct: DataSource,
   ) {}
 
@@ -166,7 +113,7 @@ export class World {
     return world;
   }
 
-  /** Which of those that know the shop. */
+  /** One of the hosts that have the shop. */
   seatOf(shop: Shop, index: number): Seat {
     const own = this.seats.filter(({ shops }) => shops.includes(shop));
     return own[index % own.length]!;
@@ -189,7 +136,7 @@ export class World {
     await this.create(order, seat);
   }
 
-  /** Those who have no bill yet come again, when what hangs has been given up. */
+  /** Repeats orders that have no bill yet, once hanging calls have timed out. */
   async orderAgain(seat: number): Promise<void> {
     if (this.orders.every(({ billId }) => billId !== undefined)) return;
     await this.pass(3 * MINUTE);
@@ -206,7 +153,7 @@ export class World {
     this.history.add({ what: 'bill', shop, orderId, billId: bill.billId });
   }
 
-  /** A payer pays a bill, and its postback goes to one of those that know its shop. */
+  /** A payer pays a bill, and its postback goes to a host that has its shop. */
   async pay(billId: string, input: PayInput, seat = 0): Promise<void> {
     const { shop } = this.bills.find((bill) => bill.billId === billId)!;
     const { url } = this.seatOf(shop, seat).instance;
@@ -218,7 +165,7 @@ export class World {
     await bounded(this.harness.sandbox.settled());
   }
 
-  /** Somebody sends a postback of the bill once more. */
+  /** Somebody sends another postback for the bill. */
   async postback(billId: string, seat = 0): Promise<void> {
     const { shop, orderId } = this.bills.find((bill) => bill.billId === billId)!;
     const mark = `mark-${(this.count += 1)}`;
@@ -231,7 +178,7 @@ export class World {
     if (status === 200) this.history.add({ what: 'acknowledged', billId, mark });
   }
 
-  /** What is due is checked: a worker's round may fail with its connection. */
+  /** Checks due bills. The round may fail with its connection. */
   async confirm(seat: number): Promise<number> {
     return (await bounded(this.seats[seat]!.instance.confirmer.runOnce()).catch(unlessItHangs)) ?? 1;
   }
@@ -241,8 +188,8 @@ export class World {
   }
 
   /**
-   * The broker hands a message to one of those that may take it. No limit of the module's is on their connections: while
-   * one hangs another one gets the message, and the first is given up.
+   * The broker hands a message to a host that may take it. The inbox works on the host's connections, without the module's
+   * limits: while one hangs, the message goes to the other host, and the first is released.
    */
   private async consume(message: Message, index: number): Promise<void> {
     const seat = this.seatOf(message.event.shop as Shop, index);
@@ -264,11 +211,11 @@ export class World {
       message.resolved = true;
       this.history.add({ what: 'processed', eventId: event.id, now });
     } catch {
-      // Comes again.
+      // The message is delivered again.
     }
   }
 
-  /** One of the messages, processed or not, goes to one or to both at the same moment. */
+  /** Delivers a message, processed or not, to one host or to both at once. */
   async consumeAny(which: number, seats: readonly number[]): Promise<void> {
     const message = this.messages[which % this.messages.length];
     if (message) await bounded(Promise.all(seats.map((seat) => this.consume(message, seat))));
@@ -284,7 +231,7 @@ export class World {
     await this.act(review.id, (by) => (accept ? reviews.accept(review.id, by) : reviews.dismiss(review.id, by)));
   }
 
-  /** Replays one dead letter, where there is any; says whether there was. */
+  /** Replays one dead letter; returns whether there was any. */
   async replay(index: number, seat: number): Promise<boolean> {
     const rows = await this.direct.query<{ id: string; shop: Shop }[]>(
       `SELECT d.id::text AS id, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
@@ -307,7 +254,7 @@ export class World {
     this.history.add({ what: 'action', note, target, outcome, ...(typeof changed === 'number' && { changed }) });
   }
 
-  /** All trouble ends; then time passes, and everybody does his work. Gives what has not come right by then. */
+  /** Ends all faults, lets time pass while all workers run, and returns what is still wrong. */
   async account(): Promise<string[]> {
     for (const { proxy, desk } of this.seats) {
       proxy.disarm();
@@ -328,7 +275,7 @@ export class World {
           this.history.add({ what: 'acknowledged', billId, mark: null });
       }
     }
-    return violations(this.history, await this.tables());
+    return violations(this.history, await readTables(this.direct));
   }
 
   private async untilQuiet(): Promise<void> {
@@ -343,51 +290,10 @@ export class World {
       }
       if (work === 0) return;
     }
-    throw new Error('There is something to do for ever.');
+    throw new Error('The workers never run out of work.');
   }
 
-  private async tables(): Promise<Tables> {
-    const read = <Row>(sql: string): Promise<Row[]> => this.direct.query(sql);
-    const parsed = (value: unknown): Record<string, unknown> =>
-      (typeof value === 'string' ? JSON.parse(value) : value) as Record<string, unknown>;
-    const [bills, events, reviews, deliveries, effects, callbacks, actions] = await Promise.all([
-      read<Tables['bills'][number]>(
-        `SELECT shop, order_id AS "orderId", service_bill_id AS "billId" FROM payment_acceptance.bill`,
-      ),
-      read<{ id: string; name: string; billId: string; payload: unknown }>(
-        `SELECT e.id, e.name, b.service_bill_id AS "billId", e.payload
-         FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id`,
-      ),
-      read<Tables['reviews'][number]>(
-        `SELECT r.id, r.payment_id AS "paymentId", r.state, b.service_bill_id AS "billId"
-         FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id`,
-      ),
-      read<Tables['deliveries'][number]>(
-        `SELECT id::text AS id, event_id AS "eventId", replays FROM payment_acceptance.delivery`,
-      ),
-      read<Tables['effects'][number]>('SELECT consumer, event AS "eventId" FROM effect'),
-      read<{ billId: string | null; fields: unknown }>(
-        `SELECT service_bill_id AS "billId", fields FROM payment_acceptance.callback`,
-      ),
-      read<{ action: string; target: string; detail: unknown }>(
-        'SELECT action, target, detail FROM payment_acceptance.operator_action',
-      ),
-    ]);
-    return {
-      ...{ bills, reviews, deliveries, effects },
-      events: events.map(({ payload, ...event }) => ({
-        ...event,
-        paymentId: (parsed(payload)['paymentId'] as string | undefined) ?? null,
-      })),
-      callbacks: callbacks.map(({ billId, fields }) => {
-        const { custom } = parsed(fields);
-        return { billId, mark: typeof custom === 'string' && custom.startsWith('mark-') ? custom : null };
-      }),
-      actions: actions.map(({ detail, ...action }) => ({ ...action, note: parsed(detail)['note'] as string })),
-    };
-  }
-
-  /** Forgets everything, so that the next sequence begins with nothing. */
+  /** Deletes everything, for the next sequence. */
   async clear(): Promise<void> {
     this.history = new History();
     this.messages = [];
@@ -407,19 +313,4 @@ export class World {
     await this.harness.close();
     for (const { proxy } of this.seats) await proxy.close();
   }
-}
-
-/** What falls silent must end by the module's own limits. */
-class HangsError extends Error {}
-
-async function bounded<T>(work: Promise<T>): Promise<T> {
-  const hangs = new HangsError(`It has not ended within ${LIMIT_MS} ms, by no limit of the module's.`);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => (timer = setTimeout(() => reject(hangs), LIMIT_MS)));
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
-function unlessItHangs(error: unknown): undefined {
-  if (error instanceof HangsError) throw error;
-  return undefined;
 }

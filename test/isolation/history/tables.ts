@@ -1,0 +1,44 @@
+import type { DataSource } from 'typeorm';
+import type { Tables } from './history.js';
+
+/** Reads what the tables contain in the end. */
+export async function readTables(database: DataSource): Promise<Tables> {
+  const read = <Row>(sql: string): Promise<Row[]> => database.query(sql);
+  const parsed = (value: unknown): Record<string, unknown> =>
+    (typeof value === 'string' ? JSON.parse(value) : value) as Record<string, unknown>;
+  const [bills, events, reviews, deliveries, effects, callbacks, actions] = await Promise.all([
+    read<Tables['bills'][number]>(
+      `SELECT shop, order_id AS "orderId", service_bill_id AS "billId" FROM payment_acceptance.bill`,
+    ),
+    read<{ id: string; name: string; billId: string; payload: unknown }>(
+      `SELECT e.id, e.name, b.service_bill_id AS "billId", e.payload
+       FROM payment_acceptance.event e JOIN payment_acceptance.bill b ON b.id = e.bill_id`,
+    ),
+    read<Tables['reviews'][number]>(
+      `SELECT r.id, r.payment_id AS "paymentId", r.state, b.service_bill_id AS "billId"
+       FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id`,
+    ),
+    read<Tables['deliveries'][number]>(
+      `SELECT id::text AS id, event_id AS "eventId", replays FROM payment_acceptance.delivery`,
+    ),
+    read<Tables['effects'][number]>('SELECT consumer, event AS "eventId" FROM effect'),
+    read<{ billId: string | null; fields: unknown }>(
+      `SELECT service_bill_id AS "billId", fields FROM payment_acceptance.callback`,
+    ),
+    read<{ action: string; target: string; detail: unknown }>(
+      'SELECT action, target, detail FROM payment_acceptance.operator_action',
+    ),
+  ]);
+  return {
+    ...{ bills, reviews, deliveries, effects },
+    events: events.map(({ payload, ...event }) => ({
+      ...event,
+      paymentId: (parsed(payload)['paymentId'] as string | undefined) ?? null,
+    })),
+    callbacks: callbacks.map(({ billId, fields }) => {
+      const { custom } = parsed(fields);
+      return { billId, mark: typeof custom === 'string' && custom.startsWith('mark-') ? custom : null };
+    }),
+    actions: actions.map(({ detail, ...action }) => ({ ...action, note: parsed(detail)['note'] as string })),
+  };
+}
