@@ -3,9 +3,11 @@ import {
   OnPaymentEvent,
   type PaymentAcceptanceOptions,
   type PaymentEventContext,
+  type PaymentShopOptions,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator, type PaymentDegradation } from 'nestjs-payment-acceptance/operations';
+import type { PaymentSandbox } from 'nestjs-payment-sandbox';
 import { setImmediate } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { connectionOf, forTestSql } from '../../support/database.js';
@@ -14,7 +16,7 @@ import { MAIN_TOKEN, moduleOptions, startHarness, type Harness, type Instance } 
 import { until } from '../../support/until.js';
 import { Traffic } from './traffic.js';
 
-/** Who is healthy besides the host, its shop `main` and its consumer `orders`. */
+/** Healthy neighbours in addition to the shop `main` and the consumer `orders`. */
 export interface Neighbours {
   readonly shops?: number;
   readonly consumers?: number;
@@ -24,7 +26,7 @@ export interface Neighbours {
 
 type Handle = (event: PaymentSucceededEvent, context: PaymentEventContext) => unknown;
 
-/** A host whose workers run by themselves, among healthy neighbours, with a shop and a consumer that may fall sick. */
+/** A host with running workers and healthy members, and the shop and consumer `sick`, which tests make fail. */
 export interface World {
   readonly harness: Harness;
   readonly host: Instance;
@@ -33,21 +35,21 @@ export interface World {
   readonly sickService: Gate;
   /** Between the host and the service, for all others. */
   readonly service: Gate;
-  /** Whom nothing of the host's can hold up: another program on the same database. */
+  /** A connection that the host cannot block: another program on the same database. */
   readonly outside: DataSource;
-  /** What the consumer `sick` does with each event; nothing unless it is set. */
+  /** The handler of the consumer `sick`; does nothing by default. */
   behave: Handle | undefined;
-  /** The host's, for instances in other processes. */
+  /** The host's options, for instances in other processes. */
   readonly options: PaymentAcceptanceOptions;
-  /** One more instance of the host, on a pool of its own. */
+  /** Starts another instance of the host, with its own pool. */
   startAnother(): Promise<Instance>;
-  /** Makes a bill of the shop, which nobody waits for. */
+  /** Creates a bill of the shop, outside the measured traffic. */
   bill(shop?: string): Promise<string>;
-  /** Moves the clock ahead, and has the workers look. */
+  /** Advances the clock, and wakes the workers. */
   pass(ms: number): void;
-  /** As health has it now: no reading of a second ago. */
+  /** The current degradations; no cached reading. */
   degraded(): Promise<readonly PaymentDegradation[]>;
-  /** Paid orders, and what they lack: to be settled, told, or looked at by a person. */
+  /** Paid bills that are not settled, and deliveries that are not done. */
   unfinished(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -71,7 +73,6 @@ export async function startWorld({ shops = 0, consumers = 0, imports, options }:
   let bills = 0;
   const consumerNames = ['orders', ...numbered('consumer', consumers)];
   const shopNames = ['main', ...numbered('shop', shops)];
-  const tokenOf = (shop: string): string => (shop === 'main' ? MAIN_TOKEN : `${shop}-token-0123456789abcdef`);
   const providers = [
     ...consumerNames.map((name) => handler(name, ({ orderId }) => traffic.told(orderId, name))),
     handler('sick', (event, context) => behave?.(event, context)),
@@ -86,15 +87,7 @@ export async function startWorld({ shops = 0, consumers = 0, imports, options }:
       ...options,
       autoStart: true,
       shops: Object.fromEntries(
-        [...shopNames, 'sick'].map((shop) => [
-          shop,
-          {
-            shopId: `shop-${shop}`,
-            apiToken: tokenOf(shop),
-            apiBaseUrl: shop === 'sick' ? sickService.url : service.url,
-            requestsPerSecond: 1000,
-          },
-        ]),
+        [...shopNames, 'sick'].map((shop) => [shop, shopOptions(shop, shop === 'sick' ? sickService : service)]),
       ),
       defaultShop: 'main',
     },
@@ -123,31 +116,8 @@ export async function startWorld({ shops = 0, consumers = 0, imports, options }:
       host.confirmer.wake();
       host.deliveries.wake();
     },
-    async degraded() {
-      const ask = () => host.app.get(PaymentHealthIndicator).isHealthy('payments');
-      const before = (await ask()).payments;
-      const { payments } = await until(
-        async () => {
-          await setImmediate();
-          return ask();
-        },
-        (now) => now.payments.backlog !== before.backlog,
-      );
-      return payments.degraded;
-    },
-    async unfinished() {
-      const paid = new Set(harness.sandbox.bills().flatMap(({ id, paid }) => (paid ? [id] : [])));
-      const settled = await outside.query<{ id: string }[]>(
-        `SELECT service_bill_id AS id FROM payment_acceptance.bill WHERE state = 'PAID'`,
-      );
-      const deliveries = await outside.query<{ what: string }[]>(
-        `SELECT concat(consumer, ' ', state, ' ', attempts) AS what FROM payment_acceptance.delivery WHERE state <> 'DONE'`,
-      );
-      return [
-        ...[...paid].filter((id) => !settled.some((bill) => bill.id === id)).map((id) => `bill ${id} is not paid`),
-        ...deliveries.map(({ what }) => what),
-      ];
-    },
+    degraded: () => degradedNow(host),
+    unfinished: () => unfinishedOf(harness.sandbox, outside),
     async close() {
       sickService.open();
       service.open();
@@ -157,4 +127,40 @@ export async function startWorld({ shops = 0, consumers = 0, imports, options }:
       await service.close();
     },
   };
+}
+
+function tokenOf(shop: string): string {
+  return shop === 'main' ? MAIN_TOKEN : `${shop}-token-0123456789abcdef`;
+}
+
+function shopOptions(shop: string, { url }: Gate): PaymentShopOptions {
+  return { shopId: `shop-${shop}`, apiToken: tokenOf(shop), apiBaseUrl: url, requestsPerSecond: 1000 };
+}
+
+/** Waits for a new reading of health, which is cached for a moment. */
+async function degradedNow(host: Instance): Promise<readonly PaymentDegradation[]> {
+  const ask = () => host.app.get(PaymentHealthIndicator).isHealthy('payments');
+  const before = (await ask()).payments;
+  const { payments } = await until(
+    async () => {
+      await setImmediate();
+      return ask();
+    },
+    (now) => now.payments.backlog !== before.backlog,
+  );
+  return payments.degraded;
+}
+
+async function unfinishedOf(sandbox: PaymentSandbox, database: DataSource): Promise<string[]> {
+  const paid = new Set(sandbox.bills().flatMap(({ id, paid }) => (paid ? [id] : [])));
+  const settled = await database.query<{ id: string }[]>(
+    `SELECT service_bill_id AS id FROM payment_acceptance.bill WHERE state = 'PAID'`,
+  );
+  const deliveries = await database.query<{ what: string }[]>(
+    `SELECT concat(consumer, ' ', state, ' ', attempts) AS what FROM payment_acceptance.delivery WHERE state <> 'DONE'`,
+  );
+  return [
+    ...[...paid].filter((id) => !settled.some((bill) => bill.id === id)).map((id) => `bill ${id} is not paid`),
+    ...deliveries.map(({ what }) => what),
+  ];
 }
