@@ -100,7 +100,9 @@ describe('the sandbox says what is wrong with a shop', () => {
   });
 
   test('that has none, though the address has one', async () => {
-    expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain('its prefix is too much');
+    expect(await adviceOf(await paid(behindPrefix(''), '/api/postback'))).toContain(
+      'the address has a prefix too many',
+    );
   });
 
   test('that has the route nowhere', async () => {
@@ -136,7 +138,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     ['fails', answer(500), 'the shop failed while it handled the postback: its log says why'],
     ['answers 201', answer(201), 'only 200 counts as delivered, so it is sent again (in NestJS: @HttpCode(200))'],
     ['answers 415', answer(415), /may not read JSON .*: many published handlers read forms only/],
-    ['answers 405', answer(405), 'takes no POST'],
+    ['answers 405', answer(405), 'does not accept POST'],
     ['answers 419', answer(419), 'CSRF'],
     ['answers 403', answer(403), /a guard before the route.* or the shop found the digest wrong: SignatureValue is/],
     ['refuses with a reason of its own', answer(422, 'no such order'), 'the shop refused what it read; if it means'],

@@ -105,10 +105,10 @@ describe.each(Object.entries(PROGRAMS))('%s', (_name, file) => {
     const closed = await start(args).prints('Ready');
     expect(closed).toContain('State:   in memory');
     expect(closed).toMatch(
-      /Open: {4}whoever reaches port .* can use the API and the payer's pages\. .* this machine only/,
+      /Open: {4}anyone who reaches port .* can use the API and the payer's pages\. .* this machine only/,
     );
     const opened = start([...args, '--control-hosts', 'sandbox.test']);
-    expect(await opened.prints('Ready')).toMatch(/by the names sandbox\.test: whoever comes in can read every token/);
+    expect(await opened.prints('Ready')).toMatch(/uses the names sandbox\.test: they can read every token/);
   });
 
   test.each([

@@ -9,7 +9,7 @@ import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './payer-pages/assets.js
 
 const ASSETS = [STYLE, ICON, CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT, CONSOLE_SCRIPT];
 
-/** Style, scripts and pictures of the payer's pages and the console. */
+/** Stylesheet, scripts and pictures of the payer's pages and the console. */
 @Controller('sandbox/assets')
 @UseFilters(RefusalFilter)
 export class AssetsController {

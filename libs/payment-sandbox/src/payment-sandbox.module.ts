@@ -25,8 +25,8 @@ import { SandboxClock } from './storage/sandbox-clock.js';
 import { SandboxStore } from './storage/store.js';
 
 /**
- * The sandbox as a Nest module for the Express platform: its controllers stand at the root of the host's addresses
- * (`/api`, `/link`, `/transfer`, `/sandbox`), and {@link PaymentSandbox} can be injected.
+ * The sandbox as a Nest module for the Express platform: its controllers are mounted at the root of the host's
+ * addresses (`/api`, `/link`, `/transfer`, `/sandbox`), and {@link PaymentSandbox} can be injected.
  */
 @Module({})
 export class PaymentSandboxModule {

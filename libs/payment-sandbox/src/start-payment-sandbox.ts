@@ -12,20 +12,21 @@ export interface StartOptions extends PaymentSandboxOptions {
   /** Port to listen on. Default 0: any free one. */
   port?: number;
   /**
-   * Address to listen on. Default `127.0.0.1`. With `0.0.0.0` whoever reaches the port can use the API and the payer's
-   * pages; the control interface and the console answer this machine alone, unless `controlHosts` says otherwise.
+   * Address to listen on. Default `127.0.0.1`. With `0.0.0.0`, anyone who reaches the port can use the API and the
+   * payer's pages; the control interface and the console still answer this machine only, unless `controlHosts` says
+   * otherwise.
    */
   host?: string;
-  /** What Nest logs. Default: warnings and errors. */
+  /** Nest's log levels. Default: warnings and errors. */
   logger?: LogLevel[] | false;
 }
 
-/** A sandbox that runs and listens. */
+/** A running sandbox. */
 export interface RunningSandbox {
-  /** Its address, without a slash at the end: the service's `{base_url}` and `{pay_url}`. */
+  /** Its address, without a trailing slash: the service's `{base_url}` and `{pay_url}`. */
   url: string;
   sandbox: PaymentSandbox;
-  /** Stops listening and sending; what is under way is cut off. */
+  /** Stops listening and sending, and aborts what is in flight. */
   close: () => Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export async function startPaymentSandbox(options: StartOptions = {}): Promise<R
   };
 }
 
-/** By what name this machine itself reaches what listens on `host`. */
+/** The name by which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -2,7 +2,7 @@ import { serviceTime } from '../common/clock.js';
 import { JsonNumber, jsonText } from '../common/json-text.js';
 import type { Bill, Payment, Shop } from '../model/entities.js';
 
-/** An answer of the API; its body is JSON, but where a fault spoils it. */
+/** An API response. Its body is JSON unless a fault corrupts it. */
 export interface ApiAnswer {
   status: number;
   body: string;
@@ -10,12 +10,12 @@ export interface ApiAnswer {
   type?: string;
 }
 
-/** A refusal of the API. The rows of section 7 carry the documented status and message; the shape of the body is assumed. */
+/** An API error. Those of section 7 carry the documented status and message; the shape of the body is assumed. */
 export class ApiRefusal extends Error {
   private constructor(
     readonly status: number,
     message: string,
-    /** What was wrong, for the developer who looks at the console. It is not sent. */
+    /** What was wrong, for the developer reading the console. Never sent. */
     readonly why: string = message,
     private readonly more: Record<string, unknown> = {},
   ) {
@@ -30,12 +30,12 @@ export class ApiRefusal extends Error {
   static readonly tooManyPayments = (why?: string): ApiRefusal =>
     new ApiRefusal(400, 'api:error.too_many_payments', why);
 
-  /** Not shown; assumed. */
+  /** Not in the specification; assumed. */
   static invalid(field: string, message: string, why?: string): ApiRefusal {
     return new ApiRefusal(400, message, why, { errors: { [field]: [message] } });
   }
 
-  /** Not shown; assumed. */
+  /** Not in the specification; assumed. */
   static other(status: number, message: string, why?: string): ApiRefusal {
     return new ApiRefusal(status, message, why);
   }
@@ -45,7 +45,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** 2.2: in this answer `success` is a text, unless the shop is set otherwise. */
+/** 2.2: `success` is a string here, unless the shop's `creationSuccess` says otherwise. */
 export function createdAnswer(bill: Bill, shop: Shop, payUrl: string): ApiAnswer {
   return {
     status: 200,
@@ -63,7 +63,7 @@ export function paymentsAnswer(payments: readonly Payment[]): ApiAnswer {
   return { status: 200, body: jsonText({ data: payments.map(paymentFields), success: true }) };
 }
 
-/** 2.3; `commission` and the `account_…` fields are assumed, typed clients read them. */
+/** 2.3; `commission` and the `account_…` fields are assumed: typed clients read them. */
 function paymentFields(payment: Payment): Record<string, unknown> {
   return {
     id: payment.id,

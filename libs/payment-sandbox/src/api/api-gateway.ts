@@ -39,16 +39,16 @@ interface Call {
   operation: ApiOperation;
   request: SandboxRequest;
   faults: Faults;
-  /** As tests see it. */
+  /** What tests read. */
   entry: ApiRequest;
-  /** As developers see it. */
+  /** What the console shows. */
   received: ReceivedRequest;
   shopId: string | null;
   /** Why it was refused; null where it was not. */
   why: string | null;
 }
 
-/** The life of an API request: log, faults before, operation, durability, holds, faults after, answer. */
+/** Carries an API request through: log, faults before, operation, durability, holds, faults after, answer. */
 @Injectable()
 export class ApiGateway {
   constructor(
@@ -88,18 +88,18 @@ export class ApiGateway {
     else request.socket.resetAndDestroy(); // as a crashed server or a broken network does
   }
 
-  /** Refuses an address at which nothing is. */
+  /** Refuses an address that nothing serves. */
   async refuse(request: SandboxRequest, response: ServerResponse): Promise<void> {
     const received = this.reception.begin(request, null);
     const [path = ''] = (request.originalUrl ?? request.url ?? '').split('?');
     const { answer, why } = refusalOfAddress(received.method, path);
-    // However its body comes, or does not: the address is what is wrong.
+    // The address is what is wrong, whether or not its body arrives.
     await this.reception.body(received, request).catch(() => undefined);
     this.reception.end(received, { shopId: null, orderId: null, billId: null, faults: [], problem: why, answer });
     send(response, answer);
   }
 
-  /** Null where nothing is to be done or answered. */
+  /** Null if a fault resets the connection before anything is done. */
   private async process(call: Call): Promise<ApiAnswer | null> {
     const { request, received, faults } = call;
     try {

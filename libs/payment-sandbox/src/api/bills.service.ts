@@ -10,7 +10,7 @@ import { readCreateRequest } from './create-request.js';
 import type { Parameters } from './parameters.js';
 import { quote, whyAnotherShop, whyMissing, whyUnauthenticated } from './reasons.js';
 
-/** The two operations of the API, for a caller who showed a token. */
+/** Authenticates callers and carries out the two operations of the API. */
 @Injectable()
 export class BillsService {
   constructor(
@@ -21,7 +21,7 @@ export class BillsService {
   /** The shop whose token the Authorization header carries. */
   authenticate(authorization: string | undefined, parameters: Parameters): Shop {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-    // Every shop is compared, whichever matches: the time tells nothing.
+    // Compares every shop, so that timing reveals nothing.
     const shop = token && [...this.store.shops.values()].filter((known) => equalSecrets(known.apiToken, token))[0];
     if (shop) return shop;
     const asked = this.store.shops.get(parameters.get('shop_id') ?? '');
@@ -47,7 +47,7 @@ export class BillsService {
     const id = parameters.get('id');
     if (!id) throw ApiRefusal.invalid('id', 'The id field is required.', whyMissing('id', parameters));
     const owner = this.store.bills.get(id)?.shopId;
-    // A bill of another shop is not told apart from one that does not exist, but in the console.
+    // To the client, another shop's bill looks like one that does not exist; only the console says which.
     if (owner !== shop.id) {
       const why = owner === undefined ? `there is no bill ${quote(id)}` : `the bill ${id} is that of the shop ${owner}`;
       throw ApiRefusal.billNotFound(`${why}; the bearer token is that of ${shop.id}`);

@@ -6,7 +6,7 @@ import { ApiRefusal } from './answers.js';
 import type { Parameters } from './parameters.js';
 import { quote, whyMissing, whyNoAmount } from './reasons.js';
 
-/** The fields of 2.1 as the sandbox takes them. */
+/** The fields of 2.1 as the sandbox reads them. */
 export interface CreateRequest {
   amount: Amount;
   orderId: string;
@@ -28,9 +28,9 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Reads a bill out of the parameters. Which of them are required, and their bounds, is not shown: assumed is that only
- * what cannot be served is refused. A bill needs an amount of at least 0.01 within decimal(10,2); an absent currency
- * is RUB; unknown fields are ignored.
+ * Reads a bill from the parameters. The specification does not say which are required, nor their bounds; assumed: only
+ * what cannot be served is refused. A bill needs an amount of at least 0.01 within decimal(10,2), a missing currency is
+ * RUB, unknown fields are ignored.
  */
 export function readCreateRequest(parameters: Parameters, shop: Shop): CreateRequest {
   const addresses = shop.billAddresses ? readAddresses(parameters) : undefined;
@@ -47,7 +47,7 @@ export function readCreateRequest(parameters: Parameters, shop: Shop): CreateReq
   };
 }
 
-/** Fields that the specification does not have. Undefined where none of them is given. */
+/** Fields outside the specification; undefined if none is given. */
 function readAddresses(parameters: Parameters): BillAddresses | undefined {
   const read = (field: string): string | null => {
     const text = parameters.get(field) ?? '';

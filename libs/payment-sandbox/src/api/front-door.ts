@@ -3,13 +3,13 @@ import type { SandboxRequest } from '../common/http.js';
 import type { ApiGateway } from './api-gateway.js';
 
 const PLACES = /^\/(?:(?:api|link|transfer|sandbox)\/|sandbox$)/;
-/** What browsers ask for by themselves. */
+/** What browsers request on their own. */
 const BROWSERS_OWN = /^\/(?:favicon\.ico|robots\.txt|apple-touch-icon[\w-]*\.png|\.well-known\/.*)$/;
 
 /**
- * Goes before the routes of a sandbox that has its port to itself: it takes the double slashes that a base address with
- * a slash at its end makes (assumed: the service does too), leads from `/` to the console, and refuses all other
- * addresses as the API does, so that the console shows them.
+ * Runs before the routes of a sandbox that has its port to itself. Collapses the double slashes that a base address
+ * with a trailing slash causes (assumed: the service does too), redirects `/` to the console, and refuses every other
+ * address as the API does, so that the console shows the request.
  */
 export function frontDoor(gateway: ApiGateway) {
   return (request: SandboxRequest, response: ServerResponse, next: () => void): void => {

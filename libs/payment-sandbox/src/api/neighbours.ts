@@ -3,7 +3,7 @@ import { ApiRefusal } from './answers.js';
 /** The operations of the interface (section 4), with their methods. */
 const OPERATIONS: Readonly<Record<string, string>> = { 'bill/create': 'POST', 'bill/payments': 'GET' };
 
-/** What clients in the field call besides. Section 1 names areas of the service, and shows none of their operations. */
+/** What else real clients call. Section 1 names these areas of the service but shows none of their operations. */
 const NEIGHBOURS = [
   'bill/status',
   'bill/search',
@@ -13,7 +13,10 @@ const NEIGHBOURS = [
   'merchant/balance',
 ];
 
-/** Why nothing is served at an address, for the client and for the console; `path` without a query string. */
+/**
+ * The refusal of an address that is not served, with a message for the client and a reason for the console. `path` has
+ * no query string.
+ */
 export function refusalOfAddress(method: string, path: string): ApiRefusal {
   const steps = path.split('/').filter((step) => step !== '');
   const name = steps.slice(-2).join('/').toLowerCase();

@@ -5,12 +5,12 @@ import type { Body, SandboxRequest } from '../common/http.js';
 import { isFields } from '../common/input.js';
 import { jsonText, parseJsonWithNumbersAsText } from '../common/json-text.js';
 
-/** The parameters of an API call, each once, as text. What is null or absent is not there. */
+/** The parameters of an API call as text, each once. Null ones are left out. */
 export type Parameters = Map<string, string>;
 
 /**
- * Reads the parameters wherever a client may put them: the query string, and a multipart, form or JSON body of any
- * method. The last of several values counts, and the body before the query (assumed; documented is multipart).
+ * Reads the parameters from wherever a client puts them: the query string, or a multipart, form or JSON body of any
+ * method. The last of several values wins, and the body beats the query (assumed; only multipart is documented).
  */
 export async function readParameters(request: SandboxRequest, body: Body): Promise<Parameters> {
   const url = request.originalUrl ?? request.url ?? '';
@@ -51,7 +51,7 @@ function fromMultipart(bytes: Buffer, type: string): Promise<Pairs> {
   });
 }
 
-/** Numbers keep the text they were sent as; a `custom` that is an object becomes JSON text. */
+/** Numbers keep their transmitted text; a `custom` that is an object becomes JSON text. */
 function fromJson(text: string): Pairs {
   if (text.trim() === '') return [];
   let exact: unknown;
@@ -67,7 +67,7 @@ function fromJson(text: string): Pairs {
   return fromParsed({ ...exact, ...Object.fromEntries(compound) });
 }
 
-/** A body that a host's parser has read before us: the best that can be had of it. */
+/** Makes the best of a body that a host's parser has already read. */
 function fromParsed(body: unknown): Pairs {
   if (!isFields(body)) return [];
   return Object.entries(body).flatMap(([name, value]): [string, string][] => {

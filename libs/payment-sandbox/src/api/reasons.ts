@@ -4,15 +4,15 @@ import type { Shop } from '../model/entities.js';
 import type { Parameters } from './parameters.js';
 
 /*
- * Why the API refused a request, in a sentence for whoever develops the client: what it sent, and what was expected. None
- * of it is sent to the client, and of a token it names the first characters.
+ * Why the API refused a request, in one sentence for the client's developer: what was sent and what was expected. Never
+ * sent to the client; tokens are cut to their first characters.
  */
 
 const LONGEST_QUOTE = 40;
-/** What becomes of a token that a client's settings lack. */
+/** What clients send when their token is not configured. */
 export const UNSET_TOKEN = /^(?:undefined|null|none)$/i;
 
-/** `asked`: the shop that the request's `shop_id` names, where there is one. */
+/** `asked`: the shop that the request's `shop_id` names, if any. */
 export function whyUnauthenticated(authorization: string | undefined, asked: Shop | undefined): string {
   if (!authorization) return 'no Authorization header: it must be "Authorization: Bearer" and the API token';
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
@@ -34,7 +34,7 @@ export function whyAnotherShop(shop: Shop, shopId: string, exists: boolean): str
     : `shop_id is ${quote(shopId)}, which is no shop here: the bearer token ${token} and is that of ${shop.id}`;
 }
 
-/** Says what came instead: most often the body was not sent as its Content-Type says. */
+/** Says what arrived instead: usually the body was not sent as its Content-Type claims. */
 export function whyMissing(field: string, parameters: Parameters): string {
   const names = [...parameters.keys()].map((name) => name.slice(0, LONGEST_QUOTE));
   if (names.length === 0) return `${field} is missing: neither body nor query string has any field`;

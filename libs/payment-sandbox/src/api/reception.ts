@@ -10,13 +10,13 @@ import type { ApiAnswer } from './answers.js';
 import { UNSET_TOKEN } from './reasons.js';
 import { headerWithoutSecrets, withoutSecrets } from './secrets.js';
 
-/** What became of a request. */
+/** How a request ended. */
 export interface Outcome extends Pick<ReceivedRequest, 'shopId' | 'orderId' | 'billId' | 'faults' | 'problem'> {
   /** Null where the connection was reset. */
   answer: ApiAnswer | null;
 }
 
-/** Keeps every request as it came, for the console, and tells of it in the log. */
+/** Records every request for the console, and logs it. */
 @Injectable()
 export class Reception {
   private readonly begun = new WeakMap<ReceivedRequest, { at: number; tokens: string[] }>();
@@ -40,7 +40,7 @@ export class Reception {
     return received;
   }
 
-  /** Reads the body of a request that has begun. */
+  /** Reads the body of a request and records its first bytes. */
   async body(received: ReceivedRequest, request: SandboxRequest): Promise<Body> {
     const body = await readBody(request);
     const bytes = 'bytes' in body ? body.bytes : Buffer.from(jsonText(body.parsed));
@@ -84,7 +84,7 @@ function headersOf({ rawHeaders }: SandboxRequest, tokens: readonly string[]): R
   return headers;
 }
 
-/** What the request shows as its token, wherever else it may stand in it. */
+/** The token of the Authorization header, to be hidden wherever else the request repeats it. */
 function tokensOf({ headers }: SandboxRequest): string[] {
   const token = /(\S+) *$/.exec(headers.authorization ?? '')?.[1];
   return token === undefined || UNSET_TOKEN.test(token) ? [] : [token];

@@ -4,24 +4,24 @@ import { CURRENCIES } from '../model/entities.js';
 const amount = (description: string): Schema => ({ type: 'number', description, examples: [100.05] });
 const loose = (types: readonly string[], description: string): Schema => ({ type: types, description });
 
-/** The service's own objects (sections 2 and 7), by their names in the OpenAPI document. What is assumed says so. */
+/** The service's own objects (sections 2 and 7), by their names in the OpenAPI document. Assumed parts say so. */
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   BillRequest: {
     type: 'object',
     description:
-      'Section 2.1. Which fields are required is not shown: assumed is amount alone. Unknown fields are ignored.',
+      'Section 2.1. Which fields are required is not documented; only amount is, by assumption. Unknown fields are ignored.',
     required: ['amount'],
     properties: {
       amount: loose(['number', 'string'], 'At most two decimals, from 0.01 to 99999999.99 (assumed).'),
       order_id: loose(['string', 'number', 'null'], 'The shop’s order; comes back as InvId.'),
       description: loose(['string', 'null'], 'Description of the link.'),
-      type: loose(['string', 'null'], 'Kind of bill; normal is the one that occurs.'),
+      type: loose(['string', 'null'], 'Kind of bill; only normal is known.'),
       shop_id: loose(['string', 'number', 'null'], 'The shop; it must be that of the token (assumed).'),
       currency_in: { enum: [...CURRENCIES, null], description: 'Currency of the bill. Default RUB (assumed).' },
       custom: { description: 'Comes back as custom. An object is kept as JSON text (assumed).' },
       payer_pays_commission: {
         enum: [1, 0, '1', '0', true, false, 'true', 'false', '', null],
-        description: 'Whether the commission is for the payer.',
+        description: 'Whether the payer bears the commission.',
       },
       name: loose(['string', 'null'], 'Name of the payment.'),
     },
@@ -32,7 +32,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['success', 'link_url', 'link_page_url', 'bill_id'],
     additionalProperties: false,
     properties: {
-      success: { enum: ['true', true], description: 'The text true; a boolean where the shop is set so (assumed).' },
+      success: { enum: ['true', true], description: 'The text true; a boolean if the shop is set so (assumed).' },
       link_url: text('Payment link.', { format: 'uri' }),
       link_page_url: text('Payment page: the shop sends the payer here.', { format: 'uri' }),
       bill_id: text('The bill.'),
@@ -47,7 +47,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
       id: text('The payment.'),
       bill_id: text('Its bill.'),
       status: oneOf(['NEW', 'PROCESS', 'SUCCESS', 'FAIL']),
-      amount: amount('What the payer pays in all.'),
+      amount: amount('What the payer pays in total.'),
       amount_received: amount('What the shop receives.'),
       commission: amount('Commission.'),
       account_amount: amount('As amount_received.'),
@@ -70,7 +70,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['message', 'success'],
     additionalProperties: false,
     properties: {
-      message: text('What section 7 says, or what is wrong.'),
+      message: text('The message of section 7, or what is wrong.'),
       success: { const: false },
       errors: { type: 'object', description: 'By field.', additionalProperties: listOf(text()) },
     },

@@ -1,15 +1,15 @@
 import { firstCharacters } from '../common/ids.js';
 import { cardDigits, maskCard } from '../payments/test-cards.js';
 
-/** Names of headers and fields whose values are nobody's business. */
+/** Names of headers and fields whose values are secret. */
 const SECRET_NAME = String.raw`[\w.\[\]-]*(?:token|secret|passw|api[_-]?key)[\w.\[\]-]*`;
 const SECRET_HEADER = /^(?:cookie|proxy-authorization)$|token|secret|api-?key/i;
 const QUERY_OR_FORM = new RegExp(String.raw`((?:^|[?&\n])${SECRET_NAME}=)([^&\s]+)`, 'gi');
 const JSON_MEMBER = new RegExp(String.raw`("${SECRET_NAME}"\s*:\s*")((?:[^"\\]|\\.)+)`, 'gi');
 const MULTIPART = new RegExp(String.raw`(name="?${SECRET_NAME}"?(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)`, 'gi');
-/** Cards begin with 2 to 6; a time in milliseconds, which many take for an order's number, does not. */
+/** Cards begin with 2 to 6; a timestamp in milliseconds, a common order number, does not. */
 const CARD = /(?<![\d.])[2-6](?:[ +-]?\d){12,18}(?![\d.])/g;
-/** A shorter token could be a part of any word. */
+/** A shorter token could be part of any word. */
 const SHORTEST_HIDDEN_TOKEN = 8;
 
 /** `text` with tokens cut to their first characters, other secrets by their field's name, and card numbers masked. */
@@ -27,7 +27,7 @@ export function withoutSecrets(text: string, tokens: readonly string[]): string 
   return hidden.replace(CARD, (found) => maskedCard(found));
 }
 
-/** A header's value as it may be kept. */
+/** A header's value, safe to keep. */
 export function headerWithoutSecrets(name: string, value: string, tokens: readonly string[]): string {
   if (/^authorization$/i.test(name)) {
     const [, scheme = '', credentials = ''] = /^(\w+ +)?(.*)$/s.exec(value) ?? [];

@@ -3,10 +3,10 @@ import type { CallbackTry, Shop } from '../model/entities.js';
 import type { PostAnswer } from './post.js';
 import { signatureOf } from './signature.js';
 
-/** What a shop's answer to a postback means, and what to do. */
+/** What a shop's answer to a postback means, and what to do about it. */
 export type Advice = Required<Pick<CallbackTry, 'advice'>> & Pick<CallbackTry, 'remedy'>;
 
-/** What was sent, where to, and what came back. */
+/** What was sent, where, and what came back. */
 export interface Tried {
   shop: Shop;
   url: string;
@@ -15,15 +15,15 @@ export interface Tried {
   answer: PostAnswer;
 }
 
-/** What further postbacks, for an order that cannot exist, have found out. Nothing where none were sent. */
+/** What probes for an order that cannot exist found out; empty if none were sent. */
 export interface Findings {
-  /** An address like the shop's that does answer, and with which status. */
+  /** A similar address that does answer, and its status. */
   elsewhere?: { url: string; status: number } | undefined;
-  /** Whether the shop comes further with the other format, and how it answers that. */
+  /** Whether the shop gets further with the other format, and the status it answers that with. */
   otherFormat?: { differs: boolean; status: number | null } | undefined;
 }
 
-/** Undefined where nothing needs to be said. */
+/** Undefined if there is nothing to say. */
 export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undefined {
   const { answer } = tried;
   if (answer.status === null) return { advice: unreached(tried.url, answer.code, answer.error) };
@@ -42,7 +42,7 @@ export function adviceFor(tried: Tried, findings: Findings = {}): Advice | undef
 function refused(tried: Tried, status: number, { elsewhere, otherFormat }: Findings): Advice {
   const { url, format, answer } = tried;
   if (status === 404 || status === 405) return { advice: notThere(url, status, elsewhere) };
-  if (status === 419) return { advice: 'the shop asks for a CSRF token: except this route from that check' };
+  if (status === 419) return { advice: 'the shop asks for a CSRF token: exempt this route from that check' };
   if (speaksOfDigest(answer.body)) return { advice: aboutDigest(tried) };
   if (status === 415 || otherFormat?.differs) return otherFormatWanted(format, otherFormat?.status ?? null);
   if (status === 401 || status === 403) {
@@ -57,10 +57,11 @@ function refused(tried: Tried, status: number, { elsewhere, otherFormat }: Findi
 
 function notThere(url: string, status: number, elsewhere: Findings['elsewhere']): string {
   if (elsewhere) {
-    const because = elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'its prefix is too much';
+    const because =
+      elsewhere.url.length > url.length ? 'the address lacks a global prefix' : 'the address has a prefix too many';
     return `nothing is at ${url}, but ${elsewhere.url} answers (${elsewhere.status}): ${because}`;
   }
-  if (status === 405) return `what is at ${url} takes no POST`;
+  if (status === 405) return `the route at ${url} does not accept POST`;
   const { origin, pathname } = new URL(url);
   return `the shop has no route for a POST to ${url}: compare the path, and look for a global prefix (${origin}/api${pathname})`;
 }
@@ -77,7 +78,7 @@ function otherFormatWanted(format: Tried['format'], status: number | null): Advi
 
 const other = (format: Tried['format']): string => (format === 'json' ? 'a form' : 'JSON');
 
-/** A 200 ends the deliveries, whatever the answer says: what it says may be that the payment is lost. */
+/** A 200 ends the deliveries, even if its body says that the shop failed to take the payment. */
 function afterDelivery(tried: Tried, body: string, type: string): Advice | undefined {
   const text = body.trim();
   const isPage = type.includes('html') || /^<(?:!doctype|html)/i.test(text);
@@ -123,12 +124,12 @@ function unreached(url: string, code: string | null, error: string): string {
   }
 }
 
-/** Whether an answer says something of the signature, in words that shops use. */
+/** Whether an answer mentions the signature, in words that shops use. */
 export function speaksOfDigest(body: string): boolean {
   return /sign|digest|hash|md5|подпис/i.test(body);
 }
 
-/** Whether the shop must refuse it: what was sent is not what the service would have signed. */
+/** Whether the shop must refuse it: its signature is not the one the service would have sent. */
 export function isForged({ fields, shop }: Pick<Tried, 'fields' | 'shop'>): boolean {
   const { SignatureValue: sent, OutSum = '', InvId = '' } = fields;
   return sent !== undefined && sent !== signatureOf(OutSum, InvId, shop.apiToken);

@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
-/** What came of one POST: the answer's status, headers that tell something and first bytes, or why there is none. */
+/** The outcome of one POST: the answer's status, telling headers and first bytes, or why there is none. */
 export type PostAnswer =
   | { status: number; body: string; type: string; location: string | null; error: null; code: null }
   | { status: null; body: ''; type: ''; location: null; error: string; code: string | null };
@@ -9,8 +9,8 @@ export type PostAnswer =
 const KEPT_BYTES = 1024;
 
 /**
- * One POST on a connection of its own, with no redirect followed. The time limit covers everything; once the status
- * has come it counts, however slowly the rest of the answer drips.
+ * One POST on a connection of its own, with no redirect followed. The timeout covers everything; a status that has
+ * arrived counts, however slowly the body follows.
  */
 export function post(
   url: string,
@@ -25,7 +25,7 @@ export function post(
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([timeout, closed]);
     const fail = ({ message, code = null }: Error & { code?: string | null }): void => {
-      // Where a name has several addresses, the error of all of them has a code and no message.
+      // If a name has several addresses, their combined error has a code and no message.
       if (timeout.aborted) resolve(noAnswer(`no answer within ${timeoutMs} ms`, 'TIMEOUT'));
       else resolve(noAnswer(message || (code ?? 'the connection failed'), code));
     };
@@ -62,7 +62,7 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
       if (size >= KEPT_BYTES) break;
     }
   } catch {
-    // Cut off half-way: what came is what is kept.
+    // Cut off half-way: keep what arrived.
   }
   return Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8');
 }

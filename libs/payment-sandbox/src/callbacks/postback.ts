@@ -1,7 +1,7 @@
 import type { Bill, Payment, Shop, ShopSettings } from '../model/entities.js';
 import { signatureOf } from './signature.js';
 
-/** The postback's fields (2.5), all of them texts. */
+/** The postback's fields (2.5), all of them strings. */
 export function postbackFields(shop: Shop, bill: Bill, payment: Payment): Record<string, string> {
   return {
     Status: payment.status,
@@ -17,7 +17,7 @@ export function postbackFields(shop: Shop, bill: Bill, payment: Payment): Record
   };
 }
 
-/** `fields` with a signature by section 5 over the OutSum and InvId that they now carry. */
+/** `fields`, signed by section 5 over the OutSum and InvId that they now carry. */
 export function resigned(fields: Record<string, string>, shop: Shop): Record<string, string> {
   return { ...fields, SignatureValue: signatureOf(fields['OutSum'] ?? '', fields['InvId'] ?? '', shop.apiToken) };
 }

@@ -17,7 +17,7 @@ import { Probes } from './probes.js';
 const DEFAULT_RETRY_DELAYS = ['10s', '100s', '1000s', '10000s', '100000s'];
 const MOST_IN_FLIGHT = 32;
 
-/** Makes postbacks, and delivers each until it is answered with HTTP 200 exactly or no try is left. */
+/** Creates postbacks, and delivers each until it is answered with exactly HTTP 200 or no attempt is left. */
 @Injectable()
 export class PostbacksService {
   private readonly inFlight = new Map<string, Promise<void>>();
@@ -37,7 +37,7 @@ export class PostbacksService {
     this.timeoutMs = durationMs(options.postbackTimeout ?? '10s', 'postbackTimeout');
   }
 
-  /** The postbacks that a payment's result causes, faults included; to be committed together with that result. */
+  /** The postbacks that a payment's result causes, faults included. Commit them together with that result. */
   prepare(shop: Shop, bill: Bill, payment: Payment): Callback[] {
     if (shop.resultUrl === null) return [];
     const faults = this.dice.forPostback(payment.status);
@@ -64,7 +64,7 @@ export class PostbacksService {
     return [...forged, callback, ...copies];
   }
 
-  /** Sends the fields of a callback again as a callback of its own, with those of `set` in place of the old ones. */
+  /** Sends the fields of a callback again, with those of `set` replaced, as a new callback. */
   replay(id: string, set: Record<string, string> = {}, resign = false, format?: Shop['postbackFormat']): Callback {
     const original = this.store.callbacks.get(id);
     if (!original) throw new SandboxError(404, `There is no callback ${id}`);
@@ -78,20 +78,20 @@ export class PostbacksService {
     return callback;
   }
 
-  /** Sends a postback that the service never issued: SUCCESS over the billed amount, unless `set` says otherwise. */
+  /** Sends a postback that the service never issued: SUCCESS for the billed amount, unless `set` says otherwise. */
   forge(bill: Bill, set?: Record<string, string>): Callback {
     const callback = this.makeForged(this.shopOf(bill.id), bill, this.store.paymentsOf(bill.id).at(-1), set);
     this.store.commit({ callback });
     return callback;
   }
 
-  /** The instant of the next try that can be started; undefined where there is none, or too many are under way. */
+  /** When the next attempt can start; undefined if none is left or too many are in flight. */
   nextDueAt(): number | undefined {
     if (this.inFlight.size >= MOST_IN_FLIGHT) return undefined;
     return earliest(this.waiting(), (callback) => callback.nextTryAt);
   }
 
-  /** Starts every try that is due, as far as not too many are under way. */
+  /** Starts the attempts that are due, up to the limit in flight. */
   startDue(): void {
     const now = this.clock.instant();
     for (const callback of this.waiting()) {
@@ -102,12 +102,12 @@ export class PostbacksService {
     }
   }
 
-  /** The tries that are under way. None of them rejects. */
+  /** The attempts in flight. None of them rejects. */
   underWay(): Promise<void>[] {
     return [...this.inFlight.values()];
   }
 
-  /** Ends the tries under way without counting them: after a restart they are made again. */
+  /** Aborts the attempts in flight without counting them: a restart makes them again. */
   async close(): Promise<void> {
     this.closed.abort();
     await Promise.all(this.underWay());
@@ -123,7 +123,7 @@ export class PostbacksService {
   private async tryOnce(id: string): Promise<void> {
     const callback = this.store.callbacks.get(id);
     if (!callback) return;
-    // The address of now, not of then: a shop that moved gets the redeliveries at its new place.
+    // The present address: a shop that has moved gets redeliveries at the new one.
     const shop = this.shopOf(callback.billId);
     const url = shop.resultUrl;
     const format = callback.format ?? shop.postbackFormat;
@@ -141,7 +141,7 @@ export class PostbacksService {
     this.tell(id, index);
   }
 
-  /** What was said without knowing better, said better. */
+  /** Replaces the first advice with one that knows what the probes found. */
   private async diagnose(id: string, index: number, tried: Tried): Promise<void> {
     const advice = adviceFor(tried, await this.probes.find(tried, this.closed.signal));
     const callback = this.store.callbacks.get(id);
@@ -164,7 +164,7 @@ export class PostbacksService {
 
   private async send(url: string, callback: Callback, format: Shop['postbackFormat']): Promise<PostAnswer> {
     try {
-      await this.store.durable(); // nothing is told that a kill could make untrue
+      await this.store.durable(); // send nothing that a kill could make untrue
     } catch (error) {
       return noAnswer(String(error));
     }
@@ -185,7 +185,7 @@ export class PostbacksService {
     this.store.commit({ callback: next }, ...this.overtaken(callback));
   }
 
-  /** The callbacks that were held back for a later one to go first: that has now happened. */
+  /** The callbacks held back for a later one to go first, released now that it has. */
   private overtaken(by: Callback): { callback: Callback }[] {
     if (by.kind !== 'postback') return [];
     return [...this.waiting()]
@@ -214,7 +214,7 @@ export class PostbacksService {
     };
   }
 
-  /** As a payer could make it: with the digest that its browser carries in a redirect, which does not cover Status. */
+  /** As a payer could forge it: with the digest of their redirect, which does not cover Status. */
   private makeForged(shop: Shop, bill: Bill, payment: Payment | undefined, set?: Record<string, string>): Callback {
     const fields = {
       Status: 'SUCCESS',

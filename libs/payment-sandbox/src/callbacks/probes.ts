@@ -5,14 +5,17 @@ import { type Findings, speaksOfDigest, type Tried } from './advice.js';
 import { post, type PostAnswer } from './post.js';
 import { postbackBody } from './postback.js';
 
-/** A shop that takes longer is not waited for: what is known without it is said. */
+/** Probes that take longer are abandoned; the advice then does without them. */
 const LIMIT_MS = 700;
-/** Many postbacks that fail alike are looked into once. */
+/** Postbacks that fail alike share one probe. */
 const KEPT_MS = 10_000;
 const MOST_KEPT = 100;
 const PREFIXES = ['api', 'api/v1', 'v1'];
 
-/** A postback, or a redirect with more fields, that no shop can take for one of its own: an order that cannot exist, a wrong digest, FAIL. */
+/**
+ * The fields of a postback (a redirect has fewer) that no shop can take for its own: an order that cannot exist, a
+ * wrong digest, FAIL.
+ */
 export function impossibleFields(): Record<string, string> {
   return {
     Status: 'FAIL',
@@ -25,7 +28,7 @@ export function impossibleFields(): Record<string, string> {
   };
 }
 
-/** Finds out why a shop did not take a postback, by sending others for an order that cannot exist. */
+/** Finds out why a shop refused a postback, by sending others for an order that cannot exist. */
 @Injectable()
 export class Probes {
   private readonly kept = new Map<string, { at: number; findings: Promise<Findings> }>();
@@ -59,7 +62,7 @@ function probe(url: string, format: Shop['postbackFormat'], closed: AbortSignal)
   return post(url, type, text, LIMIT_MS, closed);
 }
 
-/** The same path under a prefix that hosts are given, or without the one that it has. */
+/** Tries the same path under common global prefixes, or without the one it has. */
 async function elsewhere(
   url: string,
   format: Shop['postbackFormat'],
@@ -91,7 +94,9 @@ async function otherFormat(
   return { differs: understanding(other) > understanding(same), status: other.status };
 }
 
-/** How far a shop has come with a postback that it must refuse: it could not read it, read it, found its digest wrong, took it. */
+/**
+ * How far a shop got with a postback that it must refuse: could not read it, read it, found its digest wrong, took it.
+ */
 function understanding({ status, body }: PostAnswer): number {
   if (status === 200) return 3;
   if (status === 401 || status === 403 || status === 409) return 2;

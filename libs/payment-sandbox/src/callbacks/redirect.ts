@@ -1,15 +1,15 @@
 import type { Bill, Payment, Shop } from '../model/entities.js';
 import { signatureOf } from './signature.js';
 
-/** Where the payer's browser goes after a payment, and the form fields that it posts there (2.4, 4.3). */
+/** Where the payer's browser goes after a payment, and the form fields it posts there (2.4, 4.3). */
 export interface Redirect {
   url: string;
   fields: Record<string, string>;
 }
 
 /**
- * The redirect after a payment that has a result; null before that, and where the shop has set no address for it.
- * The reference shapes also carry an Authorization header, which a browser's form cannot send.
+ * The redirect after a payment; null while it has no result, or if the shop set no address for it. The reference
+ * examples also carry an Authorization header, which a browser's form cannot send.
  */
 export function redirectOf(shop: Shop, bill: Bill, payment: Payment): Redirect | null {
   const final = payment.status === 'SUCCESS' || payment.status === 'FAIL';

@@ -15,13 +15,13 @@ export interface CheckedAddress {
   status: number | null;
   /** The first bytes of the answer's body. */
   body: string;
-  /** `bad`: postbacks or payers are lost here. `warn`: look at it. */
+  /** `bad`: postbacks or payers get lost here. `warn`: worth a look. */
   verdict: 'good' | 'warn' | 'bad';
   /** What that means, and what to do. */
   says: string;
 }
 
-/** What came of sending a shop a postback and a redirect that it cannot take for its own. */
+/** How a shop answered a postback and a redirect that it cannot take for its own. */
 export interface ShopCheck {
   shopId: string;
   at: Instant;
@@ -30,12 +30,12 @@ export interface ShopCheck {
 
 const LIMIT_MS = 5_000;
 const MOST_KEPT = 100;
-/** Of a postback that was read. */
+/** Statuses that refuse a postback after reading it. */
 const REFUSALS = [400, 401, 403, 409, 422];
 
 /**
- * Tries a shop's addresses as the service would, with an order that cannot exist, the Status FAIL and a wrong digest: no
- * shop has anything to change by it.
+ * Tries a shop's addresses as the service would, with an order that cannot exist, the Status FAIL and a wrong digest,
+ * so that no shop has anything to change.
  */
 @Injectable()
 export class ShopCheckService implements BeforeApplicationShutdown {
@@ -47,7 +47,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     private readonly probes: Probes,
   ) {}
 
-  /** The newest check of the shop. */
+  /** The latest check of the shop. */
   last(shopId: string): ShopCheck | undefined {
     return this.checks.get(shopId);
   }
@@ -77,7 +77,7 @@ export class ShopCheckService implements BeforeApplicationShutdown {
     const findings = await this.probes.find({ url, format, answer }, this.closed.signal);
     const { status } = answer;
     const checked = verdictOn(setting, url, answer);
-    // As if the digest were right: what is wrong with the address is to be told, not with this postback.
+    // Without the wrong digest: the advice is about the address, not about this postback.
     const { SignatureValue: _wrong, ...fields } = impossibleFields();
     const advice = adviceFor({ shop, url, format, fields, answer }, findings)?.advice ?? '';
     if (status === 200 && answer.type.includes('html')) return checked('warn', advice);

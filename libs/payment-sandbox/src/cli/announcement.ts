@@ -6,7 +6,7 @@ import type { ProgramOptions } from './arguments.js';
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1)$/;
 const DEMO_TOKENS = Object.values(demoShops('http://localhost')).map(({ apiToken }) => apiToken);
 
-/** What the program says once it runs: where it is, which shops it has, and what is open to others. */
+/** What the program prints once it runs: its address, its shops, and what others can reach. */
 export function announcement(url: string, shops: readonly Shop[], options: ProgramOptions): string {
   return [
     `Sandbox: ${url}`,
@@ -20,10 +20,10 @@ export function announcement(url: string, shops: readonly Shop[], options: Progr
   ].join('\n');
 }
 
-/** The demo shops' tokens are public; of others the first characters tell which they are. */
+/** The demo shops' tokens are public; others are cut to their first characters. */
 function shopLine({ id, apiToken, resultUrl }: Shop): string {
   const token = DEMO_TOKENS.includes(apiToken) ? apiToken : firstCharacters(apiToken);
-  return `  ${id}  token ${token}  postbacks to ${resultUrl ?? 'nobody: it has no resultUrl'}`;
+  return `  ${id}  token ${token}  postbacks to ${resultUrl ?? 'nowhere: it has no resultUrl'}`;
 }
 
 function openings({ host = '127.0.0.1', port, controlHosts = [] }: ProgramOptions): string[] {
@@ -31,6 +31,6 @@ function openings({ host = '127.0.0.1', port, controlHosts = [] }: ProgramOption
   const console =
     controlHosts.length === 0
       ? 'The console and /sandbox answer this machine only; --control-hosts lets others in.'
-      : `The console and /sandbox answer everybody by the names ${controlHosts.join(', ')}: whoever comes in can read every token and change everything.`;
-  return [`Open:    whoever reaches port ${port} of this machine can use the API and the payer's pages. ${console}`];
+      : `The console and /sandbox answer anyone who uses the names ${controlHosts.join(', ')}: they can read every token and change everything.`;
+  return [`Open:    anyone who reaches port ${port} of this machine can use the API and the payer's pages. ${console}`];
 }

@@ -6,27 +6,27 @@ import type { StartOptions } from '../start-payment-sandbox.js';
 import { readShopsFile } from './shops-file.js';
 import { UsageError } from './usage-error.js';
 
-/** What the program is started with. */
+/** The program's options. */
 export interface ProgramOptions extends Omit<StartOptions, 'log'> {
-  /** Which lines it prints: of every request and postback, of those with something wrong, or none. */
+  /** Which requests and postbacks it prints a line for: all, those with a problem, or none. */
   log: 'all' | 'problems' | 'none';
 }
 
 const LOGS = ['all', 'problems', 'none'] as const;
 
-/** `command`: how the reader has started it. `data`: what the state's default is. */
+/** `command`: how the program was started. `data`: the default of `--data`. */
 export const help = (command: string, data: string): string => `Usage: ${command} [options]
 
 Runs a sandbox of the payment acceptance service, for development.
 
   -p, --port PORT             port to listen on; 0 takes any free one     SANDBOX_PORT      4010
       --host ADDRESS          address to listen on. Beyond this machine   SANDBOX_HOST      127.0.0.1
-                              (0.0.0.0) whoever reaches the port can use
+                              (0.0.0.0) anyone who reaches it can use
                               the API and the payer's pages; the console
                               and /sandbox still answer this machine only
       --control-hosts NAMES   names, with commas between, by which the    SANDBOX_CONTROL_HOSTS
                               console and /sandbox answer other machines  none
-                              too: whoever reaches them there can read
+                              too, which can then read
                               every token and change everything
   -d, --data FOLDER           keeps the state in this folder; "" keeps    SANDBOX_DATA      ${data}
                               it in memory
@@ -51,7 +51,7 @@ The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
 `;
 
 /**
- * What to start, from the command line and, for what it leaves out, the environment. `undefined` where help is asked for.
+ * Reads the options from the command line, then from the environment. Undefined if help was asked for.
  * @throws UsageError
  */
 export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOptions | undefined {
@@ -71,7 +71,7 @@ export function readArguments(args: string[], env: NodeJS.ProcessEnv): ProgramOp
     host: of('host', 'SANDBOX_HOST', '127.0.0.1'),
     controlHosts,
     shops: shops ? readShopsFile(shops) : demoShops(of('shop-url', 'SANDBOX_SHOP_URL', 'http://127.0.0.1:3000')),
-    // What is no duration is refused at the start.
+    // Checked when the sandbox starts.
     processingTime: of('processing-time', 'SANDBOX_PROCESSING_TIME', '500ms') as Duration,
     log: readLog(of('log', 'SANDBOX_LOG', 'all')),
     diagnose: readDiagnose(of('diagnose', 'SANDBOX_DIAGNOSE', 'yes')),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const TRIES = 20;
 const PAUSE_MS = 100;
 
-/** Waits a little for a port that is in use: a program that was just stopped takes a moment to let it go. */
+/** Waits briefly for a port in use: a program that was just stopped takes a moment to release it. */
 export async function becomesFree(port: number, host: string): Promise<void> {
   for (let tries = TRIES; ; tries -= 1) {
     const error = await triedPort(port, host);

@@ -7,21 +7,21 @@ import { becomesFree } from './free-port.js';
 import { printedLine } from './print-line.js';
 import { UsageError } from './usage-error.js';
 
-/** How the program is run from another one. */
+/** How another program runs this one. */
 export interface ProgramSettings {
-  /** Its options, as on a command line. */
+  /** Its arguments, as on a command line. */
   args: string[];
-  /** Where it looks for what these leave out. */
+  /** The environment, for options that the arguments leave out. */
   env: NodeJS.ProcessEnv;
-  /** How the reader has started it, for `--help`. Default `nestjs-payment-sandbox`. */
+  /** How it was started, for `--help`. Default `nestjs-payment-sandbox`. */
   command?: string;
-  /** Says nothing at the start. Default false. */
+  /** Prints nothing at start-up. Default false. */
   quiet?: boolean;
 }
 
-/** The sandbox as a program: runs until SIGINT or SIGTERM, and ends the process; with 2 where its options are wrong. */
+/** Runs the sandbox until SIGINT or SIGTERM, then exits; with 2 if its options are wrong. */
 export function runSandbox(settings: ProgramSettings): void {
-  // A reader who has gone, such as `head`, does not stop the sandbox.
+  // A closed pipe, such as one to `head`, does not stop the sandbox.
   process.stdout.on('error', () => undefined);
   run(settings).catch(fail);
 }
@@ -33,8 +33,8 @@ async function run({ args, env, command = 'nestjs-payment-sandbox', quiet = fals
     return;
   }
   const { port = 0, host = '127.0.0.1' } = options;
-  await becomesFree(port, host); // before the state is touched
-  // What keeps it from starting is told below, in one line; Nest would tell it again with its stack.
+  await becomesFree(port, host); // before touching the state
+  // A failed start is reported below in one line; Nest would report it again with its stack.
   const running = await startPaymentSandbox({ ...options, logger: false, log: printer(options) });
   Logger.overrideLogger(new ConsoleLogger({ logLevels: ['warn', 'error', 'fatal'] }));
   stopAtSignals(running);

@@ -6,7 +6,7 @@ import { checkShop, mergeShopSettings } from '../model/shop-settings.js';
 import { UsageError } from './usage-error.js';
 
 /**
- * The shops that a JSON file names, by id.
+ * The shops of a JSON file, by id.
  * @throws UsageError that names file, shop and field
  */
 export function readShopsFile(file: string): Record<string, ShopInput> {

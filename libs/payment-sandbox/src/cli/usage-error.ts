@@ -1,2 +1,2 @@
-/** The command line, or the environment behind it, is wrong. */
+/** The command line or the environment is wrong. */
 export class UsageError extends Error {}

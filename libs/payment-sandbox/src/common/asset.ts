@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
-/**
- * A style, script or picture of the pages. Its address changes with its content, so that a browser may keep it for
- * ever and never shows an old one.
- */
+/** A stylesheet, script or picture. Its address changes with its content, so browsers may cache it for ever. */
 export class Asset {
   readonly address: string;
   private readonly version: string;

@@ -4,10 +4,10 @@ export interface Clock {
   now(): number;
 }
 
-/** The clock of the machine. */
+/** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** `2026-11-21T06:15:00.000Z`: texts of this one form sort as the instants do. */
+/** `2026-11-21T06:15:00.000Z`: such texts sort in time order. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -17,7 +17,7 @@ export function serviceTime(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
 }
 
-/** The earliest of the items' instants, in milliseconds; undefined where none has one. */
+/** The earliest instant of the items, in milliseconds; undefined if none has one. */
 export function earliest<T>(items: Iterable<T>, instantOf: (item: T) => string | null | undefined): number | undefined {
   let first: string | undefined;
   for (const item of items) {

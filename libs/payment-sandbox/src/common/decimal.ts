@@ -10,7 +10,7 @@ export interface Decimal {
   scale: number;
 }
 
-/** Reads `100`, `100.05`, `.5`, `1e+06`, `1.0005E+02`; `undefined` for what is not a decimal of reasonable length. */
+/** Reads `100`, `100.05`, `.5`, `1e+06`, `1.0005E+02`; `undefined` for anything but a decimal of reasonable length. */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = PATTERN.exec(text.trim());
   if (!match || text.length > 64) return undefined;
@@ -22,7 +22,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return scale < 0 ? { unscaled: unscaled * 10n ** BigInt(-scale), scale: 0 } : { unscaled, scale };
 }
 
-/** Minor units of an amount with at most two decimals that are not zero; `undefined` where more would be lost. */
+/** Minor units of an amount; `undefined` if it has more than two decimals that are not zero. */
 export function parseMinor(text: string): bigint | undefined {
   const decimal = parseDecimal(text);
   if (!decimal) return undefined;
@@ -44,7 +44,7 @@ export function formatMinor(minor: bigint): string {
   return `${minor < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Minor units of an amount that this sandbox itself wrote. */
+/** Minor units of an amount that the sandbox itself wrote. */
 export function minorOf(amount: string): bigint {
   const minor = parseMinor(amount);
   if (minor === undefined) throw new TypeError(`Not an amount: ${amount}`);

@@ -1,7 +1,10 @@
-/** Why a call to the sandbox was refused. Over HTTP it becomes an answer with this status and message. */
+/** Why a call to the sandbox was refused. Over HTTP, the response has this status and message. */
 export class SandboxError extends Error {
   constructor(
-    /** 400: the call is wrong. 403: it comes from where none may. 404: it names something that is not there. 409: the state does not allow it. */
+    /**
+     * 400: the call is wrong. 403: its origin is not allowed. 404: it names something that does not exist. 409: the
+     * state does not allow it.
+     */
     readonly status: 400 | 403 | 404 | 409,
     message: string,
   ) {

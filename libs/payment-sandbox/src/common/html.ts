@@ -1,11 +1,11 @@
-/** A piece of HTML that is safe to put into a page. */
+/** HTML that is safe to put into a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = Html | string | number | false | null | undefined | readonly Part[];
 
-/** Builds HTML: what is put into the template is escaped, unless it is {@link Html} itself. */
+/** Builds HTML. Interpolated values are escaped unless they are {@link Html}. */
 export function html(literals: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(literals.reduce((text, literal, index) => text + render(parts[index - 1]) + literal));
 }

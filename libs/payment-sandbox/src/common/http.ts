@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { SandboxError } from './errors.js';
 import { isFields } from './input.js';
 
-/** What the sandbox reads of a request. A host's own body parser may have been there first. */
+/** What the sandbox reads of a request. A host's body parser may have run first. */
 export interface SandboxRequest extends IncomingMessage {
   body?: unknown;
   rawBody?: Buffer;
   originalUrl?: string;
 }
 
-/** The body as it came; where a host's own parser has read it before us, what that has made of it. */
+/** The raw body, or the result of a host's parser that read it first. */
 export type Body = { bytes: Buffer } | { parsed: unknown };
 
 const LARGEST_BODY = 1024 * 1024;
@@ -27,7 +27,7 @@ export async function readBytes(request: SandboxRequest): Promise<Buffer> {
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       size += chunk.length;
-      // The rest is still read, and thrown away: a client that is writing sees the refusal instead of a broken pipe.
+      // Reads and discards the rest, so that a client still writing sees the refusal instead of a broken pipe.
       if (size <= LARGEST_BODY) chunks.push(chunk);
     }
   } catch {
@@ -37,7 +37,7 @@ export async function readBytes(request: SandboxRequest): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The body of a control call: JSON whatever its Content-Type says; `undefined` where there is none. */
+/** The body of a control call: JSON whatever its Content-Type; `undefined` if there is none. */
 export async function readJson(request: SandboxRequest): Promise<unknown> {
   if (request.body !== undefined && !request.rawBody) return request.body;
   const text = (await readBytes(request)).toString('utf8');
@@ -49,7 +49,7 @@ export async function readJson(request: SandboxRequest): Promise<unknown> {
   }
 }
 
-/** The address that the client knows the sandbox by. */
+/** The address under which the client knows the sandbox. */
 export function ownAddress(request: SandboxRequest): string {
   const named = `http://${request.headers.host ?? ''}`;
   return URL.canParse(named) ? new URL(named).origin : `http://127.0.0.1:${request.socket.localPort}`;

@@ -2,13 +2,13 @@ import { SandboxError } from './errors.js';
 
 export type Fields = Record<string, unknown>;
 
-/** A JSON object that holds none but the `allowed` fields. `undefined` and `null` read as an empty one. */
+/** A JSON object with no fields but the `allowed` ones. `undefined` and `null` read as an empty one. */
 export function readFields(value: unknown, what: string, allowed: readonly string[]): Fields {
   const fields = value ?? {};
   if (!isFields(fields)) throw new SandboxError(400, `${what} must be a JSON object`);
   for (const name of Object.keys(fields)) {
     if (!allowed.includes(name)) {
-      throw new SandboxError(400, `${what}: unknown field ${quote(name)}; known are ${allowed.join(', ')}`);
+      throw new SandboxError(400, `${what}: unknown field ${quote(name)}; the known ones are ${allowed.join(', ')}`);
     }
   }
   return fields;
@@ -18,7 +18,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The named field as one of `values`, or `undefined` where it is absent. */
+/** The named field as one of `values`, or `undefined` if absent. */
 export function readChoice<T extends string>(fields: Fields, name: string, values: readonly T[]): T | undefined {
   const value = fields[name];
   if (value === undefined) return undefined;
@@ -27,14 +27,14 @@ export function readChoice<T extends string>(fields: Fields, name: string, value
   return choice;
 }
 
-/** The named field as true or false, or `undefined` where it is absent. */
+/** The named field as true or false, or `undefined` if absent. */
 export function readFlag(fields: Fields, name: string): boolean | undefined {
   const value = fields[name];
   if (value === undefined || typeof value === 'boolean') return value;
   throw new SandboxError(400, `${name} must be true or false`);
 }
 
-/** The named field as a whole number within the bounds, or `undefined` where it is absent. */
+/** The named field as a whole number within the bounds, or `undefined` if absent. */
 export function readWhole(fields: Fields, name: string, least: number, most: number): number | undefined {
   const value = fields[name];
   if (value === undefined) return undefined;
@@ -42,7 +42,7 @@ export function readWhole(fields: Fields, name: string, least: number, most: num
   throw new SandboxError(400, `${name} must be a whole number from ${least} to ${most}`);
 }
 
-/** The named field as an object of texts (a callback's fields to set), or `undefined` where it is absent. */
+/** The named field as an object of strings (a callback's fields to set), or `undefined` if absent. */
 export function readTexts(fields: Fields, name: string): Record<string, string> | undefined {
   const value = fields[name];
   if (value === undefined) return undefined;

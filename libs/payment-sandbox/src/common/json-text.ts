@@ -1,4 +1,4 @@
-/** A number that is written into JSON as its own text, so that `100.00` stays `100.00`. */
+/** A number written to JSON as its own text, so that `100.00` stays `100.00`. */
 export class JsonNumber {
   constructor(readonly text: string) {}
 }
@@ -19,7 +19,7 @@ export function jsonText(value: unknown): string {
  * floating point. Throws a `SyntaxError` as `JSON.parse` does.
  */
 export function parseJsonWithNumbersAsText(text: string): unknown {
-  JSON.parse(text); // what follows holds for valid JSON only
+  JSON.parse(text); // the pattern below holds for valid JSON only
   const quoted = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') ? token : `"${token}"`,
   );

@@ -10,15 +10,15 @@ export interface Page {
   title: string;
   /** The `body` element. */
   body: Html;
-  /** Loaded behind the page, which works without it. */
+  /** Enhances the page, which works without it. */
   script?: Asset;
-  /** Where scripts do not run, the address is loaded anew after a second. */
+  /** Without scripts, the browser loads this address after a second. */
   refresh?: string;
-  /** The page's form posts to a shop, at once where scripts run. */
+  /** The page has a form that posts to a shop, submitted at once if scripts run. */
   returnsToShop?: boolean;
 }
 
-/** With the request, a page that its sender already has is answered with 304 alone. */
+/** Given the request, answers 304 if the client already has the page. */
 export function sendPage(response: ServerResponse, page: Page, request?: SandboxRequest): void {
   const text = documentOf(page).text;
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
@@ -26,7 +26,7 @@ export function sendPage(response: ServerResponse, page: Page, request?: Sandbox
     response.writeHead(304, { etag, 'cache-control': 'no-store' }).end();
     return;
   }
-  // A shop's answer to the form may redirect anywhere, and browsers hold that to form-action too.
+  // A shop's answer to the form may redirect anywhere, and browsers apply form-action to that too.
   const formAction = page.returnsToShop ? 'http: https:' : "'self'";
   const policy = [
     "default-src 'none'",

@@ -5,13 +5,13 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 type OptionalKeys<T> = { [K in keyof T]-?: undefined extends T[K] ? K : never }[keyof T] & string;
 
-/** Every field of the type, and no other: the compiler says where the two differ. */
+/** Every field of the type and no other: the compiler reports any difference. */
 export function objectOf<T>(properties: { [K in keyof Required<T>]: Schema }, ...optional: OptionalKeys<T>[]): Schema {
   const required = Object.keys(properties).filter((name) => !(optional as string[]).includes(name));
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** The same with no field required: what a call may leave out. */
+/** The same with every field optional. */
 export function partOf<T>(properties: { [K in keyof Required<T>]: Schema }): Schema {
   return { type: 'object', properties, additionalProperties: false };
 }
@@ -27,23 +27,23 @@ export const whole = (description: string): Schema => ({ type: 'integer', descri
 export const wholeOrNull = (description: string): Schema => ({ type: ['integer', 'null'], description });
 export const oneOf = (values: readonly string[], description?: string): Schema => text(description, { enum: values });
 export const listOf = (items: Schema): Schema => ({ type: 'array', items });
-/** Fields of a callback: any names, all values texts. */
+/** Fields of a callback: any names, string values. */
 export const TEXTS: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 /** An exact decimal as text: `100.05`. */
 export const AMOUNT = text('An exact decimal', { examples: ['100.05'] });
 export const INSTANT = text('By the clock of the sandbox', { format: 'date-time' });
 
-/** A schema that has a name in the document. */
+/** A reference to a named schema of the document. */
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** What the OpenAPI document says of an operation, beside its path and method, which are those of the route. */
+/** What the OpenAPI document says of an operation; its path and method come from the route. */
 export interface Description {
   summary: string;
-  /** Section of the specification; absent for the control interface, which is no part of it. */
+  /** Section of the specification; absent for the control interface, which is not part of it. */
   section?: string;
   /** By name. */
   query?: Readonly<Record<string, { required?: boolean; description: string; schema?: Schema }>>;
-  /** By media type; a schema alone is JSON. */
+  /** `types`: media types. Default JSON. */
   body?: { schema: Schema; types?: readonly string[]; required?: boolean };
   /** By status. */
   answers: Readonly<Record<number, { description: string; schema: Schema }>>;

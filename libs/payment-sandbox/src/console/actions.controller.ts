@@ -12,7 +12,7 @@ interface Target {
   statusCode: 303;
 }
 
-/** What the console's forms do. Each leads back to where its effect can be seen. */
+/** The actions of the console's forms. Each redirects to the page that shows its effect. */
 @Controller('sandbox/console')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(PageRefusalFilter)
@@ -46,7 +46,7 @@ export class ConsoleActionsController {
     return to(`/sandbox/console/bills/${payment.billId}#payment-${id}-${payment.history.length - 1}`);
   }
 
-  /** Without fields it is sent as it was. */
+  /** Without fields, replays it unchanged. */
   @Post('callbacks/:id/replay')
   @Redirect()
   async replay(@Param('id') id: string, @Req() request: SandboxRequest): Promise<Target> {

@@ -11,8 +11,8 @@ import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandb
 import { CONTROL } from './descriptions.js';
 
 /**
- * The control interface. It hands bodies over unread: {@link PaymentSandbox} checks every field of its inputs, whatever
- * their declared types.
+ * The control interface. It passes bodies on unchecked: {@link PaymentSandbox} checks every field of its inputs,
+ * whatever their declared types.
  */
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
@@ -20,14 +20,14 @@ import { CONTROL } from './descriptions.js';
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
-  /** What the sandbox knows, held against what the shops have recorded. */
+  /** Compares what the sandbox knows with what the shops have recorded. */
   @Get('ledger')
   @Described(CONTROL.ledger)
   ledger() {
     return this.sandbox.compareLedgers();
   }
 
-  /** What came to the API, also what was refused. `?after=17`: only what came after the request 17. */
+  /** The requests to the API, refused ones included. `?after=17`: only those after request 17. */
   @Get('requests')
   @Described(CONTROL.requests)
   requests(@Query('after') after: unknown) {
@@ -136,5 +136,5 @@ export class ConsoleController {
 function readAfter(text: unknown): number {
   if (text === undefined) return 0;
   if (typeof text === 'string' && /^\d{1,15}$/.test(text)) return Number(text);
-  throw new SandboxError(400, 'after must be the id of a request, a whole number');
+  throw new SandboxError(400, 'after must be the id of a request: a whole number');
 }

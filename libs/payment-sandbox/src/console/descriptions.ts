@@ -15,25 +15,25 @@ import { DURATION, OUTCOMES } from './schemas.js';
 
 const refused = (description: string) => ({ description, schema: ref('ControlError') });
 const WRONG = { 400: refused('The body is wrong.') };
-const ABSENT = { 404: refused('It is not there.') };
+const ABSENT = { 404: refused('It does not exist.') };
 const shown = (description: string, schema: Schema) => ({ 200: { description, schema } });
 const TIME = objectOf<{ now: string }>({ now: INSTANT });
 
-/** What is said of each route of the control interface, by the name of its method. */
+/** What the OpenAPI document says of each route of the control interface, by method name. */
 export const CONTROL = {
   ledger: {
-    summary: 'What the sandbox knows, held against the shops’ records',
-    answers: shown('One of each ledger.', listOf(ref('LedgerComparison'))),
+    summary: 'Compares what the sandbox knows with the shops’ records',
+    answers: shown('One per ledger.', listOf(ref('LedgerComparison'))),
   },
   requests: {
-    summary: 'What came to the API, also what was refused',
-    query: { after: { description: 'Only what came after the request with this id.', schema: whole('The id.') } },
+    summary: 'Requests to the API, refused ones included',
+    query: { after: { description: 'Only requests after the one with this id.', schema: whole('The id.') } },
     answers: { ...shown('The last 500, oldest first.', listOf(ref('ReceivedRequest'))), ...WRONG },
   },
   shops: { summary: 'All shops', answers: shown('Their settings.', listOf(ref('Shop'))) },
   shop: { summary: 'One shop', answers: { ...shown('Its settings.', ref('Shop')), ...ABSENT } },
   putShop: {
-    summary: 'Makes a shop, or changes the settings that are given',
+    summary: 'Creates a shop, or changes the given settings',
     body: { schema: ref('ShopInput'), required: true },
     answers: { ...shown('Its settings.', ref('Shop')), ...WRONG },
   },
@@ -60,12 +60,17 @@ export const CONTROL = {
     summary: 'Gives a payment its result now',
     body: {
       schema: objectOf<{ outcome: string; force?: boolean }>(
-        { outcome: oneOf(OUTCOMES), force: flag('Takes even a success back.') },
+        { outcome: oneOf(OUTCOMES), force: flag('Reverts even a success.') },
         'force',
       ),
       required: true,
     },
-    answers: { ...shown('The payment.', ref('PayResult')), ...WRONG, ...ABSENT, 409: refused('It has that result.') },
+    answers: {
+      ...shown('The payment.', ref('PayResult')),
+      ...WRONG,
+      ...ABSENT,
+      409: refused('It already has that result.'),
+    },
   },
   replay: {
     summary: 'Sends a postback again, optionally changed',
@@ -74,19 +79,19 @@ export const CONTROL = {
   },
   faults: { summary: 'The faults in force', answers: shown('The faults.', ref('Faults')) },
   putFaults: {
-    summary: 'Puts these faults in force, in place of those before',
+    summary: 'Replaces the faults in force',
     body: { schema: ref('Faults'), required: true },
     answers: { ...shown('The faults.', ref('Faults')), ...WRONG },
   },
-  clearFaults: { summary: 'Puts all faults off', answers: shown('No faults.', ref('Faults')) },
-  clock: { summary: 'The instant by the clock of the sandbox', answers: shown('The instant.', TIME) },
+  clearFaults: { summary: 'Switches all faults off', answers: shown('No faults.', ref('Faults')) },
+  clock: { summary: 'The time by the sandbox’s clock', answers: shown('The instant.', TIME) },
   advanceClock: {
-    summary: 'Moves the clock on; answers when all that became due is done',
+    summary: 'Moves the clock on; answers once everything that became due is done',
     body: { schema: objectOf<{ advance: string }>({ advance: DURATION }), required: true },
     answers: { ...shown('The instant.', TIME), ...WRONG },
   },
   first: {
     summary: 'Every behaviour, documented or assumed, and the test cards; the console for a browser',
-    answers: shown('For what does not ask for HTML.', ref('Behaviours')),
+    answers: shown('Unless the client asks for HTML.', ref('Behaviours')),
   },
 } satisfies Record<string, Description>;

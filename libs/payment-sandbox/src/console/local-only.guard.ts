@@ -8,9 +8,9 @@ const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 const READING = ['GET', 'HEAD'];
 
 /**
- * Keeps other machines and other sites out of the control interface and the console: whoever gets in can do anything.
- * A site that a developer happens to visit may let the browser post here (it says so in `Sec-Fetch-Site` or `Origin`),
- * or give its own name this machine's address (then `Host` is that name). A program sends none of these but `Host`.
+ * Keeps other machines and other sites out of the control interface and the console, which allow everything. A site
+ * that a developer visits may make the browser post here (`Sec-Fetch-Site` or `Origin` shows it), or point its own name
+ * to this machine (`Host` shows it). A program sends only `Host`.
  */
 @Injectable()
 export class LocalOnlyGuard implements CanActivate {
@@ -22,7 +22,7 @@ export class LocalOnlyGuard implements CanActivate {
     if (controlHosts.length === 0 && !LOOPBACK.test(request.socket.remoteAddress ?? '')) {
       throw new SandboxError(
         403,
-        'The control interface can be reached from this machine only: see controlHosts (--control-hosts)',
+        'The control interface answers this machine only: see controlHosts (--control-hosts)',
       );
     }
     const address = `http://${request.headers.host ?? ''}`;
@@ -30,11 +30,11 @@ export class LocalOnlyGuard implements CanActivate {
     if (![...LOOPBACK_NAMES, ...controlHosts].includes(name)) {
       throw new SandboxError(
         403,
-        `The control interface does not go by the name ${JSON.stringify(name)}: see controlHosts (--control-hosts)`,
+        `The control interface does not answer to the name ${JSON.stringify(name)}: see controlHosts (--control-hosts)`,
       );
     }
     if (!READING.includes(request.method ?? '') && isCrossSite(request)) {
-      throw new SandboxError(403, 'A page of another site may change nothing here');
+      throw new SandboxError(403, 'A page of another site may not change anything here');
     }
     return true;
   }

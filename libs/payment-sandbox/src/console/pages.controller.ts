@@ -28,7 +28,7 @@ const SHOWN_BILLS = 50;
 const SHOWN_REQUESTS = 50;
 const SHOWN_UPCOMING = 50;
 
-/** The console: what the control interface tells, for people. */
+/** The console: the control interface, for people. */
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(PageRefusalFilter)
@@ -42,7 +42,7 @@ export class ConsolePagesController {
     private readonly ledgers: LedgersService,
   ) {}
 
-  /** The bills for a browser; for anything else what the sandbox does, documented or assumed. */
+  /** A browser gets the bills; anything else gets the list of behaviours, documented or assumed. */
   @Get()
   @Described(CONTROL.first)
   async first(
@@ -100,7 +100,7 @@ export class ConsolePagesController {
     sendPage(response, page, request);
   }
 
-  /** `?problems`: only those with something wrong. */
+  /** `?problems`: only those with a problem. */
   @Get('console/requests')
   requests(
     @Query('problems') problems: unknown,
@@ -125,7 +125,7 @@ export class ConsolePagesController {
   @Get('console/requests/:id')
   request(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
     const received = this.received.get(Number(id));
-    if (!received) throw new SandboxError(404, `There is no request ${id}, or no longer: the last 500 are kept`);
+    if (!received) throw new SandboxError(404, `There is no request ${id}: only the last 500 are kept`);
     sendPage(response, requestPage(received, ownAddress(request)), request);
   }
 
@@ -172,7 +172,7 @@ export class ConsolePagesController {
     sendPage(response, behavioursPage(), request);
   }
 
-  /** What happens by itself, soonest first. */
+  /** What is due, soonest first. */
   private upcoming(): Upcoming[] {
     const statuses = [...this.store.planned].flatMap((id) => {
       const payment = this.store.payments.get(id);

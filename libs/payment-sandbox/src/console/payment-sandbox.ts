@@ -30,7 +30,7 @@ import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { type LedgerComparison, LedgersService } from './ledger/ledgers.service.js';
 
-/** A bill with its payments, oldest first, and every postback made for it, with its tries and their answers. */
+/** A bill with its payments, oldest first, and all its postbacks with their attempts and answers. */
 export interface BillView extends Bill {
   /** Whether a payment succeeded. */
   paid: boolean;
@@ -38,13 +38,13 @@ export interface BillView extends Bill {
   callbacks: Callback[];
 }
 
-/** How to pay: what is left out follows the card and the bill. */
+/** How to pay. What is left out follows from the card and the bill. */
 export interface PayInput {
   /** A card number, with or without spaces. Default `4111 1111 1111 1111`, which succeeds. */
   card?: string;
-  /** The result, whatever the card says. */
+  /** The result, whatever the card would do. */
   outcome?: 'success' | 'fail';
-  /** What the payer pays in all, as exact text. Default: what is due. */
+  /** What the payer pays in total, as exact text. Default: what is due. */
   amount?: string;
   /** Default: the bill's. */
   currency?: Currency;
@@ -52,25 +52,24 @@ export interface PayInput {
 
 export interface PayResult {
   payment: Payment;
-  /** Where the payer's browser goes now; null while there is no result, or where the shop set no address for it. */
+  /** Where the payer's browser goes next; null while there is no result, or if the shop set no address for it. */
   redirect: Redirect | null;
 }
 
 export interface ReplayInput {
-  /** Fields to set before it is sent. */
+  /** Fields to change before sending. */
   set?: Record<string, string>;
-  /** Sign the fields again by section 5, as only the service could. Default false. */
+  /** Sign the fields anew by section 5, as only the service could. Default false. */
   resign?: boolean;
-  /** How it is sent, whatever the shop's `postbackFormat`. */
+  /** Default: the shop's `postbackFormat`. */
   format?: ShopSettings['postbackFormat'];
 }
 
 const DEFAULT_CARD = '4111 1111 1111 1111';
 
 /**
- * The sandbox, to be set up, driven and looked at: what the control interface does under `/sandbox`, as typed methods.
- * Every input is checked at run time too; what is refused is a {@link SandboxError}. What was changed is durable when
- * the promise resolves.
+ * Sets up, drives and inspects the sandbox: the control interface under `/sandbox` as typed methods. Inputs are checked
+ * at run time too; a refusal is a {@link SandboxError}. Changes are durable when the promise resolves.
  */
 @Injectable()
 export class PaymentSandbox {
@@ -94,8 +93,8 @@ export class PaymentSandbox {
   }
 
   /**
-   * The last 500 requests as they came, oldest first, refused ones and those to unknown addresses included, each with
-   * what was wrong. `after`: only those that came after the one with this id.
+   * The last 500 requests as received, oldest first, each with what was wrong. Includes refused ones and those to
+   * unknown addresses. `after`: only those after the one with this id.
    */
   receivedRequests(after = 0): ReceivedRequest[] {
     return this.received.all.filter(({ id }) => id > after);
@@ -109,7 +108,7 @@ export class PaymentSandbox {
     return found(this.store.shops.get(id), `There is no shop ${id}`);
   }
 
-  /** Makes a shop, or changes the settings that are given. */
+  /** Creates a shop, or changes the given settings. */
   async putShop(id: string, settings: Partial<ShopInput>): Promise<Shop> {
     const shop: Shop = { id, ...mergeShopSettings(settings, this.store.shops.get(id)) };
     checkShop(shop, this.shops());
@@ -119,8 +118,8 @@ export class PaymentSandbox {
   }
 
   /**
-   * Sends a postback and a redirect to the addresses of the shop as the service would, for an order that cannot exist and
-   * with a wrong digest, and says what it meets there.
+   * Sends a postback and a redirect to the shop's addresses as the service would, for an order that cannot exist and
+   * with a wrong digest, and reports how they answer.
    */
   checkShop(id: string): Promise<ShopCheck> {
     return this.shopChecks.check(this.shop(id));
@@ -140,7 +139,7 @@ export class PaymentSandbox {
     };
   }
 
-  /** Pays as the payer's page does, also a bill that is paid already. The postback goes out. */
+  /** Pays as the payer's page does, even a bill that is already paid, and sends the postback. */
   async pay(billId: string, input: PayInput = {}): Promise<PayResult> {
     const bill = this.billOf(billId);
     const fields = readFields(input, 'A payment', ['card', 'outcome', 'amount', 'currency']);
@@ -154,8 +153,8 @@ export class PaymentSandbox {
   }
 
   /**
-   * Gives a payment its result now: one that is still NEW or PROCESS, or a late success after a failure. A payment that
-   * succeeded becomes FAIL only with `force`: the specification has no such change.
+   * Gives a payment its result now: from NEW or PROCESS, or as a late success after a failure. A payment that succeeded
+   * becomes FAIL only with `force`: the specification has no such change.
    */
   async complete(paymentId: string, input: { outcome: 'success' | 'fail'; force?: boolean }): Promise<PayResult> {
     const fields = readFields(input, 'A completion', ['outcome', 'force']);
@@ -168,7 +167,7 @@ export class PaymentSandbox {
     return found(this.store.callbacks.get(id), `There is no callback ${id}`);
   }
 
-  /** Sends a postback again, optionally changed, as a callback of its own. */
+  /** Sends a postback again, optionally changed, as a new callback. */
   async replay(callbackId: string, input: ReplayInput = {}): Promise<Callback> {
     const fields = readFields(input, 'A replay', ['set', 'resign', 'format']);
     const format = readChoice(fields, 'format', ['json', 'form']);
@@ -190,7 +189,7 @@ export class PaymentSandbox {
     return this.store.faults;
   }
 
-  /** Puts these faults in force, in place of those before; their dice start from the seed. */
+  /** Replaces the faults in force; their dice start from the seed. */
   async setFaults(faults: FaultDocument): Promise<FaultDocument> {
     this.dice.put(readFaultDocument(faults));
     await this.store.durable();
@@ -202,21 +201,21 @@ export class PaymentSandbox {
   }
 
   /**
-   * Holds what the sandbox knows against what the shops have recorded, at each address that a shop's `ledgerUrl` names.
-   * All is well when no `problem` and no finding of the kind `difference` is there.
+   * Compares what the sandbox knows with what the shops have recorded, at each address that a shop's `ledgerUrl` names.
+   * All is well if there is no `problem` and no finding of the kind `difference`.
    */
   compareLedgers(): Promise<LedgerComparison[]> {
     return this.ledgers.compare();
   }
 
-  /** The instant by the sandbox's clock. */
+  /** The time by the sandbox's clock. */
   now(): Instant {
     return this.clock.instant();
   }
 
   /**
-   * Moves the sandbox's clock on, through everything that is due on the way: planned results, and redeliveries with
-   * their answers awaited. Resolves with the instant it then is.
+   * Moves the sandbox's clock on through everything due on the way: planned results, and redeliveries, whose answers it
+   * awaits. Resolves with the new time.
    */
   async advanceClock(by: Duration): Promise<Instant> {
     await this.timetable.advance(durationMs(by, 'advance'));
@@ -224,15 +223,15 @@ export class PaymentSandbox {
     return this.now();
   }
 
-  /** Resolves when every postback that is due by the sandbox's clock has gone out and been answered. */
+  /** Resolves when every postback due by the sandbox's clock has been sent and answered. */
   async settled(): Promise<void> {
     await this.timetable.settled();
     await this.store.durable();
   }
 
   /**
-   * Holds up the API's answers (of one operation, or both) until released. The requests are served meanwhile: a held
-   * answer tells what was true when it was made.
+   * Holds back the API's answers (of one operation, or both) until released. Requests are still served: a held answer
+   * shows what was true when it was made.
    */
   holdAnswers(operation?: ApiOperation): AnswerHold {
     return this.log.hold(operation);

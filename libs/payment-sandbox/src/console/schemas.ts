@@ -54,7 +54,7 @@ const eachOf = (names: readonly string[], settings: string): Schema => ({
 });
 
 const SETTINGS: { [K in keyof ShopSettings]: Schema } = {
-  apiToken: text('Bearer token of the API, and key of the signature.'),
+  apiToken: text('Bearer token of the API and key of the signature.'),
   successUrl: textOrNull('Where the payer is sent after a successful payment.'),
   failUrl: textOrNull('Where the payer is sent after an unsuccessful one.'),
   resultUrl: textOrNull('Where postbacks go.'),
@@ -62,34 +62,34 @@ const SETTINGS: { [K in keyof ShopSettings]: Schema } = {
   postbackSignature: oneOf(['redirect-formula', 'none']),
   commissionPercent: { type: ['number', 'string'], description: 'Percent of the amount, with at most four decimals.' },
   banned: flag('Gets api:error.merchant_banned.'),
-  maxPayments: whole('A list of more is refused.'),
+  maxPayments: whole('Longer lists are refused.'),
   name: textOrNull('What payers read.'),
   ledgerUrl: textOrNull('Where the shop shows its own records.'),
   billAddresses: flag('A bill’s own success_url, fail_url and return_url are used.'),
-  roundAmounts: flag('An amount of more than two decimals is rounded.'),
+  roundAmounts: flag('An amount with more than two decimals is rounded.'),
   creationSuccess: oneOf(['text', 'boolean']),
 };
 const BILL: { [K in keyof Required<Bill>]: Schema } = {
   id: text(),
   shopId: text(),
-  orderId: text('Comes back as InvId; empty where none was given.'),
+  orderId: text('Comes back as InvId; empty if none was given.'),
   amount: AMOUNT,
   currency: oneOf(CURRENCIES),
   description: text(),
   name: text(),
   type: text(),
   custom: textOrNull('Comes back as custom.'),
-  payerPaysCommission: flag('The commission is for the payer.'),
+  payerPaysCommission: flag('The payer bears the commission.'),
   createdAt: INSTANT,
   addresses: objectOf<BillAddresses>({
-    successUrl: textOrNull('In the place of the shop’s.'),
-    failUrl: textOrNull('In the place of the shop’s.'),
+    successUrl: textOrNull('Instead of the shop’s.'),
+    failUrl: textOrNull('Instead of the shop’s.'),
     returnUrl: textOrNull('Where the payment page leads a payer who does not pay.'),
   }),
 };
 const PAID = { paid: flag('Whether a payment succeeded.') };
 
-/** The objects of the control interface, by their names in the OpenAPI document. */
+/** The control interface's objects, by their names in the OpenAPI document. */
 export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
   Shop: objectOf<Shop>({ id: text(), ...SETTINGS }),
   ShopInput: partOf<Shop>({ id: text('As in the address.'), ...SETTINGS }),
@@ -116,7 +116,7 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       id: text(),
       billId: text(),
-      paymentId: textOrNull('The payment it tells of.'),
+      paymentId: textOrNull('The payment it reports.'),
       kind: oneOf(['postback', 'duplicate', 'replay', 'forged']),
       fields: TEXTS,
       state: oneOf(['pending', 'delivered', 'givenUp', 'dropped']),
@@ -138,14 +138,14 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
       error: textOrNull('Why there is no answer.'),
       durationMs: whole('Of the try.'),
       advice: text('What the answer means, and what to do.'),
-      remedy: oneOf(FORMATS, 'The format in which the shop may read it.'),
+      remedy: oneOf(FORMATS, 'The format to try instead.'),
     },
     'advice',
     'remedy',
   ),
   PayInput: partOf<PayInput>({
     card: text('Default 4111 1111 1111 1111.'),
-    outcome: oneOf(OUTCOMES, 'Whatever the card says.'),
+    outcome: oneOf(OUTCOMES, 'Whatever the card would do.'),
     amount: { type: ['string', 'number'], description: 'Default: what is due.' },
     currency: oneOf(CURRENCIES),
   }),
@@ -168,7 +168,7 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     times: whole('At most so often.'),
     operation: oneOf(['create', 'payments']),
     ms: whole('slow: milliseconds.'),
-    done: flag('Whether the request is served before its answer is spoilt.'),
+    done: flag('Whether the request is served before its answer is corrupted.'),
   }),
   PostbackFault: partOf<PostbackFaultSettings>({
     p: PROBABILITY,
@@ -176,7 +176,7 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     status: oneOf(['SUCCESS', 'FAIL']),
     by: DURATION,
     within: DURATION,
-    copies: whole('duplicate: how many more.'),
+    copies: whole('duplicate: how many copies.'),
     set: TEXTS,
     resign: flag('change: sign again.'),
   }),
@@ -188,7 +188,7 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     operation: orNull(oneOf(['create', 'payments'])),
     headers: listOf(objectOf<ReceivedRequest['headers'][number]>({ name: text(), value: text() })),
     body: text('The first 8 KiB.'),
-    bodyBytes: whole('Of the whole body.'),
+    bodyBytes: whole('Size of the whole body.'),
     shopId: textOrNull('The shop of the bearer token.'),
     orderId: textOrNull('Of a creation.'),
     billId: textOrNull('The bill.'),
@@ -204,7 +204,7 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     addresses: listOf(
       objectOf<CheckedAddress>({
         setting: oneOf(['resultUrl', 'successUrl', 'failUrl']),
-        url: textOrNull('Null where none is set.'),
+        url: textOrNull('Null if none is set.'),
         status: wholeOrNull('HTTP status of the answer.'),
         body: text('The first bytes of the answer.'),
         verdict: oneOf(['good', 'warn', 'bad']),
@@ -216,11 +216,11 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
     url: text(),
     shops: listOf(text()),
     problem: textOrNull('Why nothing could be compared.'),
-    absent: flag('Nobody has ever shown a ledger there.'),
+    absent: flag('No ledger was ever found there.'),
     checks: listOf(
       objectOf<Check>({
         rule: text(),
-        holds: whole('How often it was found to hold.'),
+        holds: whole('How often it holds.'),
         findings: listOf(ref('Finding')),
       }),
     ),

@@ -4,8 +4,8 @@ import type { ShopSettings } from '../model/entities.js';
 import type { SandboxStore } from '../storage/store.js';
 
 /**
- * Makes the shops that the options name. In a shop that is there already, a setting follows its seed as long as it is
- * what the last seed made it; one that was changed through the control interface stays.
+ * Creates the shops that the options name. In a shop that exists, settings follow the options unless they were changed
+ * through the control interface since the last seed.
  */
 export function seedShops(store: SandboxStore, shops: Record<string, ShopInput>): void {
   for (const [id, input] of Object.entries(shops)) {

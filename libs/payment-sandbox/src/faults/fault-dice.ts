@@ -14,8 +14,8 @@ import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js
 import { SandboxStore } from '../storage/store.js';
 
 /**
- * Decides which faults happen. Every fault has a sequence of its own, made from the seed, so the n-th chance of one
- * fault comes out the same whatever the others do. The sequences start over when faults are put, and at a restart.
+ * Decides which faults happen. Each fault has its own sequence derived from the seed, so its n-th chance comes out the
+ * same whatever the others do. The sequences start over when faults are set and after a restart.
  */
 @Injectable()
 export class FaultDice {
@@ -27,14 +27,14 @@ export class FaultDice {
     @Inject(SANDBOX_OPTIONS) private readonly options: PaymentSandboxOptions,
   ) {}
 
-  /** Puts a new document in force, in place of the one before. */
+  /** Replaces the faults in force. */
   put(document: FaultDocument): void {
     this.chances = new Map();
     this.happened = new Map();
     this.store.commit({ faults: document });
   }
 
-  /** The faults that this request meets, with their settings. */
+  /** The faults that hit this request, with their settings. */
   forRequest(operation: 'create' | 'payments'): Map<RequestFault, RequestFaultSettings> {
     return this.throwAll(
       REQUEST_FAULTS,
@@ -47,7 +47,7 @@ export class FaultDice {
     );
   }
 
-  /** The faults that this postback meets, with their settings. */
+  /** The faults that hit this postback, with their settings. */
   forPostback(status: string): Map<PostbackFault, PostbackFaultSettings> {
     return this.throwAll(
       POSTBACK_FAULTS,

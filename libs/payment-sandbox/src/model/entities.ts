@@ -1,6 +1,9 @@
 import type { FaultDocument } from './fault-document.js';
 
-/** Currencies of the redirect field `CurrencyIn` (2.4). That a bill takes the same three is assumed: `RUB` occurs. */
+/**
+ * Currencies of the redirect field `CurrencyIn` (2.4). Assumed: a bill takes the same three; only `RUB` occurs in the
+ * examples.
+ */
 export const CURRENCIES = ['RUB', 'USD', 'EUR'] as const;
 export type Currency = (typeof CURRENCIES)[number];
 
@@ -13,42 +16,54 @@ export type Amount = string;
 /** An instant, `2026-11-21T06:15:00.000Z`, on the sandbox's clock. */
 export type Instant = string;
 
-/** What a shop can set. The specification speaks of shop settings without listing them, so their names are our own. */
+/** What a shop can set. The specification mentions shop settings without listing them, so their names are ours. */
 export interface ShopSettings {
-  /** Bearer token of the API, and key of the redirect signature (section 5). */
+  /** Bearer token of the API and key of the redirect signature (section 5). */
   apiToken: string;
-  /** Where the payer is sent after a successful payment (4.3). Default: none, then the payer stays on the result page. */
+  /** Where the payer is sent after a successful payment (4.3). Default: none; the payer stays on the result page. */
   successUrl: string | null;
   /** Where the payer is sent after an unsuccessful payment (4.3). Default: none. */
   failUrl: string | null;
-  /** Where postbacks go (4.4). Default: none, then no postback is made. */
+  /** Where postbacks go (4.4). Default: none; no postback is made. */
   resultUrl: string | null;
   /** Documented: `json` (default). Assumed: `form`, which many deployed handlers read. */
   postbackFormat: 'json' | 'form';
-  /** The postback's formula is not documented. `redirect-formula` (default, assumed) is that of section 5; `none` sends no SignatureValue. */
+  /**
+   * The postback's formula is not documented. `redirect-formula` (default, assumed) uses section 5; `none` sends no
+   * SignatureValue.
+   */
   postbackSignature: 'redirect-formula' | 'none';
   /** Percent of the amount, with at most four decimals. Default 0. */
   commissionPercent: number;
   /** A banned shop gets 403 `api:error.merchant_banned`, and its bills cannot be paid. Default false. */
   banned: boolean;
-  /** A list of more payments than this is refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not shown). */
+  /**
+   * Longer lists are refused with `api:error.too_many_payments`. Default 100 (assumed: the threshold is not
+   * documented).
+   */
   maxPayments: number;
-  /** What payers read as the shop's name. Default: none, then its id. */
+  /** The shop's name as payers see it. Default: its id. */
   name: string | null;
   /**
-   * Where the shop shows its own records, read only: the JSON of the payment module's `readLedger()`. The console holds
-   * it against what the sandbox knows. Not a part of the service. Default: none, then nothing is compared.
+   * Where the shop serves its own records, read-only: the JSON of the payment module's `readLedger()`. The console
+   * compares it with what the sandbox knows. Not part of the service. Default: none; nothing is compared.
    */
   ledgerUrl: string | null;
   /**
-   * Whether a bill's own `success_url`, `fail_url` and `return_url` are used. Default false: the specification has no such
-   * fields, and ignores them. With true (assumed, as clients in the field expect it) the payer is sent to the bill's
-   * addresses where it has them, and the payment page leads to its `return_url`.
+   * Whether a bill's own `success_url`, `fail_url` and `return_url` are used. Default false: the specification has no
+   * such fields. If true (assumed, as real clients expect it), the payer is sent to the bill's addresses if it has
+   * them, and the payment page links to its `return_url`.
    */
   billAddresses: boolean;
-  /** Whether an amount of more than two decimals is rounded, half up, as of clients that compute with floating-point numbers. Default false: it is refused. */
+  /**
+   * Whether an amount with more than two decimals is rounded half up, for clients that compute in floating point.
+   * Default false: it is refused.
+   */
   roundAmounts: boolean;
-  /** `success` in the answer to a creation. Documented: `text`, the string "true" (default). Assumed: `boolean`, which typed clients may expect. */
+  /**
+   * `success` in the answer to a creation. Documented: `text`, the string "true" (default). Assumed: `boolean`, as
+   * typed clients may expect.
+   */
   creationSuccess: 'text' | 'boolean';
 }
 
@@ -59,22 +74,22 @@ export interface Shop extends ShopSettings {
 export interface Bill {
   id: string;
   shopId: string;
-  /** Comes back as `InvId`; empty where none was given. */
+  /** Comes back as `InvId`; empty if none was given. */
   orderId: string;
   amount: Amount;
   currency: Currency;
   description: string;
   name: string;
   type: string;
-  /** Comes back as `custom`; null where none was given. */
+  /** Comes back as `custom`; null if none was given. */
   custom: string | null;
   payerPaysCommission: boolean;
   createdAt: Instant;
-  /** The bill's own addresses, where it gave some and the shop's `billAddresses` is on. */
+  /** The bill's own addresses, if it gave some and the shop's `billAddresses` is on. */
   addresses?: BillAddresses;
 }
 
-/** Where the payer of one bill is sent, in the place of the shop's addresses; null: there. */
+/** Where the payer of one bill is sent instead of the shop's addresses; null means the shop's. */
 export interface BillAddresses {
   successUrl: string | null;
   failUrl: string | null;
@@ -86,7 +101,7 @@ export interface Payment {
   id: string;
   billId: string;
   status: PaymentStatus;
-  /** What the payer pays in all. */
+  /** What the payer pays in total. */
   amount: Amount;
   /** What the shop receives; `0.00` until the payment succeeds (assumed). */
   amountReceived: Amount;
@@ -95,7 +110,7 @@ export interface Payment {
   /** First six digits, six asterisks, last four digits. */
   fromCard: string;
   createdAt: Instant;
-  /** The statuses that it has had, the present one last. */
+  /** Its statuses so far, the present one last. */
   history: PlannedStatus[];
   /** Statuses still to come, in order. */
   plan: PlannedStatus[];
@@ -106,34 +121,37 @@ export interface PlannedStatus {
   at: Instant;
 }
 
-/** A page that the payer's browser was shown: for the console's timeline. */
+/** A page that the payer saw, for the console's timeline. */
 export interface Visit {
   billId: string;
   at: Instant;
-  /** `link`, `form`: of 2.2. `redirect`: the result, with the form that takes the browser to the shop (4.3). */
+  /**
+   * `link` and `form` are those of 2.2; `redirect` is the result, with the form that takes the browser to the shop
+   * (4.3).
+   */
   page: 'link' | 'form' | 'redirect';
-  /** The payment whose result it was; null for the others. */
+  /** The payment whose result was shown; null on other pages. */
   paymentId: string | null;
-  /** Where the browser was sent; null for the others. */
+  /** Where the browser was sent; null on other pages. */
   url: string | null;
 }
 
-/** One postback, genuine or not, with every try to deliver it. */
+/** One postback, genuine or not, with every attempt to deliver it. */
 export interface Callback {
   id: string;
   billId: string;
-  /** The payment it tells of; null for one that was forged for a bill without a payment. */
+  /** The payment it reports; null if forged for a bill without a payment. */
   paymentId: string | null;
-  /** `postback` is what the service sends by itself; the others come from faults and the control interface. */
+  /** `postback` is what the service itself sends; the others come from faults and the control interface. */
   kind: 'postback' | 'duplicate' | 'replay' | 'forged';
   /** The fields of 2.5, exactly as sent. */
   fields: Record<string, string>;
-  /** `dropped`: a fault lost it. `givenUp`: no try is left. */
+  /** `dropped`: a fault lost it. `givenUp`: no attempt is left. */
   state: 'pending' | 'delivered' | 'givenUp' | 'dropped';
   createdAt: Instant;
-  /** When the next try is due; null when there is none. */
+  /** When the next attempt is due; null if there is none. */
   nextTryAt: Instant | null;
-  /** In the place of the shop's `postbackFormat`. */
+  /** Instead of the shop's `postbackFormat`. */
   format?: ShopSettings['postbackFormat'];
   /** Held back by the fault `reorder`, until a later postback has gone out. */
   held: boolean;
@@ -145,20 +163,20 @@ export interface CallbackTry {
   url: string;
   /** How the fields were sent. */
   format: ShopSettings['postbackFormat'];
-  /** The HTTP status of the answer; null where none came. */
+  /** The HTTP status of the answer; null if none came. */
   status: number | null;
   /** The first bytes of the answer's body. */
   body: string;
-  /** Why there is no answer; null where one came. */
+  /** Why there is no answer; null if there is one. */
   error: string | null;
   durationMs: number;
-  /** What the answer means, and what to do about it; absent where nothing needs to be said. */
+  /** What the answer means, and what to do about it; absent if there is nothing to say. */
   advice?: string;
-  /** The format in which the shop may read it. */
+  /** The format to try instead. */
   remedy?: ShopSettings['postbackFormat'];
 }
 
-/** One thing that becomes true, as the store takes it and the journal keeps it. */
+/** A state change, as the store applies it and the journal keeps it. */
 export type Change =
   | { shop: Shop }
   | { bill: Bill }

@@ -11,22 +11,28 @@ export interface FaultSettings {
 }
 
 export interface RequestFaultSettings extends FaultSettings {
-  /** The one operation that it concerns. Default: both; `billNotFound` and `tooManyPayments` concern `payments` (section 7). */
+  /**
+   * The only operation it affects. Default: both; `billNotFound` and `tooManyPayments` affect only `payments` (section
+   * 7).
+   */
   operation?: 'create' | 'payments';
   /** `slow`: real milliseconds before the request is served. Default 2000. */
   ms?: number;
-  /** `status500`, `html`, `malformed`, `empty`: whether the request is served before its answer is spoilt. Default: for `malformed` and `empty`. */
+  /**
+   * `status500`, `html`, `malformed`, `empty`: whether the request is served before its answer is corrupted. Default:
+   * true for `malformed` and `empty`.
+   */
   done?: boolean;
 }
 
 export interface PostbackFaultSettings extends FaultSettings {
-  /** The one Status that it concerns. Default: both. */
+  /** The only Status it affects. Default: both. */
   status?: 'SUCCESS' | 'FAIL';
   /** `delay`: how much later, on the sandbox's clock. Default "1m". */
   by?: Duration;
   /** `reorder`: the longest wait for a later postback to overtake, on the sandbox's clock. Default "1m". */
   within?: Duration;
-  /** `duplicate`: how many more are sent. Default 1. */
+  /** `duplicate`: how many copies are sent. Default 1. */
   copies?: number;
   /** `change`, `forge`: the fields to set. */
   set?: Record<string, string>;
@@ -55,13 +61,13 @@ export type PostbackFault = (typeof POSTBACK_FAULTS)[number];
 
 /** The faults in force: `PUT /sandbox/faults`. A value is a probability, or settings with one. */
 export interface FaultDocument {
-  /** What the dice are seeded with: the same seed and the same calls meet the same faults. Default: the sandbox's own seed. */
+  /** Seed of the dice: the same seed and the same calls give the same faults. Default: the sandbox's own seed. */
   seed?: number;
   requests?: Partial<Record<RequestFault, number | RequestFaultSettings>>;
   postbacks?: Partial<Record<PostbackFault, number | PostbackFaultSettings>>;
 }
 
-/** Checks a document from outside, every name and value of it. */
+/** Checks every name and value of a document from outside. */
 export function readFaultDocument(input: unknown): FaultDocument {
   const fields = readFields(input, 'Faults', ['seed', 'requests', 'postbacks']);
   const seed = readWhole(fields, 'seed', 0, Number.MAX_SAFE_INTEGER);

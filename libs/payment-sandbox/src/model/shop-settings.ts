@@ -21,9 +21,9 @@ export const DEFAULTS: Omit<ShopSettings, 'apiToken'> = {
 
 const NAMES = ['apiToken', ...Object.keys(DEFAULTS)];
 
-/** Settings as they are after `input`: what it leaves out stays as it is, or takes its default in a new shop. */
+/** Applies `input`: what it leaves out stays as it is, or takes its default in a new shop. */
 export function mergeShopSettings(input: unknown, present: ShopSettings | undefined): ShopSettings {
-  // What GET answers can be put again: it carries the identifier, which the address already names.
+  // Allows `id`, so that the answer of GET can be PUT again.
   const fields = readFields(input, 'Shop settings', ['id', ...NAMES]);
   const apiToken = readToken(fields) ?? present?.apiToken;
   if (apiToken === undefined) throw new SandboxError(400, 'A new shop needs an apiToken');
@@ -46,14 +46,14 @@ export function mergeShopSettings(input: unknown, present: ShopSettings | undefi
   };
 }
 
-/** Refuses an identifier that does not fit into addresses, and a token that would name two shops. */
+/** Refuses an id that does not fit into addresses, and a token that another shop already has. */
 export function checkShop(shop: Shop, shops: Iterable<Shop>): void {
   if (!/^[\w.~-]{1,100}$/.test(shop.id)) {
     throw new SandboxError(400, 'A shop id is 1 to 100 letters, digits and the characters . _ ~ -');
   }
   for (const { id, apiToken } of shops) {
     if (apiToken === shop.apiToken && id !== shop.id) {
-      throw new SandboxError(400, `The apiToken is that of the shop ${id}: a token names one shop`);
+      throw new SandboxError(400, `The shop ${id} already has this apiToken: a token names one shop`);
     }
   }
 }

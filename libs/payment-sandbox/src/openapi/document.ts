@@ -4,13 +4,13 @@ import { SERVICE_SCHEMAS } from '../api/schemas.js';
 import { type Description, DESCRIPTION, type Schema, text } from '../common/schema.js';
 import { CONTROL_SCHEMAS } from '../console/schemas.js';
 
-/** A route with what is said of it. */
+/** A route with its description. */
 export interface Operation extends Description {
   id: string;
   method: string;
-  /** With parameters as OpenAPI writes them: `/sandbox/shops/{id}`. */
+  /** With OpenAPI's path parameters: `/sandbox/shops/{id}`. */
   path: string;
-  /** Of the service itself, and not of the control interface. */
+  /** Whether it belongs to the service rather than the control interface. */
   isService: boolean;
 }
 
@@ -48,7 +48,7 @@ export function operationsOf(controllers: readonly Type[]): Operation[] {
   });
 }
 
-/** OpenAPI 3.1 of the service's interface and of the control interface. `address`: of the sandbox. */
+/** The OpenAPI 3.1 document of the service's interface and the control interface. `address`: of the sandbox. */
 export function openApiDocument(operations: readonly Operation[], address: string): OpenApiDocument {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = operationObject(operation);
@@ -58,12 +58,12 @@ export function openApiDocument(operations: readonly Operation[], address: strin
       title: 'Payment acceptance service: sandbox',
       version: '1',
       description:
-        'The interface of the service (tag "service": what the specification does not show is marked as assumed), and the control interface of this sandbox (tag "control").',
+        'The interface of the service (tag "service"; what the specification does not document is marked as assumed), and the control interface of this sandbox (tag "control").',
     },
     servers: [{ url: address }],
     tags: [
       { name: 'service', description: 'The service’s own interface.' },
-      { name: 'control', description: 'The control interface of the sandbox; not a part of the service.' },
+      { name: 'control', description: 'The control interface of the sandbox; not part of the service.' },
     ],
     paths,
     components: {

@@ -12,7 +12,7 @@ import { openApiPage } from './openapi.page.js';
 
 const OPERATIONS = operationsOf([ApiController, ConsoleController, ConsolePagesController]);
 
-/** What programs can do here, as an OpenAPI document and as a page. */
+/** The interfaces for programs, as an OpenAPI document and as a page. */
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(RefusalFilter)

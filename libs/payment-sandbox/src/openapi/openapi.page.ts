@@ -62,7 +62,7 @@ function objectEntry([name, schema]: [string, Schema]): Html {
   </details>`;
 }
 
-/** Without white space between its parts: there are many of them. */
+/** No white space between the rows: there are many of them. */
 function fields({ description, properties = {} }: Schema): Html {
   const rows = Object.entries(properties as Record<string, Schema>).map(([name, schema]) => {
     const note = typeof schema['description'] === 'string' && html` <span class="note">${schema['description']}</span>`;

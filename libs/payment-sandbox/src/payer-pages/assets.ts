@@ -1,32 +1,32 @@
 import { Asset } from '../common/asset.js';
 
-/** Sends the payer back to the shop. Without it the button of the form does. */
+/** Sends the payer back to the shop. Without scripts, the form's button does. */
 export const RETURN_SCRIPT = new Asset('return.js', 'text/javascript', `document.getElementById('return').submit();\n`);
 
-/** Goes on to the result as soon as there is one. Without it the page loads itself anew. */
+/** Shows the result as soon as there is one. Without scripts, the page reloads itself. */
 export const WAIT_SCRIPT = new Asset(
   'wait.js',
   'text/javascript',
   `
 const { wait } = document.querySelector('main').dataset;
 let pause = 400;
-async function look() {
+async function poll() {
   try {
     const answer = await fetch(wait + '/status');
     if (answer.ok && (await answer.json()).final) return location.replace(wait);
   } catch {
-    // The sandbox may be starting anew: the next look tells.
+    // The sandbox may be restarting: poll again.
   }
   pause = Math.min(pause * 1.1, 5000);
-  setTimeout(look, pause);
+  setTimeout(poll, pause);
 }
-setTimeout(look, pause);
+setTimeout(poll, pause);
 `.trimStart(),
 );
 
 /**
- * Groups the digits while the payer types, says beside a field what is wrong with it, fills in a test card. The
- * server checks everything again: without the script it is the only one to.
+ * Groups the digits as the payer types, shows what is wrong beside each field, fills in test cards. The server checks
+ * everything again, because scripts may not run.
  */
 export const CARD_SCRIPT = new Asset(
   'card.js',

@@ -7,10 +7,10 @@ export interface CardForm {
   cvc: string;
 }
 
-/** What is wrong, field by field. */
+/** What is wrong, by field. */
 export type CardFormErrors = Partial<Record<keyof CardForm, string>>;
 
-/** What is said of a field that is empty, or cannot be right. */
+/** Messages for a field that is empty or wrong. */
 export const COMPLAINTS: Readonly<Record<keyof CardForm, { empty: string; wrong: string }>> = {
   card: { empty: 'Enter the card number.', wrong: 'This is not a card number: check its digits.' },
   expiry: { empty: 'Enter month and year, such as 12/30.', wrong: 'Enter month and year, such as 12/30.' },
@@ -25,7 +25,7 @@ export function readCardForm(body: URLSearchParams): CardForm {
   return { card: field('card'), expiry: field('expiry'), cvc: field('cvc') };
 }
 
-/** Looks only at what the payer may have mistyped; `now` is in milliseconds. */
+/** Checks only for typing errors; `now` is in milliseconds. */
 export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const errors: CardFormErrors = {};
   if (form.card === '') errors.card = COMPLAINTS.card.empty;
@@ -33,7 +33,7 @@ export function checkCardForm(form: CardForm, now: number): CardFormErrors {
   const expiry = /^(\d{1,2}) ?\/? ?(?:20)?(\d{2})$/.exec(form.expiry);
   const month = Number(expiry?.[1]);
   if (!expiry || month < 1 || month > 12) errors.expiry = COMPLAINTS.expiry.wrong;
-  // A card is good until its month has ended everywhere: twelve hours after it has in UTC.
+  // A card is valid until its month has ended everywhere: twelve hours after it has in UTC.
   else if (Date.UTC(2000 + Number(expiry[2]), month, 1, 12) <= now) errors.expiry = 'This card has expired.';
   if (!/^\d{3,4}$/.test(form.cvc)) errors.cvc = COMPLAINTS.cvc.wrong;
   return errors;

@@ -7,21 +7,21 @@ import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './assets.js';
 import { type CardForm, type CardFormErrors, COMPLAINTS } from './card-form.js';
 
-/** What a page says of a bill. */
+/** What a page shows of a bill. */
 export interface BillToPay {
   shop: Shop;
   bill: Bill;
-  /** What the payer pays in all: exact text, the payer's commission included. */
+  /** What the payer pays in total: exact text, the payer's commission included. */
   due: Amount;
-  /** Whoever pays it. */
+  /** The commission, whoever bears it. */
   commission: Amount;
 }
 
 interface Content extends Omit<Page, 'body'> {
   content: Html;
-  /** Stands beside the content where there is room. */
+  /** Shown beside the content if there is room. */
   beside?: Html;
-  /** Where the script asks how a payment goes on. */
+  /** The address that the script polls for the payment's result. */
   wait?: string;
 }
 
@@ -49,7 +49,7 @@ export function linkPage(toPay: BillToPay): Page {
   });
 }
 
-/** `expiry`: what a test card is filled in with. */
+/** `expiry`: that of the test cards. */
 export function cardPage(
   toPay: BillToPay,
   expiry: string,
@@ -95,7 +95,7 @@ export function cardPage(
   });
 }
 
-/** Where the bill gave an address for payers who do not pay. */
+/** Shown if the bill has an address for payers who do not pay. */
 function backToShop({ addresses }: Bill): Html | false {
   const url = addresses?.returnUrl ?? null;
   return url !== null && html`<p class="note"><a href="${url}">Back to the shop without paying</a></p>`;
@@ -104,7 +104,7 @@ function backToShop({ addresses }: Bill): Html | false {
 function testCards(bill: Bill, expiry: string): Html {
   return html`<section class="card" aria-labelledby="cards">
     <h2 id="cards">Test cards</h2>
-    <p class="note">Choose one to fill it in. Any month to come and any security code will do.</p>
+    <p class="note">Choose one to fill it in. Any future month and any security code will do.</p>
     <ul class="cards">
       ${TEST_CARDS.map(
         ({ number, does }) =>
@@ -130,16 +130,16 @@ export function processingPage({ shop, bill }: BillToPay, payment: Payment): Pag
     content: html`<div class="wheel"></div>
       <h1>Processing the payment</h1>
       <p class="sum">${money(payment.amount, payment.currency)}</p>
-      <p class="note" role="status">Card ${payment.fromCard}. This page goes on by itself.</p>
+      <p class="note" role="status">Card ${payment.fromCard}. This page updates itself.</p>
       ${breakdown([
         ['To', nameOf(shop)],
         ['For', whatFor(bill)],
       ])}
-      <a class="button" href="${address}">Go on</a>`,
+      <a class="button" href="${address}">Continue</a>`,
   });
 }
 
-/** The result, and the form that takes the payer back to the shop where the shop has set an address. */
+/** The result, with the form that takes the payer back to the shop if the shop has set an address. */
 export function resultPage({ shop, bill }: BillToPay, payment: Payment, redirect: Redirect | null): Page {
   const succeeded = payment.status === 'SUCCESS';
   const title = succeeded ? 'Payment successful' : 'Payment failed';

@@ -29,12 +29,12 @@ interface Opened extends BillToPay {
   payments: Payment[];
 }
 
-/** The timeline keeps the first visits of a bill: somebody may load a page for ever. */
+/** The timeline keeps only the first visits to a bill: a page may be reloaded without end. */
 const MOST_VISITS = 40;
 
 /**
- * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. What stands on them is not
- * shown, and assumed. They work without scripts; scripts spare the payer waiting, typing and the last click.
+ * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is not
+ * documented, and assumed. They work without scripts, which only save the payer waiting, typing and the last click.
  */
 @Controller()
 @UseFilters(RefusalFilter)
@@ -53,7 +53,7 @@ export class PayerPagesController {
     });
   }
 
-  /** `?card=` fills in a test card, as a click on it does where scripts run. */
+  /** `?card=` fills in a test card, for browsers without scripts. */
   @Get('transfer/:billId')
   transfer(
     @Param('billId') billId: string,
@@ -106,7 +106,7 @@ export class PayerPagesController {
     });
   }
 
-  /** What the processing page's script asks. */
+  /** Polled by the processing page's script. */
   @Get('transfer/:billId/payments/:paymentId/status')
   status(@Param('billId') billId: string, @Param('paymentId') paymentId: string) {
     const payment = this.store.paymentsOf(billId).find(({ id }) => id === paymentId);
@@ -114,7 +114,7 @@ export class PayerPagesController {
     return { status: payment.status, final: isFinal(payment) };
   }
 
-  /** Shows the page, or the payment that was made: that one through a 303, so that a reload pays nothing again. */
+  /** Shows the page, or redirects to the new payment with a 303, so that a reload does not pay again. */
   private async show(
     response: ServerResponse,
     billId: string,
@@ -150,7 +150,7 @@ export class PayerPagesController {
     this.store.commit({ visit: { billId, at: this.clock.instant(), page, paymentId: null, url: null, ...more } });
   }
 
-  /** December of the year after the next, by the sandbox's clock. */
+  /** December of the year after next, by the sandbox's clock. */
   private goodExpiry(): string {
     return `12/${isoTime(this.clock.now() + 2 * 365 * 86_400_000).slice(2, 4)}`;
   }
@@ -168,7 +168,7 @@ function dueOf(bill: Bill, shop: Shop): Pick<BillToPay, 'due' | 'commission'> {
   return { due: formatMinor(due), commission };
 }
 
-/** A bill that is paid cannot be paid again here, nor while a payment is under way. */
+/** A bill that is paid, or has a payment in progress, cannot be paid here. */
 function paidOr<T>(opened: Opened, otherwise: () => T): T | Page {
   const paid = opened.payments.find(({ status }) => status === 'SUCCESS');
   if (paid) return paidPage(opened, paid);

@@ -11,7 +11,7 @@ function fractionOf(percent: number): [bigint, bigint] {
   return [unscaled, 100n * 10n ** BigInt(scale)];
 }
 
-/** What the payer pays in all: the billed amount, and the commission on top where the payer bears it (assumed). */
+/** What the payer pays in total: the billed amount, plus the commission if the payer bears it (assumed). */
 export function amountDue(bill: Pick<Bill, 'amount' | 'payerPaysCommission'>, commissionPercent: number): bigint {
   const billed = minorOf(bill.amount);
   if (!bill.payerPaysCommission) return billed;
@@ -26,8 +26,8 @@ export function amountPaid(due: bigint, pays: TestCard['pays']): bigint {
 }
 
 /**
- * Splits what was paid into what the shop receives and the commission, rounded half up to minor units (assumed).
- * Where the payer bears the commission it is the surplus over the received amount, else a part of the billed one.
+ * Splits what was paid into what the shop receives and the commission, rounded half up to minor units (assumed). If the
+ * payer bears the commission, it is the surplus over the received amount, otherwise a part of the billed one.
  */
 export function splitPaid(
   paid: Amount,

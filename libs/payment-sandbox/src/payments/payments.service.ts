@@ -22,18 +22,18 @@ import { SandboxStore } from '../storage/store.js';
 import { amountDue, amountPaid, LARGEST_MINOR, splitPaid } from './amounts.js';
 import { behaviourOf, maskCard, type TestCard } from './test-cards.js';
 
-/** How one payment is made; what is left out follows the card and the bill. */
+/** How to make one payment. What is left out follows from the card and the bill. */
 export interface PaymentInput {
   /** The digits of the card, checked. */
   card: string;
   outcome?: 'success' | 'fail';
   amount?: Amount;
   currency?: Currency;
-  /** Stays in NEW and PROCESS for the option `processingTime` each, as a payment on the payer's page does. */
+  /** Whether it spends the option `processingTime` in NEW, and again in PROCESS, as on the payer's page. */
   takesTime?: boolean;
 }
 
-/** Takes payments and carries them through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
+/** Makes payments and takes them through NEW → PROCESS → SUCCESS | FAIL; a result and its postback are one commit. */
 @Injectable()
 export class PaymentsService {
   private readonly processingMs: number;
@@ -75,27 +75,24 @@ export class PaymentsService {
     return this.carryOn(payment);
   }
 
-  /** Gives a payment its result now: late, instead of the planned one, or after a FAIL. */
+  /** Gives a payment its result now, instead of the planned one or after a FAIL. */
   complete(id: string, outcome: 'success' | 'fail', force: boolean): Payment {
     const payment = this.store.payments.get(id);
     if (!payment) throw new SandboxError(404, `There is no payment ${id}`);
     const status = outcome === 'success' ? 'SUCCESS' : 'FAIL';
     if (payment.status === status) throw new SandboxError(409, `The payment ${id} is ${status} already`);
     if (payment.status === 'SUCCESS' && !force) {
-      throw new SandboxError(
-        409,
-        `The payment ${id} succeeded; a service does not take that back, unless force is true`,
-      );
+      throw new SandboxError(409, `The payment ${id} succeeded; a service does not revert that, unless force is true`);
     }
     return this.carryOn({ ...payment, plan: [{ status, at: this.clock.instant() }] });
   }
 
-  /** The instant at which the next payment changes by its plan; undefined where none will. */
+  /** When the next planned change of a payment is due; undefined if none is planned. */
   nextDueAt(): number | undefined {
     return earliest(this.planned(), ({ plan }) => plan[0]?.at);
   }
 
-  /** Makes every change of status that is due. */
+  /** Makes every status change that is due. */
   carryOnDue(): void {
     const now = this.clock.instant();
     for (const payment of this.planned()) if (isDue(payment.plan[0], now)) this.carryOn(payment);
@@ -147,7 +144,7 @@ function isDue(step: PlannedStatus | undefined, now: Instant): step is PlannedSt
   return step !== undefined && step.at <= now;
 }
 
-/** Nothing is received, and no commission charged, but for a payment that succeeded. */
+/** Only a payment that succeeded is received and charged a commission. */
 function amountsAt(
   status: PaymentStatus,
   amount: Amount,

@@ -1,14 +1,14 @@
 import type { Duration } from '../common/duration.js';
 import type { PaymentStatus } from '../model/entities.js';
 
-/** What becomes of a payment with a test card. */
+/** What happens to a payment with a test card. */
 export interface TestCard {
   number: string;
   /** In words, for the payer's page and the documentation. */
   does: string;
-  /** The statuses after NEW, each with its wait after the one before; by default as soon as processing goes. */
+  /** The statuses after NEW, each with its delay after the one before. Default: the processing time. */
   steps: { status: PaymentStatus; after?: Duration }[];
-  /** Pays another amount than is due. */
+  /** Pays an amount other than the one due. */
   pays?: 'half' | 'oneMore';
 }
 
@@ -48,7 +48,9 @@ export function behaviourOf(number: string): Omit<TestCard, 'number'> {
   return TEST_CARDS.find((card) => card.number === number) ?? ANY_OTHER;
 }
 
-/** The digits of a card number as typed, or `undefined` where it cannot be one: 13 to 19 digits with the right check digit. */
+/**
+ * The digits of a card number as typed, or `undefined` if it is not one: 13 to 19 digits with the right check digit.
+ */
 export function cardDigits(text: string): string | undefined {
   const digits = text.replace(/[ -]/g, '');
   if (!/^\d{13,19}$/.test(digits)) return undefined;

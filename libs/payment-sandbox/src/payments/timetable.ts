@@ -7,8 +7,8 @@ import { PaymentsService } from './payments.service.js';
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Makes what is due happen: planned statuses of payments, and tries of postbacks. What is due follows from the stored
- * state alone, so a restart goes on where a kill left off.
+ * Carries out what is due: planned payment statuses and attempts to deliver postbacks. What is due follows from the
+ * stored state alone, so a restart continues where a kill left off.
  */
 @Injectable()
 export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -26,7 +26,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
 
   onApplicationBootstrap(): void {
     this.store.onCommit(() => {
-      // Once per turn of the event loop, however much was committed in it.
+      // Once per turn of the event loop, however many commits it saw.
       this.rearming ??= setImmediate(() => this.arm()).unref();
     });
     this.arm();
@@ -39,7 +39,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
     await this.store.close();
   }
 
-  /** Resolves when nothing that is due by the sandbox's clock is left to do, and every try has its answer. */
+  /** Resolves when everything due by the sandbox's clock is done and every attempt has its answer. */
   async settled(): Promise<void> {
     while (!this.closed) {
       this.runDue();
@@ -50,8 +50,8 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   /**
-   * Moves the sandbox's clock on, stopping at every instant at which something is due until that is done: after
-   * three days by this clock all has happened that would have happened in three days.
+   * Moves the sandbox's clock on, stopping whenever something is due until it is done: after three days by this clock,
+   * everything has happened that would happen in three days.
    */
   advance(ms: number): Promise<void> {
     const advanced = this.advancing.then(() => this.advanceTo(this.clock.now() + ms));
@@ -85,7 +85,7 @@ export class Timetable implements OnApplicationBootstrap, OnApplicationShutdown 
     const next = this.nextDueAt();
     if (next === undefined || this.closed) return;
     const wait = Math.min(Math.max(next - this.clock.now(), 0), LONGEST_TIMER_MS);
-    // The timer alone does not keep a process alive.
+    // The timer must not keep the process alive.
     this.timer = setTimeout(() => {
       this.runDue();
       this.arm();

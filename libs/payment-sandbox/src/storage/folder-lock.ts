@@ -9,11 +9,11 @@ export interface FolderLock {
 }
 
 /**
- * Holds a folder for one process: two sandboxes that write one journal would lose each other's state. The lock is a
- * listening local socket, so a killed process holds nothing, whatever process has its number now.
+ * Locks a folder for one process: two sandboxes writing one journal would lose each other's state. The lock is a
+ * listening local socket, so a killed process leaves no lock, even if its process id is reused.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  // A user's own name: what another user's killed process left behind could not be removed.
+  // The name includes the user: nobody could remove a socket that another user's killed process left behind.
   const key = `${process.getuid?.() ?? ''}:${realpathSync(folder)}`;
   const name = `payment-sandbox-${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
   const address = process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);

@@ -17,15 +17,15 @@ import type { Change } from '../model/entities.js';
 const writeAsync = promisify(write<Buffer>);
 const fsyncAsync = promisify(fsync);
 
-/** Keeps every change. One commit is one line, so a commit is there whole or not at all. */
+/** Keeps every change. One commit is one line, so a commit is kept whole or not at all. */
 export interface Journal {
   append(changes: readonly Change[]): void;
-  /** Resolves when all that was appended before the call is on the disk; rejects for ever once a write has failed. */
+  /** Resolves when everything appended before the call is on disk; always rejects once a write has failed. */
   durable(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps nothing: the state lives in memory. */
+/** Keeps nothing: the state is in memory. */
 export const noJournal: Journal = {
   append: () => undefined,
   durable: () => Promise.resolve(),
@@ -33,18 +33,17 @@ export const noJournal: Journal = {
 };
 
 /**
- * An append-only file of JSON lines. Lines that come while one write is on its way to the disk go out together in the
- * next, with one fsync. A failed write leaves the end of the file unknown: nothing is written after it.
+ * An append-only file of JSON lines. Lines that arrive during a write go out together in the next one, with one fsync
+ * (group commit). A failed write leaves the end of the file unknown, so nothing is written after it.
  */
 export class FileJournal implements Journal {
   private waiting: string[] = [];
-  /** The last write that was asked for: it takes all that waits when it starts. Once one fails, so do all after it. */
+  /** The last requested write; it takes all lines that wait when it starts. Once one fails, so do all after it. */
   private tail: Promise<void> = Promise.resolve();
 
-  /** Appends to the open file. */
   constructor(private readonly fd: number) {}
 
-  /** The commits of the file, in order. A last line that was torn by a kill was never answered: it is dropped. */
+  /** The commits of the file, in order. A last line that a kill tore was never acknowledged, and is dropped. */
   static read(path: string): Change[][] {
     if (!existsSync(path)) return [];
     const bytes = readFileSync(path);
@@ -58,7 +57,7 @@ export class FileJournal implements Journal {
       .map((line, index) => parseLine(path, line, index + 1));
   }
 
-  /** Replaces the file by one that holds just `changes`, in one step, and opens it for more. */
+  /** Atomically replaces the file with one that holds just `changes`, and opens it for appending. */
   static openCompacted(folder: string, path: string, changes: readonly Change[]): FileJournal {
     const fresh = join(folder, 'journal.new');
     const fd = openSync(fresh, 'w', 0o600);
@@ -75,7 +74,7 @@ export class FileJournal implements Journal {
     this.waiting.push(lineOf(changes));
     if (this.waiting.length > 1) return;
     this.tail = this.tail.then(() => this.write(Buffer.from(this.waiting.splice(0).join(''))));
-    this.tail.catch(() => undefined); // whoever awaits durable() sees it
+    this.tail.catch(() => undefined); // durable() reports it
   }
 
   durable(): Promise<void> {
@@ -84,7 +83,7 @@ export class FileJournal implements Journal {
 
   async close(): Promise<void> {
     const written = this.tail.catch(() => undefined);
-    // A request that outlives its connection may still come to a commit: nothing may reach the number of a closed file.
+    // A request that outlives its connection may still commit: nothing may write to a closed file descriptor.
     this.tail = written.then(() => {
       closeSync(this.fd);
       throw new Error('The sandbox is closed');

@@ -2,42 +2,42 @@ import { Injectable } from '@nestjs/common';
 import type { Instant } from '../model/entities.js';
 import type { ApiOperation } from './request-log.js';
 
-/** One request as it came over the wire, and what was answered. Tokens are cut to their first characters. */
+/** One request as received, and its answer. Tokens are cut to their first characters. */
 export interface ReceivedRequest {
   /** Counts up from 1. */
   readonly id: number;
-  /** When it came, on the sandbox's clock. */
+  /** When it arrived, by the sandbox's clock. */
   readonly at: Instant;
   readonly method: string;
   /** Path and query string as sent. */
   readonly address: string;
-  /** Null where the address is not part of the interface. */
+  /** Null if the address is not part of the interface. */
   readonly operation: ApiOperation | null;
   readonly headers: readonly { name: string; value: string }[];
   /** The first 8 KiB of the body. */
   body: string;
-  /** Bytes of the whole body. */
+  /** Size of the whole body. */
   bodyBytes: number;
-  /** The shop of the bearer token; null where it is that of none, or was not looked at. */
+  /** The shop of the bearer token; null if it belongs to none, or was not checked. */
   shopId: string | null;
   orderId: string | null;
   billId: string | null;
-  /** The faults that it met. */
+  /** The faults that hit it. */
   faults: string[];
-  /** What was wrong with it, in a sentence; null where nothing was. */
+  /** What was wrong with it, in one sentence; null if nothing was. */
   problem: string | null;
-  /** The HTTP status of the answer; null while there is none, or where the connection was reset. */
+  /** The HTTP status of the answer; null while there is none, or if the connection was reset. */
   status: number | null;
-  /** The first 8 KiB of the answer's body; null while there is none, or where the connection was reset. */
+  /** The first 8 KiB of the answer's body; null while there is none, or if the connection was reset. */
   answer: string | null;
-  /** From the first byte to the answer; null while there is none. */
+  /** From the first byte to the answer; null while there is no answer. */
   durationMs: number | null;
 }
 
 const MOST_RECEIVED = 500;
 const KEPT_BYTES = 8 * 1024;
 
-/** The newest requests to the API and to addresses that nobody serves: what a developer looks at, bounded. */
+/** The newest requests to the API and to unknown addresses, for developers; a bounded list. */
 @Injectable()
 export class ReceivedRequests {
   private readonly kept: ReceivedRequest[] = [];
@@ -74,7 +74,7 @@ export class ReceivedRequests {
   }
 }
 
-/** The first bytes as a text of its own, which keeps nothing of the rest alive. */
+/** The first bytes as a copy, so that the rest can be garbage-collected. */
 export function firstOf(bytes: Buffer): string {
   return bytes.subarray(0, KEPT_BYTES).toString('utf8');
 }

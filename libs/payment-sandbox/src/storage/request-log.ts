@@ -6,29 +6,29 @@ export type ApiOperation = 'create' | 'payments';
 /** One request to the API, for assertions. */
 export interface ApiRequest {
   readonly operation: ApiOperation;
-  /** When it came, on the sandbox's clock. */
+  /** When it arrived, by the sandbox's clock. */
   readonly at: Instant;
-  /** The bill asked for or made; null where there is none. */
+  /** The bill requested or created; null if there is none. */
   billId: string | null;
-  /** The `order_id` of a creation; null where there is none. */
+  /** The `order_id` of a creation; null if there is none. */
   orderId: string | null;
-  /** The faults that it met. */
+  /** The faults that hit it. */
   faults: string[];
-  /** The HTTP status of the answer; null while there is none, or where the connection was reset. */
+  /** The HTTP status of the answer; null while there is none, or if the connection was reset. */
   status: number | null;
 }
 
-/** Holds up the API's answers: requests are served, and their answers wait. */
+/** Holds back the API's answers: requests are served, but their answers wait. */
 export interface AnswerHold {
-  /** Lets the answers go, and holds no more. */
+  /** Releases the answers and ends the hold. */
   release(): void;
-  /** Resolves when `count` answers have been held up (default 1). */
+  /** Resolves when `count` answers have been held back (default 1). */
   reached(count?: number): Promise<void>;
 }
 
 const MOST_REQUESTS = 10_000;
 
-/** The last requests to the API, and the holds that are laid on its answers. */
+/** The last requests to the API, and the holds on its answers. */
 @Injectable()
 export class RequestLog implements BeforeApplicationShutdown {
   readonly requests: ApiRequest[] = [];
@@ -47,7 +47,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     return hold;
   }
 
-  /** Resolves when no hold concerns the operation any more. */
+  /** Resolves when no hold affects the operation any more. */
   async passHolds(operation: ApiOperation): Promise<void> {
     for (const hold of this.holds) if (hold.concerns(operation)) await hold.wait();
   }

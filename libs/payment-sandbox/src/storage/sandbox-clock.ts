@@ -4,7 +4,7 @@ import type { Instant } from '../model/entities.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from '../model/options.js';
 import { SandboxStore } from './store.js';
 
-/** The sandbox's own time: the given clock, moved on by what `POST /sandbox/clock` added. */
+/** The sandbox's own time: the given clock plus what `POST /sandbox/clock` added. */
 @Injectable()
 export class SandboxClock implements Clock {
   private readonly base: Clock;
@@ -20,7 +20,7 @@ export class SandboxClock implements Clock {
     return this.base.now() + this.store.clockOffsetMs;
   }
 
-  /** The present instant, or one that is `ms` later. */
+  /** The present instant, or `ms` later. */
   instant(ms = 0): Instant {
     return isoTime(this.now() + ms);
   }

@@ -6,19 +6,20 @@ import { type FolderLock, lockFolder } from './folder-lock.js';
 import { FileJournal, type Journal, noJournal } from './journal.js';
 
 /**
- * The whole state of the sandbox. A commit is applied at once, so that nothing happens between a look and a change,
- * and written behind; whoever answers, or sends a postback, awaits {@link durable} first. Records are never changed in
- * place: what was read stays as it was.
+ * The whole state of the sandbox. A commit is applied synchronously, so nothing happens between a read and a write, and
+ * reaches the disk later: await {@link durable} before answering or sending a postback. Records are never changed in
+ * place, so what was read stays as it was.
  */
 export class SandboxStore {
   readonly shops = new Map<string, Shop>();
   readonly bills = new Map<string, Bill>();
   readonly payments = new Map<string, Payment>();
   readonly callbacks = new Map<string, Callback>();
-  /** What each shop was last seeded with: tells settings changed by hand from those that follow the seed. */
+  /** What each shop was last seeded with, to tell settings changed by hand from those that follow the seed. */
   readonly seeded = new Map<string, Partial<ShopSettings>>();
-  /** Ids of the payments and callbacks for which something is still to come. */
+  /** Ids of the payments with planned statuses. */
   readonly planned = new Set<string>();
+  /** Ids of the callbacks with an attempt to come. */
   readonly pending = new Set<string>();
   clockOffsetMs = 0;
   faults: FaultDocument = {};
@@ -37,7 +38,7 @@ export class SandboxStore {
     return new SandboxStore(noJournal);
   }
 
-  /** Takes the folder for this process alone, reads its journal and compacts it. */
+  /** Locks the folder for this process, reads its journal and compacts it. */
   static async open(folder: string): Promise<SandboxStore> {
     mkdirSync(folder, { recursive: true });
     const lock = await lockFolder(folder);
@@ -59,7 +60,7 @@ export class SandboxStore {
     for (const listener of this.listeners) listener();
   }
 
-  /** Resolves when everything committed so far outlives a kill of the process and a loss of power. */
+  /** Resolves when everything committed so far would survive a kill and a power failure. */
   durable(): Promise<void> {
     return this.journal.durable();
   }
@@ -125,7 +126,7 @@ export class SandboxStore {
   }
 }
 
-/** A journal may have been written before payments had one. */
+/** Journals written before payments had a history lack it. */
 function withHistory(payment: Omit<Payment, 'history'> & Partial<Pick<Payment, 'history'>>): Payment {
   return { ...payment, history: payment.history ?? [{ status: 'NEW', at: payment.createdAt }] };
 }

@@ -2,39 +2,39 @@ import { minorOf, parseMinor } from '../../common/decimal.js';
 import type { Bill, Payment } from '../../model/entities.js';
 import { type Ledger, LEDGER_ROWS, type LedgerBill } from './ledger.js';
 
-/** What the sandbox knows, and holds the ledger against. */
+/** What the sandbox knows, to compare the ledger with. */
 export interface Truth {
   /** Bills to look for in the ledger. */
   bills: readonly Bill[];
   /** The instant by the sandbox's clock, in milliseconds. */
   now: number;
-  /** Any bill of the sandbox. */
+  /** Finds any bill of the sandbox. */
   billOf(id: string): Bill | undefined;
   paymentsOf(billId: string): readonly Payment[];
 }
 
-/** One rule that must hold between the two, and where it does not. */
+/** One rule that must hold between the two, and its violations. */
 export interface Check {
   rule: string;
-  /** How many times it was found to hold. */
+  /** How often it holds. */
   holds: number;
   findings: Finding[];
 }
 
 export interface Finding {
-  /** `difference`: the two contradict each other. `open`: something is still to come, from the shop or from a person. */
+  /** `difference`: the two contradict each other. `open`: the shop or a person has yet to act. */
   kind: 'difference' | 'open';
   billId: string | null;
   orderId: string;
   what: string;
 }
 
-/** A planned check of the shop may be late by this. */
+/** How late a planned check of the shop may be. */
 const OVERDUE_MS = 60_000;
-/** So long a shop may take to note the bill that it has just been given. */
+/** How long a shop may take to record a bill it has just created. */
 const CREATION_MS = 15_000;
 
-/** Holds a shop's ledger against the sandbox, rule by rule. `now` is real time, in milliseconds. */
+/** Compares a shop's ledger with the sandbox, rule by rule. `now` is real time, in milliseconds. */
 export function compare(truth: Truth, ledger: Ledger, now: number): Check[] {
   const comparison = new Comparison(truth, ledger, now);
   return [
@@ -61,7 +61,7 @@ class Comparison {
   }
 
   bills(): Check {
-    const check = newCheck('The shop knows every bill, and over the same amount');
+    const check = newCheck('The shop knows every bill, with the same amount');
     for (const bill of this.truth.bills) {
       const known = this.ledgerBills.get(bill.id);
       if (!known) {
@@ -73,7 +73,7 @@ class Comparison {
     }
     for (const { billId, orderId } of this.ledgerBills.values()) {
       if (billId === null || this.truth.billOf(billId)) continue;
-      report(check, 'difference', { id: billId, orderId }, 'The shop has this bill, the service has not.');
+      report(check, 'difference', { id: billId, orderId }, 'The shop has this bill, the service does not.');
     }
     return check;
   }
@@ -121,12 +121,7 @@ class Comparison {
       if (payment && hasBeen(payment, told)) check.holds += 1;
       else {
         const bill = this.truth.billOf(billId) ?? { id: billId, orderId: '' };
-        report(
-          check,
-          'difference',
-          bill,
-          `${name} tells of payment ${paymentId ?? '(none)'}, which was never ${told}.`,
-        );
+        report(check, 'difference', bill, `${name} reports payment ${paymentId ?? '(none)'}, which was never ${told}.`);
       }
     }
     for (const bill of this.ledger.bills) {
@@ -137,14 +132,14 @@ class Comparison {
           check,
           'difference',
           { id: bill.billId, orderId: bill.orderId },
-          'The shop has it as PAID; nobody paid.',
+          'The shop records it as PAID; nobody paid.',
         );
     }
     return check;
   }
 
   deliveries(): Check {
-    const check = newCheck('Every event has reached those it is for');
+    const check = newCheck('Every event has reached its consumers');
     for (const { name, billId, deliveries } of this.ledger.events) {
       const bill = this.truth.billOf(billId) ?? { id: billId, orderId: '' };
       for (const { consumer, state, lastError } of deliveries) {
@@ -187,18 +182,18 @@ class Comparison {
     if (intents.some(({ state }) => state === 'UNKNOWN')) {
       report(check, 'open', bill, 'The answer to the creation was lost: an operator attaches this bill, or voids it.');
     } else if (Date.parse(bill.createdAt) > this.truth.now - CREATION_MS) {
-      report(check, 'open', bill, 'The shop has yet to note this bill.');
+      report(check, 'open', bill, 'The shop has yet to record this bill.');
     } else {
       report(check, 'difference', bill, 'The shop does not know this bill.');
     }
   }
 
-  /** As long as the shop means to ask, the answer is still to come. */
+  /** While the shop still plans a check, a missing event is only open. */
   private reportUnseen(check: Check, bill: Bill, payment: Payment, known: LedgerBill): void {
     const planned = known.nextCheckAt !== null && Date.parse(known.nextCheckAt) > this.now - OVERDUE_MS;
-    const what = `Payment ${payment.id} is ${payment.status}, and the shop has no event of it`;
+    const what = `Payment ${payment.id} is ${payment.status}, and the shop has no event for it`;
     if (planned) report(check, 'open', bill, `${what} yet. Its next check is due ${known.nextCheckAt ?? ''}.`);
-    else report(check, 'difference', bill, `${what}, nor a check of the bill ahead.`);
+    else report(check, 'difference', bill, `${what} and no check of the bill planned.`);
   }
 
   private paymentOf(billId: string, paymentId: string): Payment | undefined {

@@ -1,7 +1,7 @@
 import { SandboxError } from '../../common/errors.js';
 import { isFields } from '../../common/input.js';
 
-/** What the console reads of a shop's own records: a part of the payment module's `readLedger()`. */
+/** What the console reads of a shop's own records: part of the payment module's `readLedger()`. */
 export interface Ledger {
   bills: LedgerBill[];
   payments: LedgerPayment[];
@@ -10,13 +10,13 @@ export interface Ledger {
 }
 
 export interface LedgerBill {
-  /** The service's identifier; null while the shop does not know it. */
+  /** The service's id; null while the shop does not know it. */
   billId: string | null;
   orderId: string;
   state: string;
   amount: string;
   currency: string;
-  /** When the shop asks the service again; null where it will not. */
+  /** When the shop next asks the service; null if it will not. */
   nextCheckAt: string | null;
 }
 
@@ -42,16 +42,19 @@ export interface LedgerReview {
   state: string;
 }
 
-/** A list that holds as many rows as this may be cut off: what is not in it may still be in the shop's records. */
+/** A list with this many rows may be cut off: what it lacks may still be in the shop's records. */
 export const LEDGER_ROWS = 1_000;
 
 const LARGEST_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 3_000;
 
-/** Nobody shows a ledger at the address: nothing answers there, or with 404. */
+/** There is no ledger at the address: nothing answers, or the answer is 404. */
 export class NoLedgerError extends Error {}
 
-/** Reads a shop's ledger. Throws a {@link NoLedgerError}, or an `Error` whose message says what is wrong with the address or its answer. */
+/**
+ * Reads a shop's ledger. Throws a {@link NoLedgerError}, or an `Error` that says what is wrong with the address or its
+ * answer.
+ */
 export async function readLedger(url: string): Promise<Ledger> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'manual', signal }).catch(
@@ -65,7 +68,7 @@ export async function readLedger(url: string): Promise<Ledger> {
   return ledgerOf(parse(await textOf(answer)));
 }
 
-/** Takes what is needed out of the answer, and refuses what is no ledger. */
+/** Reads the needed parts of the answer; throws if it is not a ledger. */
 export function ledgerOf(answer: unknown): Ledger {
   const rows = <T>(name: string, read: (row: Row) => T): T[] => {
     const list = isFields(answer) ? answer[name] : undefined;
@@ -153,7 +156,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What fetch says is why it failed is in the cause. */
+/** fetch gives its reason in the cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { message?: string; code?: string } };
   return cause?.message || cause?.code || String(error);

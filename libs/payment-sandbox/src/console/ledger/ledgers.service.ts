@@ -4,29 +4,29 @@ import { SandboxStore } from '../../storage/store.js';
 import { type Check, compare, type Truth } from './compare.js';
 import { type Ledger, NoLedgerError, readLedger } from './ledger.js';
 
-/** What came of holding one ledger against the sandbox. */
+/** The result of comparing one ledger with the sandbox. */
 export interface LedgerComparison {
   url: string;
-  /** The shops that show their records there. */
+  /** The shops whose records are there. */
   shops: string[];
-  /** Why nothing could be compared; null where it was. */
+  /** Why nothing could be compared; null if it was. */
   problem: string | null;
-  /** Nobody has ever shown a ledger there: the shop may have none, or may not have been started. */
+  /** No ledger was ever found there: the shop may have none, or may not be running yet. */
   absent: boolean;
   checks: Check[];
 }
 
-/** The newest bills are compared: a shop shows the newest of its records. */
+/** Only the newest bills are compared: a shop shows only its newest records. */
 const COMPARED_BILLS = 300;
-/** However many look at the console, a shop is asked this often. */
+/** A shop is asked at most this often, however many people watch the console. */
 const KEPT_MS = 2_000;
 
 type Read = { ledger: Ledger } | { problem: string; absent: boolean };
 
-/** Reads the ledgers of all shops that show one, and compares. */
+/** Reads and compares the ledgers of all shops that have one. */
 @Injectable()
 export class LedgersService {
-  /** Addresses at which something has been there. */
+  /** Addresses where a ledger has been found before. */
   private readonly seen = new Set<string>();
   private readonly reads = new Map<string, { at: number; read: Promise<Read> }>();
 
@@ -45,7 +45,7 @@ export class LedgersService {
   }
 
   private async compareOne(url: string, shops: string[]): Promise<LedgerComparison> {
-    // Read before the truth is taken: what happens in between makes the shop look late, not wrong.
+    // Reads the ledger first: what happens in between makes the shop look late, not wrong.
     const read = await this.read(url);
     if ('problem' in read) return { url, shops, ...read, checks: [] };
     return { url, shops, problem: null, absent: false, checks: compare(this.truth(shops), read.ledger, Date.now()) };

@@ -4,12 +4,12 @@ import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
 import { BEHAVIOURS } from '../behaviours.js';
 import { consolePage, tag } from './layout.js';
 
-/** What the sandbox does, and what each of it rests on. */
+/** What the sandbox does, and the basis of each behaviour. */
 export function behavioursPage(): Page {
   return consolePage({
     title: 'Behaviours',
     place: 'behaviours',
-    lead: 'What the sandbox does, and whether the interface specification says so (documented) or is silent, and this is our choice (assumed).',
+    lead: 'What the sandbox does: documented where the interface specification says so, assumed where it is silent and this is our choice.',
     content: html`<section class="card">
         <h2 id="behaviours">By section of the specification</h2>
         <div class="scroll flows" role="region" aria-labelledby="behaviours" tabindex="0">
@@ -59,7 +59,7 @@ export function behavioursPage(): Page {
       <section class="card" aria-labelledby="json">
         <h2 id="json">The control interface</h2>
         <p>
-          Everything here can be done by a program too, as <a href="/sandbox/console/interface">JSON</a>:
+          Programs can do everything here too, as <a href="/sandbox/console/interface">JSON</a>:
           <a href="/sandbox/requests">requests</a>, <a href="/sandbox/shops">shops</a>,
           <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>,
           <a href="/sandbox/ledger">ledger</a>.

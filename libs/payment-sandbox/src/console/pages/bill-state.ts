@@ -4,7 +4,7 @@ import { grouped } from '../../common/money.js';
 import type { Bill, Callback, Payment } from '../../model/entities.js';
 import { count, tag, type Tone } from './layout.js';
 
-/** Where a bill stands, in one word or two. */
+/** The state of a bill in a word or two. */
 export function billState(bill: Bill, payments: readonly Payment[]): [text: string, tone: Tone] {
   const [paid, ...more] = payments.filter(({ status }) => status === 'SUCCESS');
   if (more.length > 0) return [`paid ${more.length + 1} times`, 'warn'];
@@ -13,7 +13,7 @@ export function billState(bill: Bill, payments: readonly Payment[]): [text: stri
   return payments.length > 0 ? ['failed', 'bad'] : ['not paid yet', ''];
 }
 
-/** The one payment of a bill, held against what was billed: the payer's commission does not count as paid. */
+/** Compares a bill's only payment with what was billed; the payer's commission does not count as paid. */
 function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   if (payment.currency !== bill.currency) return [`paid in ${payment.currency}`, 'warn'];
   const paid = bill.payerPaysCommission ? payment.amountReceived : payment.amount;
@@ -21,7 +21,7 @@ function paidState(bill: Bill, payment: Payment): [text: string, tone: Tone] {
   return minorOf(paid) > minorOf(bill.amount) ? [`overpaid: ${grouped(paid)}`, 'warn'] : ['paid', 'good'];
 }
 
-/** Where a postback stands. */
+/** The state of a postback. */
 export function callbackState({ state, tries }: Callback): [text: string, tone: Tone] {
   switch (state) {
     case 'delivered':

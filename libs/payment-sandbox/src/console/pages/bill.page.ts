@@ -14,7 +14,7 @@ export interface BillPageView extends History {
   comparisons: readonly LedgerComparison[];
 }
 
-/** One bill: what it is, what happened, and what can be made to happen. */
+/** One bill: its facts, its history, and its actions. */
 export function billPage(view: BillPageView): Page {
   const { bill, shop, payments } = view;
   return consolePage({
@@ -64,7 +64,7 @@ function fact(name: string, value: string): Html | false {
   );
 }
 
-/** Pays behind the payer's back, also a bill that is paid. */
+/** Pays without the payer's page, even a bill that is paid. */
 function payForm(billId: string): Html {
   return html`<form method="post" action="/sandbox/console/bills/${billId}/pay">
     <label

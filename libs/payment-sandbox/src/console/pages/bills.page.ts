@@ -17,19 +17,19 @@ export interface BillRow {
 
 export interface BillsView {
   rows: readonly BillRow[];
-  /** What was searched for; empty for nothing. */
+  /** The search text; empty if none. */
   search: string;
-  /** The address of the older ones; null where there are none. */
+  /** The address of the older bills; null if there are none. */
   older: string | null;
   comparisons: readonly LedgerComparison[];
   faults: FaultDocument;
   now: Instant;
-  /** The address of the sandbox, as the reader knows it. */
+  /** The address of the sandbox, as the browser knows it. */
   address: string;
   shopId: string;
 }
 
-/** What is going on: the newest bills, and whether all is well. */
+/** The newest bills, and whether all is well. */
 export function billsPage(view: BillsView): Page {
   const { rows, search, older, comparisons, faults, now } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
@@ -53,7 +53,7 @@ export function billsPage(view: BillsView): Page {
   return consolePage({
     title: 'Bills',
     place: 'bills',
-    lead: 'What the shops have billed, newest first. The page follows by itself.',
+    lead: 'What the shops have billed, newest first. The page updates itself.',
     content: html`<div class="facts-row">
         <a href="/sandbox/console/ledger"><span>Shop’s records</span>${comparisonTag(comparisons)}</a>
         <a href="/sandbox/console/faults"
@@ -66,7 +66,7 @@ export function billsPage(view: BillsView): Page {
           <label>Order, bill or description<input type="search" name="q" value="${search}" /></label>
           <button class="quiet">Find</button>
         </form>
-        ${rows.length > 0 ? table : search === '' ? howToBegin(view) : html`<p>No bill fits “${search}”.</p>`}
+        ${rows.length > 0 ? table : search === '' ? howToBegin(view) : html`<p>No bill matches “${search}”.</p>`}
         ${older !== null && html`<p><a href="${older}">Older bills</a></p>`}
       </section>`,
   });

@@ -11,7 +11,7 @@ export interface Upcoming {
 
 const STEPS = ['1m', '10m', '1h', '6h', '1d', '3d'];
 
-/** The sandbox's clock, and what is due by it. */
+/** The sandbox's clock, and what is due. */
 export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upcoming[], more: number): Page {
   const row = ({ at, billId, what }: Upcoming): Html =>
     html`<tr>
@@ -22,11 +22,11 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
   return consolePage({
     title: 'Clock',
     place: 'clock',
-    lead: 'Moved on, the sandbox does all that would have happened on the way, redeliveries included. The shop’s clock stays as it is.',
+    lead: 'When you move it on, everything due on the way happens, redeliveries included. The shop’s clock does not change.',
     content: html`<section class="card" aria-labelledby="now">
         <h2 id="now">${time(now)}</h2>
         <p class="note">
-          ${aheadMs === 0 ? 'As the machine’s clock.' : `Ahead of the machine’s clock by ${inWords(aheadMs)}.`}
+          ${aheadMs === 0 ? 'Equal to the machine’s clock.' : `Ahead of the machine’s clock by ${inWords(aheadMs)}.`}
         </p>
         <div class="row steps">
           ${STEPS.map((step) => button('/sandbox/console/clock', `+ ${step}`, { advance: step }))}
@@ -40,7 +40,7 @@ export function clockPage(now: Instant, aheadMs: number, upcoming: readonly Upco
         <h2 id="due">What is due</h2>
         ${
           upcoming.length === 0
-            ? html`<p class="note">Nothing: no payment has a status to come, no postback a try.</p>`
+            ? html`<p class="note">Nothing: no payment awaits a status, no postback a try.</p>`
             : html`<div class="scroll flows" role="region" aria-labelledby="due" tabindex="0">
                 <table>
                   <thead>

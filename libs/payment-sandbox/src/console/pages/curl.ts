@@ -4,8 +4,8 @@ import type { ReceivedRequest } from '../../storage/received-requests.js';
 const LEFT_OUT = /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|authorization)$/i;
 
 /**
- * The request as a command for a shell; `address` is the sandbox's. Its token stands in the variable API_TOKEN: only its
- * first characters are known. The parts of a multipart body are given one by one.
+ * The request as a shell command; `address` is the sandbox's. The token is the variable API_TOKEN, because only its
+ * first characters are kept. A multipart body is given part by part.
  */
 export function curlOf(request: ReceivedRequest, address: string): string {
   const { method, headers, body } = request;
@@ -27,7 +27,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The fields of a multipart body that is known whole; undefined for any other. */
+/** The fields of a multipart body that was kept whole; undefined for any other. */
 function multipartFields({ headers, body, bodyBytes }: ReceivedRequest): [string, string][] | undefined {
   const type = headers.find(({ name }) => /^content-type$/i.test(name))?.value ?? '';
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1];

@@ -15,13 +15,13 @@ type Settings = RequestFaultSettings & PostbackFaultSettings;
 
 interface FaultText {
   does: string;
-  /** Its own settings. */
+  /** The settings of this fault alone. */
   settings?: readonly (keyof Settings)[];
 }
 
 const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
   resetBefore: { does: 'Nothing is done, and the connection is reset.' },
-  slow: { does: 'The request is served late.', settings: ['ms'] },
+  slow: { does: 'The request is served after a delay.', settings: ['ms'] },
   status500: { does: 'A 500 instead of the answer.', settings: ['done'] },
   html: { does: 'A 502 page of HTML instead of the answer.', settings: ['done'] },
   malformed: { does: 'The answer is cut short.', settings: ['done'] },
@@ -31,16 +31,18 @@ const REQUESTS: Readonly<Record<RequestFault, FaultText>> = {
   merchantBanned: { does: '403 api:error.merchant_banned.' },
   billNotFound: { does: '403 api:error.bill_not_found, for lists of payments.' },
   tooManyPayments: { does: '400 api:error.too_many_payments, for lists of payments.' },
-  loseAnswer: { does: 'The request is served, then the connection is reset: a bill may exist that nobody knows of.' },
+  loseAnswer: {
+    does: 'The request is served, then the connection is reset: a bill may exist that the shop does not know.',
+  },
 };
 
 const POSTBACKS: Readonly<Record<PostbackFault, FaultText>> = {
-  drop: { does: 'The postback is never sent. A shop that asks for itself finds the payment all the same.' },
-  duplicate: { does: 'It is sent several times at the same moment.', settings: ['copies'] },
+  drop: { does: 'The postback is never sent. A shop that asks the service still finds the payment.' },
+  duplicate: { does: 'It is sent several times at once.', settings: ['copies'] },
   delay: { does: 'It is sent later.', settings: ['by'] },
   reorder: { does: 'It is held back until the next one has gone out.', settings: ['within'] },
   change: { does: 'Its fields are changed on the way.', settings: ['set', 'resign'] },
-  forge: { does: 'Beside it goes a SUCCESS that the service never sent.', settings: ['set'] },
+  forge: { does: 'A SUCCESS that the service never sent goes out beside it.', settings: ['set'] },
 };
 
 /** Every fault as a switch. */
@@ -73,7 +75,7 @@ export function faultsPage(faults: FaultDocument): Page {
         </section>
         <section class="card" aria-labelledby="dice">
           <h2 id="dice">The dice</h2>
-          <p class="note">The same seed and the same calls meet the same faults. Every change starts the dice anew.</p>
+          <p class="note">The same seed and the same calls give the same faults. Every change restarts the dice.</p>
           <form class="row" method="post" action="/sandbox/console/faults/seed">
             <label>Seed<input name="seed" inputmode="numeric" value="${faults.seed ?? ''}" placeholder="1" /></label>
             <button class="quiet">Set</button>
@@ -120,7 +122,7 @@ function faultItem(
             >Probability<input name="p" inputmode="decimal" value="${given.p ?? ''}" placeholder="1" autocomplete="off"
           /></label>
           <label
-            >At most so often<input
+            >At most this often<input
               name="times"
               inputmode="numeric"
               value="${given.times ?? ''}"
@@ -204,7 +206,7 @@ ${Object.entries(given.set ?? {})
 const NUMBERS = ['p', 'times', 'ms', 'copies'];
 const FLAGS = ['done', 'resign'];
 
-/** A fault's settings out of its form, to be checked as those of the control interface are. */
+/** A fault's settings from its form, unchecked like those that reach the control interface. */
 export function faultSettings(form: URLSearchParams): Record<string, unknown> | number {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of form) {

@@ -19,11 +19,11 @@ export const PLACES = {
 export interface ConsolePage {
   status?: number;
   title: string;
-  /** The part of the console that it belongs to. */
+  /** The section of the console. */
   place?: keyof typeof PLACES;
-  /** Under the title: what the page is for. */
+  /** The introduction under the title. */
   lead?: string | Html;
-  /** What became of the last action. */
+  /** The outcome of the last action. */
   message?: { tone: Tone; text: string };
   /** Beside the title. */
   tag?: Html;
@@ -67,8 +67,8 @@ export function tag(text: string, tone: Tone = ''): Html {
 }
 
 /**
- * `21 Nov 2026, 12:00:00 UTC`, readable for machines too; `exact` with its milliseconds. On the same day as `after`, which
- * stands above it, the clock is enough.
+ * `21 Nov 2026, 12:00:00 UTC`, machine-readable too; `exact` adds milliseconds. Leaves out the day if it is that of
+ * `after`, the time shown above it.
  */
 export function time(instant: Instant, exact = false, after?: Instant): Html {
   const [, year, month, day, seconds, ms] = /^(\d+)-(\d+)-(\d+)T([\d:]+)(\.\d+)/.exec(instant) ?? [];
@@ -83,7 +83,7 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** A form that one press of its button sends. */
+/** A form that is only a button. */
 export function button(action: string, label: string, fields: Record<string, string> = {}): Html {
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
@@ -91,7 +91,7 @@ export function button(action: string, label: string, fields: Record<string, str
   return html`<form method="post" action="${action}">${hidden}<button class="quiet">${label}</button></form>`;
 }
 
-/** A text to take elsewhere. `id`: of the element that holds it. */
+/** Text to copy. `id`: of the element that holds it. */
 export function copyable(id: string, text: string): Html {
   return html`<pre tabindex="0" id="${id}">${text}</pre>
     <button class="quiet scripted" type="button" data-copy="${id}">Copy</button>`;

@@ -7,18 +7,18 @@ import { consolePage, count, tag } from './layout.js';
 
 const SHOWN_FINDINGS = 50;
 
-/** What the sandbox knows, held against what the shops have recorded. */
+/** Compares what the sandbox knows with what the shops have recorded. */
 export function ledgerPage(comparisons: readonly LedgerComparison[]): Page {
   return consolePage({
     title: 'Invariants',
     place: 'ledger',
     tag: comparisonTag(comparisons),
-    lead: 'The truth of this sandbox, held against what each shop has recorded. Red is a difference: money that one side does not know of. Amber is still to come, from the shop or from a person.',
+    lead: 'The truth of this sandbox, compared with what each shop has recorded. Red is a difference: money that one side does not know of. Amber waits for the shop or for a person.',
     content: comparisons.length === 0 ? nothingToCompare() : html`${comparisons.map(section)}`,
   });
 }
 
-/** All comparisons in one word. */
+/** Sums up all comparisons. */
 export function comparisonTag(comparisons: readonly LedgerComparison[]): Html {
   if (comparisons.every(({ absent }) => absent)) return tag('not compared');
   const unread = comparisons.filter(({ problem, absent }) => problem !== null && !absent).length;
@@ -73,7 +73,7 @@ function findingItem({ kind, billId, orderId, what }: Finding): Html {
   </li>`;
 }
 
-/** What the shop has recorded of one bill, where it shows that. */
+/** What the shop has recorded of one bill, if it shows its records. */
 export function billRecords(comparisons: readonly LedgerComparison[], { id, shopId }: Bill): Html | false {
   const comparison = comparisons.find(({ shops }) => shops.includes(shopId));
   if (!comparison) return false;

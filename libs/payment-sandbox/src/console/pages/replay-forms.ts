@@ -2,13 +2,13 @@ import { type Html, html } from '../../common/html.js';
 import type { Callback } from '../../model/entities.js';
 import { button } from './layout.js';
 
-/** Every field of 2.5 can be set, also one that the postback lacks. */
+/** Every field of 2.5 can be set, even one that the postback lacks. */
 const FIELDS = ['Status', 'InvId', 'OutSum', 'CurrencyIn', 'Commission', 'TrsId', 'custom', 'SignatureValue'];
 
-/** Before a field's name in the form. */
+/** The prefix of a field's name in the form. */
 export const FIELD_PREFIX = 'field.';
 
-/** To send a postback again, as it was or changed. */
+/** Forms that send a postback again, unchanged or changed. */
 export function replayForms(callback: Callback): Html {
   const action = `/sandbox/console/callbacks/${callback.id}/replay`;
   const names = [...new Set([...FIELDS, ...Object.keys(callback.fields)])];

@@ -7,15 +7,15 @@ import { consolePage, copyable, tag, time, type Tone } from './layout.js';
 export interface RequestsView {
   /** Newest first. */
   requests: readonly ReceivedRequest[];
-  /** Whether only those with a problem are shown. */
+  /** Whether to show only those with a problem. */
   problems: boolean;
-  /** The address of the older ones; null where there are none. */
+  /** The address of the older requests; null if there are none. */
   older: string | null;
-  /** The address of the sandbox, as the reader knows it. */
+  /** The address of the sandbox, as the browser knows it. */
   address: string;
 }
 
-/** What came to the API, accepted or refused, as it comes. */
+/** Requests to the API, accepted or refused, live. */
 export function requestsPage({ requests, problems, older, address }: RequestsView): Page {
   const table = html`<div class="scroll flows" role="region" aria-label="Requests" tabindex="0">
     <table>
@@ -25,7 +25,7 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
           <th scope="col">Answer</th>
           <th scope="col">Shop</th>
           <th scope="col">What was wrong</th>
-          <th scope="col">Came</th>
+          <th scope="col">Received</th>
         </tr>
       </thead>
       <tbody id="rows">
@@ -34,17 +34,17 @@ export function requestsPage({ requests, problems, older, address }: RequestsVie
     </table>
   </div>`;
   const nothing = problems
-    ? html`<p>Nothing was wrong with any of the requests that are kept.</p>`
+    ? html`<p>None of the requests kept has a problem.</p>`
     : html`<p>
         None yet. The API is at <code>${address}/api/v1</code>; a base address in a client is <code>${address}</code>.
       </p>`;
   return consolePage({
     title: 'Requests',
     place: 'requests',
-    lead: 'What came to the API, newest first: also what was refused, and calls of addresses that are not part of the interface. The last 500 are kept.',
+    lead: 'Requests to the API, newest first, including refused ones and those to addresses outside the interface. The last 500 are kept.',
     content: html`<section class="card">
       <p>
-        ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only those with something wrong</a>`}
+        ${problems ? html`<a href="/sandbox/console/requests">All requests</a>` : html`<a href="/sandbox/console/requests?problems">Only those with a problem</a>`}
       </p>
       ${requests.length > 0 ? table : nothing} ${older !== null && html`<p><a href="${older}">Older requests</a></p>`}
     </section>`,
@@ -70,7 +70,7 @@ function row(request: ReceivedRequest): Html {
 export function requestPage(request: ReceivedRequest, address: string): Page {
   const { id, at, method, headers, shopId, billId, orderId, answer, durationMs, problem } = request;
   const cut = (text: string, bytes: number): Html | false =>
-    Buffer.byteLength(text) < bytes && html`<p class="note">Its first part; ${bytes} bytes came in all.</p>`;
+    Buffer.byteLength(text) < bytes && html`<p class="note">Cut off: ${bytes} bytes in total.</p>`;
   const bill =
     billId !== null &&
     html`<dt>Bill</dt>
@@ -83,10 +83,10 @@ export function requestPage(request: ReceivedRequest, address: string): Page {
     content: html`<section class="card" aria-labelledby="about">
         <h2 id="about">Request ${id}</h2>
         <dl class="facts">
-          <dt>Came</dt>
+          <dt>Received</dt>
           <dd>${time(at, true)}${durationMs !== null && html`, answered in ${durationMs} ms`}</dd>
           <dt>Shop</dt>
-          <dd>${shopId ?? 'none: no token of a shop was looked at'}</dd>
+          <dd>${shopId ?? 'none: no shop’s token was recognised'}</dd>
           ${
             orderId !== null &&
             html`<dt>Order</dt>
@@ -103,17 +103,17 @@ ${headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}
 
 ${request.body}</pre>
         ${cut(request.body, request.bodyBytes)}
-        <p class="note">Of tokens the first characters are shown.</p>
+        <p class="note">Tokens are cut to their first characters.</p>
       </section>
       <section class="card" aria-labelledby="answered">
         <h2 id="answered">As answered</h2>
         <pre tabindex="0">
-${answer === null ? 'No answer: the connection was reset, or it is under way.' : `${request.status ?? ''}\n\n${answer}`}</pre>
+${answer === null ? 'No answer: the connection was reset, or the request is in progress.' : `${request.status ?? ''}\n\n${answer}`}</pre>
       </section>
       <section class="card" aria-labelledby="again">
         <h2 id="again">As a command</h2>
         ${copyable('curl', curlOf(request, address))}
-        <p class="note">Set <code>API_TOKEN</code> to the shop’s token before.</p>
+        <p class="note">First set <code>API_TOKEN</code> to the shop’s token.</p>
       </section>`,
   });
 }

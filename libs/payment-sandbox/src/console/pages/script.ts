@@ -1,8 +1,8 @@
 import { Asset } from '../../common/asset.js';
 
 /**
- * Keeps a page of the console as it would be if it were loaded now: asks each second whether it has changed, and takes
- * over only what has. What the reader has opened, typed or put the focus on stays.
+ * Keeps a console page up to date: polls it every second and patches only what has changed, so that opened sections,
+ * typed text and focus stay.
  */
 export const CONSOLE_SCRIPT = new Asset(
   'console.js',
@@ -11,7 +11,7 @@ export const CONSOLE_SCRIPT = new Asset(
 const PAUSE_MS = 1000;
 let etag = '';
 
-async function look() {
+async function poll() {
   if (!document.hidden) {
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html', 'if-none-match': etag } });
@@ -22,10 +22,10 @@ async function look() {
         if (fresh) sync(document.getElementById('main'), fresh);
       }
     } catch {
-      // The sandbox may be starting anew: the next look tells.
+      // The sandbox may be restarting: poll again.
     }
   }
-  setTimeout(look, PAUSE_MS);
+  setTimeout(poll, PAUSE_MS);
 }
 
 function sync(old, next) {
@@ -50,7 +50,7 @@ function sync(old, next) {
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-// The reader's own time, with UTC beside it; the day where one was shown, or where it is another than in UTC.
+// Local time, with UTC beside it; with the day if one was shown or the local day differs.
 function localise(root) {
   for (const element of root.querySelectorAll('time')) {
     const [, day, clock] = /^(?:(.*), )?([\\d:.]+) UTC$/.exec(element.textContent) ?? [];
@@ -74,6 +74,6 @@ document.addEventListener('click', async ({ target }) => {
   target.textContent = 'Copied';
 });
 
-setTimeout(look, PAUSE_MS);
+setTimeout(poll, PAUSE_MS);
 `.trimStart(),
 );
