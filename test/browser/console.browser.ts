@@ -204,7 +204,7 @@ describe('invariants', () => {
     const { billId: unseen } = await world.harness.buy({ amount: '22.00' });
     await world.sandbox.pay(unseen);
     await page.getByText('1 still to come').waitFor();
-    await page.getByText('the shop has no event of it yet').waitFor();
+    await page.getByText('the shop has no event for it yet').waitFor();
 
     await world.harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
       WHERE bill_id = (SELECT id FROM payment_acceptance.bill WHERE service_bill_id = '${billId}')`);

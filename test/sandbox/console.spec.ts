@@ -67,10 +67,10 @@ describe('console', () => {
       };
       expect(from('::ffff:127.0.0.1', 'localhost')()).toBe(true);
       expect(from('::1', '[::1]:4010')()).toBe(true);
-      expect(from('10.0.0.7', 'localhost')).toThrow('from this machine only');
-      expect(from('::ffff:10.0.0.7', 'localhost')).toThrow('from this machine only');
+      expect(from('10.0.0.7', 'localhost')).toThrow('answers this machine only');
+      expect(from('::ffff:10.0.0.7', 'localhost')).toThrow('answers this machine only');
       expect(from('10.0.0.7', 'sandbox:4010', ['sandbox'])()).toBe(true);
-      expect(from('10.0.0.7', 'evil.test', ['sandbox'])).toThrow('does not go by the name "evil.test"');
+      expect(from('10.0.0.7', 'evil.test', ['sandbox'])).toThrow('does not answer to the name "evil.test"');
     });
 
     test.each([

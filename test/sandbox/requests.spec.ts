@@ -144,7 +144,7 @@ describe('requests', () => {
     const billId = await fixture.bill();
     expect((await fixture.payments(billId, OTHER_TOKEN)).json['message']).toBe('api:error.bill_not_found');
     expect((await last()).problem).toBe(
-      `the bill ${billId} is that of the shop main; the bearer token is that of other`,
+      `the bill ${billId} belongs to the shop main; the bearer token belongs to other`,
     );
   });
 

@@ -49,8 +49,8 @@ export class BillsService {
     const owner = this.store.bills.get(id)?.shopId;
     // To the client, another shop's bill looks like one that does not exist; only the console says which.
     if (owner !== shop.id) {
-      const why = owner === undefined ? `there is no bill ${quote(id)}` : `the bill ${id} is that of the shop ${owner}`;
-      throw ApiRefusal.billNotFound(`${why}; the bearer token is that of ${shop.id}`);
+      const why = owner === undefined ? `there is no bill ${quote(id)}` : `the bill ${id} belongs to the shop ${owner}`;
+      throw ApiRefusal.billNotFound(`${why}; the bearer token belongs to ${shop.id}`);
     }
     const payments = this.store.paymentsOf(id);
     if (payments.length > shop.maxPayments) {

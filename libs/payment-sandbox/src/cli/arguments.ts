@@ -26,8 +26,8 @@ Runs a sandbox of the payment acceptance service, for development.
                               and /sandbox still answer this machine only
       --control-hosts NAMES   names, with commas between, by which the    SANDBOX_CONTROL_HOSTS
                               console and /sandbox answer other machines  none
-                              too, which can then read
-                              every token and change everything
+                              too. Those can read every token and
+                              change everything
   -d, --data FOLDER           keeps the state in this folder; "" keeps    SANDBOX_DATA      ${data}
                               it in memory
   -s, --shop-url URL          your application, which the two demo        SANDBOX_SHOP_URL  http://127.0.0.1:3000
@@ -37,14 +37,14 @@ Runs a sandbox of the payment acceptance service, for development.
       --pay-url URL           address of the payer's pages                SANDBOX_PAY_URL   that of the API call
       --processing-time TIME  how long a payment on the payer's page      SANDBOX_PROCESSING_TIME
                               stays in NEW, and again in PROCESS: 0s, 10s                   500ms
-      --log WHAT              prints a line of all requests and           SANDBOX_LOG       all
-                              postbacks, of those with problems, or none
-      --diagnose YES          where a shop refuses a postback, sends      SANDBOX_DIAGNOSE  yes
-                              it more, for an order that cannot exist,
-                              to say why; or no
+      --log WHAT              prints a line for all requests and          SANDBOX_LOG       all
+                              postbacks, problems, or none
+      --diagnose YES          if a shop refuses a postback, sends         SANDBOX_DIAGNOSE  yes
+                              others for an order that cannot exist,
+                              to find out why; or no
   -h, --help                  shows this
 
-What stands in capitals on the right can be set in the environment instead; then comes the default.
+The environment variables on the right set the same; the last column is the default.
 
 The demo shops: demo-main, token sandbox-main-token-0123456789abcdef
                 demo-eu,   token sandbox-eu-token-0123456789abcdef

@@ -74,22 +74,22 @@ const difference = (what: string): object[] => [{ kind: 'difference', what: expe
 const open = (what: string): object[] => [{ kind: 'open', what: expect.stringContaining(what) }];
 
 describe('the sandbox and a shop’s ledger', () => {
-  test('agree where every payment became one event that was delivered', () => {
+  test('agree if every payment became one event that was delivered', () => {
     expect(findings(seen)).toEqual([]);
   });
 
-  test('agree where amounts are the same, however they are written', () => {
+  test('agree if amounts are the same, however they are written', () => {
     const payments = [{ ...seen.payments[0]!, amount: '100.050' }];
     expect(findings({ ...seen, payments })).toEqual([]);
   });
 
-  test('agree where a payment became a review that somebody has closed', () => {
+  test('agree if a payment became a review that somebody has closed', () => {
     const review = { billId: 'b1', orderId: 'o1', paymentId: 'p1', reason: 'underpaid', state: 'ACCEPTED' };
     expect(findings({ ...seen, events: [], reviews: [review] })).toEqual([]);
     expect(findings({ ...seen, events: [], reviews: [{ ...review, state: 'OPEN' }] })).toEqual(open('underpaid'));
   });
 
-  test('agree where a failed payment succeeded late, whichever of the two the shop has seen', () => {
+  test('agree if a failed payment succeeded late, whichever of the two the shop has seen', () => {
     const payments = [paymentOf('NEW', 'PROCESS', 'FAIL', 'SUCCESS')];
     expect(findings(seen, { payments })).toEqual([]);
     const failed = { ...seenEvent!, name: 'payment.failed' };
@@ -103,12 +103,12 @@ describe('the sandbox and a shop’s ledger', () => {
     [
       'a bill that the service does not know',
       { ...seen, bills: [seenBill!, { ...seenBill!, billId: 'b2' }] },
-      'the service has not',
+      'the service does not',
     ],
     ['two events of one payment', { ...seen, events: [seenEvent!, seenEvent!] }, 'has 2 events'],
     ['another amount of the payment', { ...seen, payments: [{ ...seen.payments[0]!, amount: '1.00' }] }, '1.00 in the'],
     [
-      'a payment that the service has not',
+      'a payment that the service does not have',
       { ...seen, payments: [{ ...seen.payments[0]!, paymentId: 'p2' }] },
       'no payment p2',
     ],
@@ -126,14 +126,14 @@ describe('the sandbox and a shop’s ledger', () => {
       'no relay',
     ],
     [
-      'a payment without an event, and no check ahead',
+      'a payment without an event, and no check planned',
       { ...unseen, bills: [{ ...seenBill!, state: 'OPEN', nextCheckAt: null }] },
-      'nor a check',
+      'no check of the bill planned',
     ],
     [
       'a payment without an event, and a check overdue',
       { ...unseen, bills: [{ ...seenBill!, state: 'OPEN', nextCheckAt: at(-120_000) }] },
-      'nor a check',
+      'no check of the bill planned',
     ],
   ] satisfies [string, Ledger, string][])('differ over %s', (_what, ledger, text) => {
     expect(findings(ledger)).toEqual(difference(text));
@@ -142,16 +142,16 @@ describe('the sandbox and a shop’s ledger', () => {
   test('differ over a paid bill that nobody paid', () => {
     const ledger = { ...unseen, bills: [{ ...seenBill!, state: 'PAID' }] };
     expect(findings(ledger, { payments: [paymentOf('NEW', 'PROCESS', 'FAIL')] })).toEqual([
-      ...open('no event of it yet'),
+      ...open('no event for it yet'),
       ...difference('nobody paid'),
     ]);
   });
 
-  test('have something to come while a check is ahead, a delivery on its way, a creation new or unknown', () => {
+  test('are open while a check is planned, a delivery pending, a creation new or unknown', () => {
     expect(findings(unseen)).toEqual(open('Its next check is due'));
     const deliveries = [{ consumer: 'orders', state: 'PENDING', lastError: null }];
     expect(findings({ ...seen, events: [{ ...seenEvent!, deliveries }] })).toEqual(open('on its way to "orders"'));
-    expect(findings(nothing, { bills: [{ ...bill, createdAt: at(-1_000) }] })).toEqual(open('has yet to note'));
+    expect(findings(nothing, { bills: [{ ...bill, createdAt: at(-1_000) }] })).toEqual(open('has yet to record'));
     const intent = { ...seenBill!, billId: null, state: 'UNKNOWN' };
     expect(findings({ ...nothing, bills: [intent] })).toEqual([
       ...open('answer to the creation was lost'),
