@@ -84,7 +84,7 @@ export class ConsolePages {
     return lostBillsPage(context, bills, doneMessage(context));
   }
 
-  /** Of all shops, so it is for those only who see all of them. */
+  /** Covers all shops, so only operators who see all of them may read it. */
   async log(context: PageContext): Promise<Page> {
     if (context.scope !== null) throw notHere('page');
     return logPage(context, await context.records.actions(context.query.get('before') ?? undefined));

@@ -24,11 +24,11 @@ export interface Exchange {
   readonly depth: number;
 }
 
-/** No script runs, whatever a field from outside holds; nobody frames the pages, and forms lead nowhere else. */
+/** No script runs, whatever an external field contains; the pages cannot be framed, and forms post only here. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** Writes the answers by itself, on either adapter, so that a host's interceptors and filters do not change them. */
+/** Writes responses itself, on either adapter, so that a host's interceptors and filters do not change them. */
 @Injectable()
 export class ConsoleResponder {
   private readonly logger = new Logger('PaymentConsole');
@@ -65,7 +65,7 @@ export class ConsoleResponder {
     send(exchange, answer.status ?? 200, 'text/html; charset=utf-8', layout(context, answer));
   }
 
-  /** Its address changes with it, so that a browser may keep it for good. */
+  /** Its address changes with its content, so browsers may cache it for ever. */
   asset(exchange: Exchange, name: string): void {
     const found = name === STYLE.name;
     const keep = found ? 'private, max-age=31536000, immutable' : 'no-store';

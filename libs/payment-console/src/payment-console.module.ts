@@ -8,11 +8,11 @@ import { CONSOLE_OPTIONS, resolveConsoleOptions } from './resolved-options.js';
 
 /**
  * The operator console: pages that show what needs a person and why, and act on it. Import `register` once, beside
- * `PaymentAcceptanceModule`, with the guards that let operators through.
+ * `PaymentAcceptanceModule`, with the guards that admit operators.
  */
 @Module({})
 export class PaymentConsoleModule {
-  /** The application does not start where the options cannot be used (`PaymentConfigurationError`). */
+  /** The application does not start if the options are invalid (`PaymentConfigurationError`). */
   static register(options: PaymentConsoleOptions = {}): DynamicModule {
     return {
       module: PaymentConsoleModule,

@@ -2,7 +2,7 @@ import { PaymentConfigurationError } from 'nestjs-payment-acceptance';
 import { cleanLine } from './common/text.js';
 import type { ConsoleRequest, PaymentConsoleOptions } from './common/options.js';
 
-/** The console's options, checked, with every default filled in. */
+/** The validated options of the console, with defaults filled in. */
 export interface ResolvedConsoleOptions {
   /** Last segment of the path: links are relative, and begin with it. */
   readonly name: string;
@@ -42,7 +42,7 @@ export function resolveConsoleOptions(
   };
 }
 
-/** Without slashes at its ends. */
+/** Without leading and trailing slashes. */
 export function pathOf({ path = DEFAULT_PATH }: PaymentConsoleOptions): string {
   return path.replace(/^\/+|\/+$/g, '');
 }
@@ -54,7 +54,7 @@ function operatorOf({ user }: ConsoleRequest): string | undefined {
     .find((value): value is string => typeof value === 'string' && value.trim() !== '');
 }
 
-/** One line, and not endless: as the log shows it. */
+/** One line of limited length, as the log shows it. */
 function clean(name: unknown): string | undefined {
   const line = typeof name === 'string' ? cleanLine(name.slice(0, 200)) : '';
   return line === '' ? undefined : line;

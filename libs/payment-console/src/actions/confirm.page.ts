@@ -8,12 +8,12 @@ export interface Confirmation {
   readonly address: string;
   readonly csrfToken: string;
   readonly status?: number;
-  /** Why it was not done, and what was filled in then. */
+  /** Why the action failed, shown above the form with its input. */
   readonly message?: Message;
   readonly input?: Input;
 }
 
-/** Says what will happen, and asks. */
+/** Says what will happen, and asks for confirmation. */
 export function confirmPage(
   context: PageContext,
   { action, address, csrfToken, status, message, input }: Confirmation,

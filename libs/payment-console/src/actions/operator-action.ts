@@ -1,27 +1,27 @@
 import type { Html } from '../common/html.js';
 import type { Message, Redirect } from '../common/page-context.js';
 
-/** What a person is asked before anything happens, and what then does. */
+/** The confirmation a person is asked for, and the action it leads to. */
 export interface OperatorAction {
   /** The question. */
   readonly title: string;
-  /** The part of the console that it belongs to. */
+  /** The section of the console. */
   readonly place: string;
-  /** What it is about, and what will happen. */
+  /** Its subject, and what will happen. */
   readonly content: Html;
-  /** Of the button that does it. */
+  /** The label of its button. */
   readonly label: string;
   readonly fields: readonly Field[];
-  /** Whether it has to be said why. Default `false`. */
+  /** Whether a note is required. Default `false`. */
   readonly noteRequired?: boolean;
   /**
-   * Does it, and says where to go.
+   * Performs it, and returns where to go next.
    * @throws OperatorActionError, PaymentServiceError, InputError
    */
   perform(operator: string, input: Input): Promise<Redirect>;
 }
 
-/** What can no longer be done, and why. */
+/** Why an action is not possible any more. */
 export interface ImpossibleAction {
   readonly place: string;
   readonly impossible: Message['text'];
@@ -35,7 +35,7 @@ export interface Field {
   readonly inputMode?: 'decimal' | 'url';
 }
 
-/** What was filled in: one line for each field, empty where there is nothing. */
+/** Reads a field of the form: one line, empty if it was left out. */
 export type Input = (name: string) => string;
 
 /** A field that was filled in wrongly. */

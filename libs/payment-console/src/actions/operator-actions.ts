@@ -19,16 +19,19 @@ import { replayFilter, replayOne } from './replay.actions.js';
 import { acceptReview, dismissReview } from './review.actions.js';
 import { attachBill, voidBill } from './unknown-outcome.actions.js';
 
-/** What was filled in is one line, and no longer than this. */
+/** The longest input: one line. */
 const MAX_TEXT_LENGTH = 1_000;
 
-/** An action's address: what is to be done, to what. */
+/** The address of an action: its name and its target. */
 export interface ActionAddress {
   readonly action: string;
   readonly target: string;
 }
 
-/** Asks, and on the answer performs: nothing happens by a GET, nor by a form that this console did not make. */
+/**
+ * Asks for confirmation, then performs the action. Nothing happens on a GET, nor by a form that this console did not
+ * issue.
+ */
 @Injectable()
 export class OperatorActions {
   async ask(context: PageContext, at: ActionAddress): Promise<Page> {
@@ -145,7 +148,7 @@ const NAMELESS = new ConsoleRefusal(
     'guard set request.user.',
 );
 
-/** The target with the filter, where there is one: a form about some dead letters replays no others. */
+/** The target with its filter, if any, so that a form for some dead letters replays no others. */
 function csrfTarget({ query }: PageContext, target: string): string {
   return target === 'all' ? `all ${JSON.stringify(filterOf(query))}` : target;
 }

@@ -89,7 +89,7 @@ function decided({ state, closedBy }: RecordedReview): ImpossibleAction {
   };
 }
 
-/** What the service did not say, so that the operator has to. */
+/** The fields that the service left out, for the operator to fill in. */
 function missing({ paymentId, detail, currency }: RecordedReview): Field[] {
   const { listed } = detail;
   const stated = listed?.currency === currency && listed.amount !== null && !/^-|^0\.00$/.test(listed.amount);

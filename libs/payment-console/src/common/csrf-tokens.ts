@@ -5,9 +5,9 @@ const KEY_BYTES = 32;
 const PURPOSE = 'nestjs-payment-acceptance/console-form/1';
 
 /**
- * What makes a form that this browser was given worth believing: a MAC over who acts, the action and its target, keyed by
- * a cookie that no script and no other site can read or send. Needs no storage, and any instance can check it. Over https
- * the cookie's name begins with `__Host-`, so that no neighbouring domain can set one that it knows.
+ * Proves that this browser was given the form: a MAC over the operator, the action and its target, keyed by a cookie
+ * that no script and no other site can read or send. It needs no storage, and any instance can check it. Over https the
+ * cookie's name begins with `__Host-`, so that no sibling domain can plant one.
  */
 export class CsrfTokens {
   private readonly name: string;
@@ -22,7 +22,7 @@ export class CsrfTokens {
     this.key = found === undefined ? undefined : Buffer.from(found, 'base64url');
   }
 
-  /** The cookie that the browser has to be given, if any. */
+  /** The cookie to set, if any. */
   get cookie(): string | undefined {
     if (!this.fresh || !this.key) return undefined;
     const value = this.key.toString('base64url');

@@ -1,6 +1,6 @@
 import type { DeadLetterFilter } from 'nestjs-payment-acceptance/operations';
 
-/** Which dead letters an address is about. Not by their id: one has an address of its own. */
+/** The dead letters that an address selects. Not by id: a single one has its own address. */
 export type Filter = Pick<DeadLetterFilter, 'consumer' | 'event' | 'shop' | 'orderId'>;
 
 const FIELDS = ['consumer', 'event', 'shop', 'orderId'] as const;

@@ -1,6 +1,6 @@
 import { shownLines } from './text.js';
 
-/** A piece of HTML that is safe to put into a page. */
+/** HTML that is safe to put into a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -8,8 +8,8 @@ export class Html {
 export type Part = Html | string | number | false | null | undefined | readonly Part[];
 
 /**
- * Builds HTML: what is put into the template is escaped, unless it is {@link Html} itself. Nor does it turn the direction
- * of what stands around it, which would then read otherwise than it is.
+ * Builds HTML. Interpolated values are escaped unless they are {@link Html}, and cannot change the text direction
+ * around them.
  */
 export function html(literals: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(literals.reduce((text, literal, index) => text + render(parts[index - 1]) + literal));

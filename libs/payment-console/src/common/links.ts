@@ -1,7 +1,7 @@
 import type { ConsoleRequest } from './options.js';
 import type { Link } from './page-context.js';
 
-/** The address as the browser asked for it, where the adapter knows it. */
+/** The address that the browser requested, if the adapter knows it. */
 export function addressOf({ originalUrl, url = '/' }: ConsoleRequest): URL {
   return new URL(`http://console${(originalUrl ?? url).replace(/^[^/]+:\/\/[^/]*/, '')}`);
 }

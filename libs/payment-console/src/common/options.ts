@@ -11,24 +11,24 @@ export interface PaymentConsoleOptions {
   imports?: ModuleMetadata['imports'];
   /** Applied to every page and action, for example `[Roles('payments')]` for a guard that reads it. Default: none. */
   decorators?: MethodDecorator[];
-  /** Set it where a guard of the whole application, or a proxy, lets only operators through. Default `false`. */
+  /** Set it if a global guard or a proxy admits only operators. Default `false`. */
   guardedElsewhere?: boolean;
   /** Where the console is. Default `payment-console`. */
   path?: string;
   /**
-   * Who acts, as it is recorded with every action: from the adapter's request, after the guards. Who has no name can
-   * look, and do nothing. Default: `request.user`'s `email`, `username`, `name`, `sub` or `id`, whichever is there first;
-   * where no guard is required, else `developer`.
+   * The operator's name, recorded with every action; called with the adapter's request after the guards. An operator
+   * without a name can look but not act. Default: the first of `request.user`'s `email`, `username`, `name`, `sub` and
+   * `id`; if no guard is required, else `developer`.
    */
   operator?: (request: ConsoleRequest) => string | undefined;
   /**
-   * The only shop that this operator may see and act on; `null` for all. `undefined` is answered with 403, so that a name
-   * that is missing opens nothing. Default: all.
+   * The only shop that this operator may see and act on; `null` for all. `undefined` is answered with 403, so that a
+   * missing name grants nothing. Default: all.
    */
   shop?: (request: ConsoleRequest) => string | null | undefined;
 }
 
-/** What Express's and Fastify's requests have in common, with what guards put there. */
+/** What Express's and Fastify's requests have in common, and what guards add. */
 export interface ConsoleRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly url?: string;

@@ -2,11 +2,11 @@ import type { OperationsView, RecordsView, ReviewsView } from 'nestjs-payment-ac
 import type { Html } from './html.js';
 import type { CsrfTokens } from './csrf-tokens.js';
 
-/** One request of an operator: who it is, what of all there is to see, and how addresses are written from there. */
+/** One request of an operator: who it is, what they may see, and how to build links from here. */
 export interface PageContext {
-  /** `undefined` for somebody without a name, who can only look. */
+  /** `undefined` for an operator without a name, who can only look. */
   readonly operator: string | undefined;
-  /** The only shop to be seen; `null` for all. */
+  /** The only visible shop; `null` for all. */
   readonly scope: string | null;
   readonly operations: OperationsView;
   readonly reviews: ReviewsView;
@@ -14,20 +14,20 @@ export interface PageContext {
   readonly query: URLSearchParams;
   readonly link: Link;
   readonly csrf: CsrfTokens;
-  /** The browser says that the request comes from a page of another site, or of another origin. */
+  /** Whether the browser says that the request comes from another site or origin. */
   readonly foreign: boolean;
 }
 
 /**
- * The address of a page of the console, relative, so that a host's prefix, version or proxy stays in it. What is
- * `undefined` of the query is left out.
+ * The relative address of a console page, which keeps a host's prefix, version or proxy path. Leaves out `undefined`
+ * query parameters.
  */
 export type Link = (to: string, query?: Readonly<Record<string, string | undefined>>) => string;
 
 export interface Page {
   readonly status?: number;
   readonly title: string;
-  /** The part of the console that it belongs to. */
+  /** The section of the console. */
   readonly place?: string;
   /** Beside the title. */
   readonly tag?: Html;
@@ -50,7 +50,7 @@ export interface Redirect {
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** What was asked for is not there, or cannot be done: said on a page of its own. */
+/** The request cannot be served, as a page of its own explains. */
 export class ConsoleRefusal extends Error {
   constructor(
     readonly status: 400 | 403 | 404 | 409 | 503,

@@ -1,12 +1,12 @@
-/** Characters that are obeyed instead of shown: control characters, and those that turn the direction of what follows. */
+/** Characters that act instead of showing: control characters, and those that change the text direction. */
 const NON_PRINTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** One line, without what a page or a log would obey. */
+/** One line, without characters that control a page or a log. */
 export function cleanLine(text: string): string {
   return text.replace(NON_PRINTING, ' ').replace(/\s+/g, ' ').trim().toWellFormed();
 }
 
-/** The same lines, character by character, with a mark for each that a page must not obey. */
+/** The same lines, with a visible mark in place of each control character. */
 export function shownLines(text: string): string {
   return text
     .split(/\r?\n/)

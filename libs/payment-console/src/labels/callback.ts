@@ -1,7 +1,7 @@
 import type { BillDetails, RecordedCallback } from 'nestjs-payment-acceptance/operations';
 import { list, times } from './text.js';
 
-/** One field of a callback beside ours. */
+/** One field of a callback, compared with ours. */
 export interface Compared {
   readonly name: string;
   readonly said: string | undefined;
@@ -19,7 +19,7 @@ export function callbackTitle({ kind, status }: RecordedCallback): string {
   return kind === 'postback' ? `${KINDS[kind]} ${status ?? ''}`.trim() : KINDS[kind];
 }
 
-/** Why it was taken as it was, sentence by sentence. */
+/** How the callback was judged, sentence by sentence. */
 export function callbackReasons(callback: RecordedCallback, bill: Pick<BillDetails, 'billId'>): string[] {
   return [digestOf(callback), corroborationOf(callback), bill.billId === null ? NAMELESS : outcomeOf(callback)];
 }
@@ -75,7 +75,7 @@ function outcomeOf({ kind, status, pending, asks, outcome }: RecordedCallback): 
     : 'The bill was checked because of it. A redirect claims nothing that could be confirmed.';
 }
 
-/** What it said of each compared field, beside ours. What retention has removed is not there to be shown. */
+/** Each compared field beside ours. Retention may have removed what the callback said. */
 export function comparedFields({ corroboration, fields }: RecordedCallback, bill: BillDetails): Compared[] {
   const ours: Readonly<Record<string, string>> = {
     order: bill.orderId,

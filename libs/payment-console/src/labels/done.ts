@@ -4,7 +4,7 @@ import { count } from './text.js';
 
 const INTENT_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What an action came to, by the name that stands in the address. The address can say no other words. */
+/** The outcome of an action, by its name in the address; the address cannot inject other text. */
 export function doneMessage({ query, link }: PageContext): Message | undefined {
   const number = Number(/^\d{1,9}$/.exec(query.get('count') ?? '')?.[0] ?? 0);
   const message = messageOf(query.get('done') ?? '', number);

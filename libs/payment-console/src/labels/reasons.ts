@@ -71,7 +71,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
 };
 
-/** What to do about a review, by what is known of its payment now. */
+/** What to do about a review, given what is known of its payment now. */
 export function adviceOn(review: RecordedReview): string {
   const { reason, succeeded } = review;
   if (succeeded && reason === 'payment-changed') {
@@ -87,7 +87,7 @@ export function hasFailed({ succeeded, ledgerStatus, detail, newest }: RecordedR
   return !succeeded && [ledgerStatus, detail.listed?.status, newest?.listed?.status].includes('FAIL');
 }
 
-/** A judge of the host's own may have reasons of its own. */
+/** A custom judge may have its own reasons. */
 export function reasonOf(reason: string): Reason {
   const known = Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined;
   return (

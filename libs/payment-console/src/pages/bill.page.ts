@@ -6,7 +6,7 @@ import { actionLink, billTable, facts, stateTag, time } from './parts.js';
 import { reviewCard } from './reviews.page.js';
 import { timeline } from './timeline.js';
 
-/** Of very many callbacks, as of a flood: how it began, and how it stands. More would be a heavy page. */
+/** Of a flood of callbacks, shows the first and the newest, to keep the page small. */
 const FIRST = 2;
 const NEWEST = 10;
 

@@ -8,11 +8,11 @@ import { billTable, empty, stateName } from './parts.js';
 export interface BillsView {
   readonly state: BillState | undefined;
   readonly shop: string | undefined;
-  /** What is looked for; the other fields then count for nothing. */
+  /** The search term; if given, the other fields are ignored. */
   readonly sought: string | undefined;
   readonly before: string | undefined;
   readonly bills: RecordPage<BillSummary>;
-  /** To choose from; empty where there is nothing to choose. */
+  /** The shops to choose from; empty if there is no choice. */
   readonly shops: readonly string[];
 }
 

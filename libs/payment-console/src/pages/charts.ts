@@ -2,22 +2,22 @@ import { html, type Html } from '../common/html.js';
 
 export type BarKind = 'good' | 'bad' | 'warn' | 'plain';
 
-/** One column, made of parts that stand upon each other. */
+/** One column of stacked parts. */
 export interface Column {
   readonly label: string;
   readonly parts: readonly { readonly kind: BarKind; readonly value: number }[];
 }
 
-/** What the kinds stand for, from the bottom. */
+/** What the kinds mean, from the bottom up. */
 export type Legend = Readonly<Partial<Record<BarKind, string>>>;
 
-/** Columns that get a label of their own; of more, every so many. */
+/** With more columns than this, only every n-th gets a label. */
 const MAX_LABELS = 8;
 const SIZE = 100;
 
 /**
- * Columns drawn by the server. The picture is stretched to whatever room there is, so its words stand beside it, in
- * HTML. What it shows is there as a table too, for those who do not see it.
+ * A column chart drawn on the server. The picture stretches to the space available, so its text is HTML beside it. A
+ * table shows the same data, for those who cannot see the chart.
  */
 export function columnChart(title: string, columns: readonly Column[], legend: Legend): Html {
   const top = niceTop(Math.max(1, ...columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))));
@@ -91,7 +91,7 @@ function asTable(title: string, columns: readonly Column[], legend: Legend): Htm
   </div>`;
 }
 
-/** Rows with long names, each with its bar and its number. */
+/** Rows with long labels, each with a bar and a number. */
 export function rowChart(rows: readonly { readonly label: Html; readonly value: number }[]): Html {
   const top = Math.max(1, ...rows.map(({ value }) => value));
   return html`<ul class="rows">
@@ -107,7 +107,7 @@ export function rowChart(rows: readonly { readonly label: Html; readonly value: 
   </ul>`;
 }
 
-/** The next of 2, 4, 10, 20, 40, 100, …: so that half of it is a whole number too. */
+/** The next of 2, 4, 10, 20, 40, 100, …, so that half of it is a whole number too. */
 function niceTop(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [2, 4, 10, 20].map((step) => step * power).find((top) => top >= value) ?? value;

@@ -38,7 +38,7 @@ function card(context: PageContext, lost: LostBill): Html {
   </section>`;
 }
 
-/** What the service says, and apart from it what a postback says, which anybody can have sent. */
+/** What the service says, kept apart from what postbacks say, which anybody could have sent. */
 export function lostBillFacts(context: PageContext, lost: LostBill): Html {
   const { namedOrderId, namedOrders, unknownIntentId, firstPostbackAt, foundAt, askedAt, shop } = lost;
   return html`${payments(lost)}

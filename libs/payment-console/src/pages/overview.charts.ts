@@ -3,7 +3,7 @@ import { html, type Html } from '../common/html.js';
 import { AGES, DELAYS, type Overview } from './overview.js';
 import { duration } from '../labels/text.js';
 
-/** How the last day went, and what waits. */
+/** How the last 24 hours went, and what is waiting. */
 export function overviewCharts({ figures, delays }: Overview): Html {
   const cut = figures.cut ? ' There were too many to count all: the early hours lack some.' : '';
   return html`<div class="halves">
@@ -91,7 +91,7 @@ function waiting(rows: Overview['figures']['waiting']): Column[] {
   }));
 }
 
-/** Up to the limit; without one, over the last of all. */
+/** The label of a range: up to the limit, or beyond the last one. */
 function span(limit: number | undefined, last: number | undefined): string {
   return limit === undefined ? `over ${duration(last ?? 0)}` : `under ${duration(limit)}`;
 }

@@ -6,7 +6,7 @@ import { count, duration } from '../labels/text.js';
 import { overviewCharts } from './overview.charts.js';
 import { facts, stateName, time } from './parts.js';
 
-/** What waits longer than this is late: as in the health indicator. */
+/** Work that waits longer than this is late, as in the health indicator. */
 const LATE_MS = 5 * 60_000;
 
 export function overviewPage(context: PageContext, overview: Overview): Page {
@@ -41,7 +41,7 @@ export function overviewPage(context: PageContext, overview: Overview): Page {
   };
 }
 
-/** How much the instance that shows the page does at once. */
+/** The concurrency of the instance that serves the page. */
 function workloadCard({ checks, deliveries }: PaymentWorkload): Html {
   const { running, inTransactions, limit } = deliveries;
   return html`<section class="card" aria-labelledby="workload">

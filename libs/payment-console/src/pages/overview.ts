@@ -6,17 +6,17 @@ export interface Overview {
   readonly refused: readonly ShopState[];
   readonly workload: PaymentWorkload;
   readonly figures: PaymentFigures;
-  /** How many payments of the last day took how long to be settled: one number for each of {@link DELAYS}, and one more. */
+  /** How many payments of the last day settled within each of {@link DELAYS}, and, last, how many took longer. */
   readonly delays: readonly number[];
 }
 
-/** Ages at which the backlog is counted apart, in milliseconds. */
+/** Age buckets of the backlog, in milliseconds. */
 export const AGES = [0, 10_000, 60_000, 300_000, 3_600_000, 86_400_000] as const;
 
-/** Times from payment to settlement that are counted apart, in milliseconds. */
+/** Buckets of the time from payment to settlement, in milliseconds. */
 export const DELAYS = [5_000, 15_000, 60_000, 300_000, 3_600_000] as const;
 
-/** How many settlements took less than each of {@link DELAYS}, and how many longer. */
+/** Counts settlements by the buckets of {@link DELAYS}, and one more for longer ones. */
 export function delaysOf({ settlementDelaysMs }: PaymentFigures): number[] {
   const counts = [...DELAYS.map(() => 0), 0];
   for (const delay of settlementDelaysMs) {

@@ -27,8 +27,8 @@ export function stateTag(state: BillState): Html {
 }
 
 /**
- * `21 Nov 2026, 12:00:00 UTC`, readable for machines too.
- * @param after what stands above it: on the same day, the clock is enough
+ * `21 Nov 2026, 12:00:00 UTC`, machine-readable too.
+ * @param after the time shown above it: on the same day, the clock is enough
  */
 export function time(iso: string, after?: string): Html {
   const [, year = '', month, day, clock = ''] = /^(\d+)-(\d+)-(\d+)T([\d:]+)/.exec(iso) ?? [];
@@ -41,7 +41,7 @@ export function billLink({ link }: PageContext, { intentId, orderId }: { intentI
   return html`<a href="${link(`bills/${intentId}`)}">${orderId}</a>`;
 }
 
-/** Terms and what they are; what is `null` or `false` is left out. */
+/** A list of terms and descriptions; leaves out `null`, `false` and empty ones. */
 export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html {
   const shown = pairs.filter((pair) => pair !== false && pair[1] !== null && pair[1] !== '') as [string, Part][];
   return html`<dl class="facts">
@@ -54,16 +54,16 @@ export function facts(pairs: readonly (readonly [string, Part] | false)[]): Html
 }
 
 export interface Table {
-  /** What it holds, for those who cannot see it at a glance. */
+  /** What it holds, for screen readers. */
   readonly caption: string;
   readonly columns: readonly string[];
   /** The first cell names its row. */
   readonly rows: readonly (readonly Part[])[];
-  /** The cells say by themselves what they are: where there is little room, they follow one another without columns. */
+  /** The cells explain themselves: on a narrow screen they flow without columns. */
   readonly flows?: boolean;
 }
 
-/** A table that can be scrolled sideways by keyboard where it is too wide. */
+/** A table that scrolls sideways, by keyboard too, if it is too wide. */
 export function table({ caption, columns, rows, flows = false }: Table): Html {
   return html`<div class="scroll${flows && ' flows'}" tabindex="0" role="region" aria-label="${caption}">
     <table>
@@ -101,7 +101,7 @@ export function billTable(context: PageContext, caption: string, bills: readonly
   });
 }
 
-/** The way to an action's question; the words around say what it is about. */
+/** A link to an action's confirmation; `about` tells screen readers its subject. */
 export function actionLink(
   { link }: PageContext,
   action: string,
@@ -118,7 +118,7 @@ export function empty(text: string): Html {
   return html`<p class="card soft">${text}</p>`;
 }
 
-/** The way to the next page, if there is one. */
+/** A link to the next page, if there is one. */
 export function next(more: boolean, href: string, label: string): Html {
   return html`${more && html`<nav aria-label="Pages"><a class="button quiet" href="${href}">${label}</a></nav>`}`;
 }

@@ -26,7 +26,7 @@ interface Entry {
 export function timeline(context: PageContext, history: BillHistory): Html {
   const entries: Entry[] = [
     ...ofBill(history),
-    // They come newest first, and those of one millisecond stay as they stand here.
+    // Callbacks come newest first; entries of the same millisecond keep this order.
     ...[...history.callbacks].reverse().map((callback) => ofCallback(callback, history)),
     ...history.payments.flatMap(ofPayment),
     ...history.events.map((event) => ofEvent(context, event)),
@@ -77,7 +77,7 @@ function endOf({ state, endedAt, createdAt, failure }: BillHistory['bill']): Ent
       return [{ at, tone: 'warn', title: 'No bill was made', content: html`<p>${failure}</p>` }];
     case 'CREATING':
     case 'OPEN':
-    case 'PAID': // its event tells
+    case 'PAID': // shown by its event
     case 'EXPIRED':
     case 'VOIDED':
       return [];
@@ -173,7 +173,7 @@ function ofEvent(context: PageContext, { name, occurredAt, payload, deliveries }
   };
 }
 
-/** @param after when the event was written: above it stands the day */
+/** @param after when the event was written; the day is shown there */
 function deliveryOf(context: PageContext, delivery: RecordedDelivery, after: string): Html {
   const { consumer, state, attempts, replays, endedAt, dueAt, lastError, deliveryId } = delivery;
   const tried = `${count(attempts, 'attempt')}${replays > 0 ? `, replayed ${count(replays, 'time')}` : ''}`;
