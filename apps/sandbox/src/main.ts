@@ -3,7 +3,7 @@ import { runSandbox } from 'nestjs-payment-sandbox/program';
 
 const { SHOP_PORT, SANDBOX_DATA, SANDBOX_SHOP_URL, ANNOUNCE } = process.env;
 
-/** The sandbox as a server of this repository: its program, with the state in a folder, for the shop of SHOP_PORT. */
+/** Runs the sandbox's program for this repository: with its state in a folder, for the shop on SHOP_PORT. */
 runSandbox({
   args: process.argv.slice(2),
   env: {

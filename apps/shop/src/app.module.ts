@@ -20,7 +20,7 @@ import { isDevelopment, isProduction } from './production.js';
       useFactory: (payments: ConfigType<typeof paymentsConfig>) => ({ ...payments, resultPage: paymentResultPage }),
     }),
     OrdersModule,
-    // It has no guard here, so it is there for developers alone. A shop of yours names the guard that lets operators in.
+    // Without a guard, so in development only. Your shop would name the guard that admits operators.
     ...(isDevelopment() ? [PaymentConsoleModule.register()] : []),
   ],
   controllers: [AssetsController, ...(isProduction() ? [] : [LedgerController])],

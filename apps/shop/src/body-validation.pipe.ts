@@ -1,9 +1,9 @@
 import { BadRequestException, Injectable, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 
-/** More than any body of the shop has, and less than the stack of a validation that descends by recursion. */
+/** Deeper than any of the shop's bodies, yet shallow enough for recursive validation. */
 const MAX_DEPTH = 32;
 
-/** The ValidationPipe, for which a body that is nested without measure is the sender's mistake, not an error of ours. */
+/** A ValidationPipe that answers an excessively nested body with 400 instead of failing. */
 @Injectable()
 export class BodyValidationPipe extends ValidationPipe {
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {

@@ -20,7 +20,7 @@ async function bootstrap(): Promise<void> {
   if (process.env.ANNOUNCE !== 'no') process.stdout.write(`Shop: http://127.0.0.1:${port}\n`);
 }
 
-/** `SHOP_LOG_LEVELS=error,warn,log` also writes the second record of each bill that the service has made. */
+/** `SHOP_LOG_LEVELS=error,warn,log` also logs each bill that the service has made, as a second record. */
 function logLevels(): LogLevel[] {
   return (process.env.SHOP_LOG_LEVELS || 'error,warn').split(',') as LogLevel[];
 }

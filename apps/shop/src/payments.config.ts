@@ -2,7 +2,7 @@ import { registerAs } from '@nestjs/config';
 import { paymentAcceptanceOptionsFromEnv, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { isProduction } from './production.js';
 
-/** The sandbox's two shops: what holds while nothing else is configured, and never in production. */
+/** The sandbox's two shops: the default while nothing else is configured, never in production. */
 function sandboxShops(): NodeJS.ProcessEnv {
   return {
     PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
@@ -16,9 +16,8 @@ function sandboxShops(): NodeJS.ProcessEnv {
 }
 
 /**
- * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000`: the pauses between the checks of an open bill. Whoever sets it does not
- * want to wait, so everything else that is repeated, or taken over from a process that died, comes sooner too. For
- * tests: a real service would be asked too often.
+ * `PAYMENT_CHECK_PAUSES_MS=2000,4000,20000`: the pauses between the checks of an open bill. It also shortens all other
+ * retries, and the leases of processes that died. For tests: a real service would be polled too often.
  */
 function hurry(pauses: string | undefined): Partial<PaymentAcceptanceOptions> {
   if (!pauses) return {};

@@ -8,7 +8,7 @@ export function portFromEnv(variable: string, otherwise: number): number {
   return port;
 }
 
-/** Says which variable to change when a port is taken; any other error stays as it is. */
+/** Names the variable to change if the port is in use; returns any other error unchanged. */
 export function whyNotListening(error: unknown, variable: string, port: number): unknown {
   const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   return taken ? new Error(`Port ${port} is in use. Set ${variable} to a free one.`) : error;

@@ -1,9 +1,9 @@
-/** Whether this is production, however it is written (`set NODE_ENV=production && …` leaves a space on Windows). */
+/** Whether this is production, however it is spelled (`set NODE_ENV=production && …` leaves a space on Windows). */
 export function isProduction(): boolean {
   return environment() === 'production';
 }
 
-/** Whether the environment says so: an environment that says nothing may be anybody's. */
+/** Only if the environment says so: one that says nothing may be production. */
 export function isDevelopment(): boolean {
   return ['development', 'test'].includes(environment());
 }

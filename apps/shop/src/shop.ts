@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { BodyValidationPipe } from './body-validation.pipe.js';
 import { PageExceptionFilter } from './pages/page-exception.filter.js';
 
-/** The HTTP server that the shop runs on: `express` or `fastify`. It behaves alike on both. */
+/** The shop's HTTP adapter: `express` or `fastify`. It behaves alike on both. */
 export async function shopAdapter(name: string): Promise<AbstractHttpAdapter> {
   switch (name) {
     case 'express':
@@ -19,7 +19,7 @@ export async function shopAdapter(name: string): Promise<AbstractHttpAdapter> {
   }
 }
 
-/** What holds for every request, wherever the shop is started. */
+/** The set-up that applies to every request, however the shop is started. */
 export function configureShop(app: INestApplication): void {
   const adapter = app.getHttpAdapter();
   if (adapter instanceof ExpressAdapter) adapter.disable('x-powered-by');
@@ -29,10 +29,7 @@ export function configureShop(app: INestApplication): void {
   app.useGlobalFilters(new PageExceptionFilter(adapter));
 }
 
-/**
- * A connection that is kept alive, as a load balancer's is, and has always one more request would keep a server that was
- * asked to end from ending.
- */
+/** A busy keep-alive connection, such as a load balancer's, would keep the server from shutting down. */
 function closeWhileEnding(app: INestApplication) {
   return (_request: unknown, response: ServerResponse, next: () => void): void => {
     if (!(app.getHttpServer() as Server).listening) response.setHeader('Connection', 'close');
@@ -41,8 +38,8 @@ function closeWhileEnding(app: INestApplication) {
 }
 
 /**
- * Pages may load what comes from the shop itself, and run no script that stands within them. A form may lead anywhere:
- * buying leads on to the service's payment page, and browsers hold that redirect to `form-action` too.
+ * Pages may load only the shop's own resources and run no inline script. A form may lead anywhere: buying redirects to
+ * the service's payment page, and browsers apply `form-action` to that redirect too.
  */
 const POLICY = [
   "default-src 'none'",
@@ -55,7 +52,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For every answer; the module's own pages bring a policy of their own instead. */
+/** For every response; the module's own pages replace it with their own policy. */
 function setPolicy(_request: unknown, response: ServerResponse, next: () => void): void {
   response.setHeader('Content-Security-Policy', POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');

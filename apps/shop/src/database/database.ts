@@ -6,7 +6,7 @@ import { CreateOrders1700000000000 } from './0001-create-orders.js';
 import { kindOf, kindOfUrl } from './kind.js';
 import { LimitedClient } from './limited-client.js';
 
-/** Holds whatever the shop's instances must do in turn. Any constants of this application. */
+/** The lock under which the shop's instances migrate one at a time. Its number is arbitrary. */
 const MIGRATION_LOCK = {
   postgres: { take: 'SELECT pg_advisory_lock(1700000000)', give: 'SELECT pg_advisory_unlock(1700000000)' },
   mariadb: {
@@ -19,7 +19,7 @@ export function databaseOptions(): TypeOrmModuleOptions {
   const url = process.env.DATABASE_URL;
   if (!url) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
   return {
-    // Instants of MariaDB have no zone: they are UTC, wherever the shop runs.
+    // MariaDB's timestamps have no time zone: they are UTC, wherever the shop runs.
     ...(kindOfUrl(url) === 'mariadb'
       ? { type: 'mariadb', timezone: 'Z' }
       : { type: 'postgres', extra: { Client: LimitedClient } }),
@@ -31,7 +31,7 @@ export function databaseOptions(): TypeOrmModuleOptions {
   };
 }
 
-/** Connects and brings the shop's own tables up to date. Several shops may start at once on one database. */
+/** Connects and brings the shop's own tables up to date. Several instances may start at once on one database. */
 export async function openDatabase(options?: DataSourceOptions): Promise<DataSource> {
   if (!options) throw new Error('The data source has no options.');
   const dataSource = await new DataSource(options).initialize();
@@ -51,7 +51,7 @@ async function migrateInTurn(dataSource: DataSource): Promise<void> {
     await runner.query(lock.take);
     await dataSource.runMigrations();
   } finally {
-    // A connection that is gone has lost its lock as well.
+    // A lost connection has released its lock already.
     await runner.query(lock.give).catch(() => undefined);
     await runner.release();
   }

@@ -4,8 +4,8 @@ import pg from 'pg';
 const LIMIT_MS = 30_000;
 
 /**
- * A connection that ends when a statement of the shop's own is not answered in time: a server that is gone without a word
- * never answers, and would keep the connection's place in the pool for good. (The payment module bounds its own statements.)
+ * A connection that closes when one of the shop's own statements times out: a server that vanished never answers, and
+ * the connection would hold its slot in the pool for ever. (The payment module bounds its own statements.)
  */
 export class LimitedClient extends pg.Client {
   override query = ((...given: Parameters<pg.Client['query']>) => {

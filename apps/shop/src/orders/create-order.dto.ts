@@ -1,7 +1,7 @@
 import { IsIn, IsOptional, IsString, Length, Matches, ValidateBy } from 'class-validator';
 import type { ShopName } from './order.entity.js';
 
-/** Text that a database takes: no NUL, no half of a surrogate pair. */
+/** Text that a database can store: no NUL, no lone surrogate. */
 const IsStorable = () =>
   ValidateBy({
     name: 'isStorable',
@@ -16,7 +16,7 @@ export class CreateOrderDto {
   @IsIn(['main', 'eu'])
   shop?: ShopName;
 
-  /** Text, so that no digit is lost on the way. */
+  /** A string, so that no digit is lost. */
   @IsString()
   @Matches(/^(?!0+(\.0+)?$)\d{1,8}(\.\d{1,2})?$/, { message: 'amount must be text such as "100.05", above 0' })
   amount!: string;

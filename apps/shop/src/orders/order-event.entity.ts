@@ -1,7 +1,7 @@
 import { Column, Entity, JoinColumn, ManyToOne, PrimaryGeneratedColumn, type Relation } from 'typeorm';
 import { Order } from './order.entity.js';
 
-/** A payment event that the order has taken. */
+/** A payment event that the order has processed. */
 @Entity('shop_order_event')
 export class OrderEvent {
   @PrimaryGeneratedColumn({ type: 'bigint' })

@@ -13,8 +13,8 @@ import { OrderEvent } from './order-event.entity.js';
 import { Order } from './order.entity.js';
 
 /**
- * Updates orders from the payment events. What is written through the given manager commits together with the mark
- * that the event was taken: exactly once, however often a handler is called.
+ * Updates orders from the payment events. Writes through the given manager commit together with the mark that the event
+ * was processed: exactly once, however often a handler is called.
  */
 @Injectable()
 export class OrderPayments {
@@ -22,7 +22,7 @@ export class OrderPayments {
   async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
     const order = await this.record(event, manager);
     if (order.status === 'paid') return;
-    // The bill was for what the order cost when it was made. An order that has changed since is a person's business.
+    // The bill was for the price when it was created. If the order has changed since, a person decides.
     if (event.currency !== order.currency || compareAmounts(event.amount, order.amount) < 0) {
       order.note = `Paid ${event.amount} ${event.currency}, but it costs ${order.amount} ${order.currency}.`;
     } else {
@@ -41,10 +41,10 @@ export class OrderPayments {
     await manager.save(order);
   }
 
-  /** Locks the order, so that two events never work on the same old state, and notes the event. */
+  /** Locks the order, so that two events never start from the same state, and records the event. */
   private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
     const order = await manager.findOne(Order, { where: { id: event.orderId }, lock: { mode: 'pessimistic_write' } });
-    // After a restore it may come back later than its payments: the event waits for it.
+    // After a restore an order may reappear later than its payments: the event waits for it.
     if (!order) throw new OrderNotFoundError(event.orderId);
     await manager.insert(OrderEvent, { order, name: event.name, paymentId: event.paymentId, at: event.occurredAt });
     return order;

@@ -23,14 +23,14 @@ const LOOK_MS = 400;
 const LONGEST_MS = 120_000;
 const MOST_WATCHERS = 200;
 
-/** Another text for every state of an order that looks different. */
+/** A text that differs whenever the order looks different. */
 export function versionOf({ status, note, events }: Order): string {
   return [status, events.length, note ?? ''].join(' ');
 }
 
 /**
- * Tells of orders as they change, whichever instance of the shop made the change: it looks at their rows. However many
- * watch, one query a look asks for all their orders. Nobody watches for ever, and not more than a bounded number do.
+ * Streams orders as they change, whichever instance of the shop changed them, by polling their rows. One query per poll
+ * serves all watchers. Both their number and the time they watch are bounded.
  */
 @Injectable()
 export class OrderWatch implements BeforeApplicationShutdown {
@@ -45,14 +45,14 @@ export class OrderWatch implements BeforeApplicationShutdown {
         map((found) => new Map(found.map((order) => [order.id, order]))),
         catchError((error: unknown) => {
           this.logger.warn(`The orders that are watched could not be read: ${String(error)}`);
-          return EMPTY; // the next look tells
+          return EMPTY; // the next poll tries again
         }),
       );
     this.looks = timer(0, LOOK_MS).pipe(exhaustMap(look), share());
   }
 
   /**
-   * The order, as it is and whenever it has changed; ends when it is paid, and after two minutes.
+   * The order now and after each change; completes when it is paid, or after two minutes.
    * @throws ServiceUnavailableException while too many watch
    */
   watch(id: string): Observable<Order> {
@@ -70,7 +70,7 @@ export class OrderWatch implements BeforeApplicationShutdown {
     });
   }
 
-  /** A stream that is open would keep the server from closing. */
+  /** An open stream would keep the server from closing. */
   beforeApplicationShutdown(): void {
     this.closing.next();
   }

@@ -6,7 +6,7 @@ export type ShopName = 'main' | 'eu';
 
 @Entity('shop_order')
 export class Order {
-  /** Random, so that nobody can guess the address of somebody else's order. */
+  /** Random, so that nobody can guess the address of another buyer's order. */
   @PrimaryColumn('uuid')
   id!: string;
 

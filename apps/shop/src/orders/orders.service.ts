@@ -26,7 +26,7 @@ export class OrdersService {
     this.shops = { main, eu };
   }
 
-  /** Stores the order first, then makes its bill: a crash between the two leaves an order that can still be paid. */
+  /** Stores the order first, then creates its bill: a crash in between leaves an order that can still be paid. */
   async create({ shop = 'main', amount, description }: CreateOrderDto): Promise<{ order: Order; bill: PaymentBill }> {
     const order = await this.orders.save(
       this.orders.create({
@@ -42,10 +42,10 @@ export class OrdersService {
   }
 
   /**
-   * The order's open bill, or a new one after the last has ended.
-   * @param newPrice make another bill where the open one asks for what the order no longer costs; that one can still be
-   *   paid, and then a person decides
-   * @throws BillMismatchError where that is so, without it
+   * The order's open bill, or a new one if the last has ended.
+   * @param newPrice create another bill if the price of the open one is outdated; that one can still be paid,
+   *   and then a person decides
+   * @throws BillMismatchError if the price is outdated and `newPrice` is false
    */
   async bill(order: Order, newPrice = false): Promise<PaymentBill> {
     const { id: orderId, shop, amount, currency, description } = order;

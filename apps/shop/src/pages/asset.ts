@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A style, script or picture. Its address changes with its content, so a browser may keep it for ever. */
+/** A stylesheet, script or picture. Its address changes with its content, so browsers may cache it for ever. */
 export class Asset {
   readonly address: string;
 

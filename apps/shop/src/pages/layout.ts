@@ -5,11 +5,11 @@ import { ICON, STYLE } from './style.js';
 
 export interface Layout {
   readonly title: string;
-  /** Loaded behind the page, which works without it. */
+  /** Enhances the page, which works without it. */
   readonly script?: Asset;
-  /** Where scripts do not run, the page loads itself anew after so many seconds. */
+  /** Without scripts, the page reloads itself after this many seconds. */
   readonly refresh?: number | false;
-  /** The part of the shop that it belongs to. */
+  /** The section of the shop. */
   readonly place?: 'products' | 'orders';
 }
 
@@ -49,19 +49,19 @@ export function layout({ title, script, refresh = false, place }: Layout, conten
     </html>`.text;
 }
 
-/** `7 450.50 ₽`: the digits of the exact text, its thousands parted by thin spaces. */
+/** `7 450.50 ₽`: the digits of the exact text, with thin spaces between thousands. */
 export function money(amount: string, currency: string): Html {
   const grouped = amount.replace(/\d(?=(\d{3})+(\.|$))/g, '$&\u202f');
   return html`<span class="money">${grouped} ${CURRENCY_SIGNS[currency] ?? currency}</span>`;
 }
 
-/** `21 Nov 2026, 12:00 UTC`, readable for machines too. */
+/** `21 Nov 2026, 12:00 UTC`, machine-readable too. */
 export function time(instant: Date): Html {
   const text = instant.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
   return html`<time datetime="${instant.toISOString()}">${text} UTC</time>`;
 }
 
-/** Something that did not go as it should, and what to do. */
+/** Says what went wrong, and what to do. */
 export function messagePage(title: string, text: string): string {
   return layout(
     { title },

@@ -1,6 +1,6 @@
 import { Asset } from './asset.js';
 
-/** Shows the order's new state as soon as the server tells of it. Without it the page loads itself anew. */
+/** Shows the order's new state as soon as the server sends it. Without scripts, the page reloads itself. */
 export const LIVE_SCRIPT = new Asset(
   'live.js',
   'text/javascript',
@@ -18,7 +18,7 @@ function open() {
     }
     if (final) source.close();
   };
-  // A stream that ends is opened again by the browser; one that was refused (too many look) is not.
+  // The browser reopens a stream that ends, but not one that was refused (too many watchers).
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(open, 5000);
   };

@@ -8,7 +8,7 @@ import { drawingOf } from './products.js';
 
 export type Tone = 'good' | 'warn' | 'bad';
 
-/** The state of an order in words, and what it means for whoever bought it. */
+/** The state of an order in words, and what it means to the buyer. */
 export const STATES: Readonly<Record<Order['status'], readonly [name: string, tone: Tone, text: string]>> = {
   pending: ['Waiting for payment', 'warn', 'As soon as the payment arrives, it shows here.'],
   paid: ['Paid', 'good', 'Thank you. We pack it today.'],
@@ -61,7 +61,7 @@ export function orderPage(order: Order): string {
   );
 }
 
-/** What changes while somebody looks at the page. */
+/** The part that changes while the page is open. */
 export function orderState(order: Order): Html {
   const [name, tone, text] = STATES[order.status];
   const pay = html`<form method="post" action="/orders/${order.id}/pay">

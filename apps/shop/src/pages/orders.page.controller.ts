@@ -38,7 +38,7 @@ class PayDto {
   price?: string;
 }
 
-/** What people see of the shop. */
+/** The shop's pages. */
 @Controller()
 export class OrdersPageController {
   constructor(
@@ -67,7 +67,7 @@ export class OrdersPageController {
     return ordersPage(await this.orders.newest());
   }
 
-  /** Kept by no browser: going back to it, one sees the present state. */
+  /** Not cached, so that going back shows the present state. */
   @Get('orders/:id')
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('Cache-Control', 'no-store')

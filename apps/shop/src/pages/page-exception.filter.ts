@@ -18,7 +18,7 @@ interface Answer {
 
 const TRY_AGAIN = 'The payment could not be started. Try again in a moment.';
 
-/** Answers errors as JSON under `/api` and as a page elsewhere. Our own failures say nothing of their inside. */
+/** Answers errors as JSON under `/api` and as a page elsewhere. Internal errors reveal no details. */
 @Catch()
 export class PageExceptionFilter implements ExceptionFilter {
   private readonly logger = new Logger('Shop');
@@ -42,7 +42,7 @@ export class PageExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** What a buyer can do about it: the errors' own sentences are for developers. */
+/** What a buyer can do: the errors' own messages are for developers. */
 const SENTENCES: Readonly<Record<string, string>> = {
   'order-already-paid':
     'A payment for this order has arrived. Do not pay again: if it is not what the order costs, we write to you.',

@@ -7,7 +7,7 @@ interface Text {
   readonly title: string;
   readonly text: string;
   readonly tone: Tone;
-  /** Drawn within a circle. */
+  /** Path drawn inside a circle. */
   readonly sign: string;
 }
 

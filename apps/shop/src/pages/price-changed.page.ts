@@ -4,12 +4,12 @@ import { layout, money } from './layout.js';
 
 type Price = BillMismatchError['asked'];
 
-/** A price as the form of this page sends it back. */
+/** A price as this page's form submits it. */
 export function priceOf({ amount, currency }: Price): string {
   return `${amount} ${currency}`;
 }
 
-/** For an order that no longer costs what its payment page asks for: nobody pays another price without having seen it. */
+/** Shown if an order's price differs from its payment page's: nobody pays a new price without having seen it. */
 export function priceChangedPage({
   orderId,
   open,

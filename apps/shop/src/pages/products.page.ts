@@ -3,7 +3,7 @@ import { html, type Html } from './html.js';
 import { layout, money } from './layout.js';
 import { drawn, PRODUCTS, type Product } from './products.js';
 
-/** The shops, by what they bill in. */
+/** The shops and the currencies they bill in. */
 export const SHOPS: Readonly<Record<ShopName, { readonly currency: string; readonly label: string }>> = {
   main: { currency: 'RUB', label: '₽ RUB' },
   eu: { currency: 'EUR', label: '€ EUR' },

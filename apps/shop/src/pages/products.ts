@@ -5,13 +5,13 @@ export interface Product {
   readonly id: string;
   readonly name: string;
   readonly text: string;
-  /** What each shop takes for it, in its currency. */
+  /** Its price in each shop, in that shop's currency. */
   readonly prices: Readonly<Record<ShopName, string>>;
-  /** The elements of a drawing of 96 by 96. */
+  /** The elements of a 96 by 96 drawing. */
   readonly drawing: string;
 }
 
-/** What somebody has ordered, where it is one of the shop's own products. */
+/** The drawing of what was ordered, if it is one of the shop's products. */
 export function drawingOf(name: string): Html | false {
   const product = PRODUCTS.find((each) => each.name === name);
   return product !== undefined && drawn(product);
