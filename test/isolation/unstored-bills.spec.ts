@@ -54,7 +54,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     // Another instance has given the intent up.
     const other = await harness.start();
     await other.confirmer.runOnce();
-    expect((await other.ledger()).bills).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringMatching(/^How/) }]);
+    expect((await other.ledger()).bills).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringMatching(/^The outcome/) }]);
     restore();
     const [made] = harness.sandbox.bills();
     expect((await create(harness.host)).billId).toBe(made!.id);
