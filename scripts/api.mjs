@@ -38,6 +38,7 @@ await command(async () => {
   return differing;
 });
 
+/** @param {string} file */
 function read(file) {
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined;
 }

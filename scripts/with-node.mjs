@@ -18,7 +18,7 @@ if (version === '--help' || version === '-h') {
   console.log(usage);
   process.exit(0);
 }
-if (!/^\d+(\.\d+){0,2}$/.test(version ?? '') || program === undefined) {
+if (version === undefined || !/^\d+(\.\d+){0,2}$/.test(version) || program === undefined) {
   console.error(usage);
   process.exit(1);
 }

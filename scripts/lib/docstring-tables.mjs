@@ -17,9 +17,10 @@ import { optionRules } from './option-docs.mjs';
  */
 export async function docstringTables(files, column, rules = {}) {
   const statements = files.flatMap((file) => [...parse(file).statements]);
-  const documented = statements.filter(isDeclaration).filter((each) => docstring(each) !== '' && !isMap(each));
+  const types = statements.filter(isDeclaration);
+  const documented = types.filter((each) => docstring(each) !== '' && !isMap(each));
   const names = documented.map(({ name }) => name.text);
-  const ruled = optionRules(documented, rules);
+  const ruled = optionRules(types, rules);
   /** @param {string} name */
   const referred = (name) => documented.some((each) => each.name.text !== name && each.getText().includes(name));
   const sorted = documented.toSorted((a, b) => Number(referred(a.name.text)) - Number(referred(b.name.text)));
