@@ -96,7 +96,7 @@ describe('operators', () => {
         const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
         await operations.attachBill(intentId, billId, 'ann');
         expect(warned.mock.calls.map(([line]) => String(line))).toEqual([
-          expect.stringMatching(/was known wait\. .*not now/),
+          expect.stringMatching(/was known are not linked to it yet\. .*not now/),
         ]);
         warned.mockRestore();
         await query('DROP FUNCTION no_link() CASCADE');

@@ -3,7 +3,7 @@ import type { Shop } from '../config/resolved-options.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { InvalidBillRequestError } from './bill.errors.js';
 
-/** What a shop asks to be paid: section 2.1 of the specification. Bounds of lengths are assumed. */
+/** A request to create a bill: section 2.1 of the specification. Length limits are assumed. */
 export interface CreateBillRequest {
   /** The shop's order identifier, 1 to 255 characters; comes back as `InvId`. */
   orderId: string;
@@ -13,13 +13,13 @@ export interface CreateBillRequest {
   description?: string;
   /** Name of the payment, up to 255 characters. */
   name?: string;
-  /** Kind of bill. Default `normal`, the one that occurs. */
+  /** Bill type. Default `normal`, the only one in use. */
   type?: string;
   /** Three capital letters. Default: the shop's currency. */
   currency?: string;
   /**
-   * Arbitrary data of the shop, up to 2000 characters; comes back as `custom`. Line ends are stored and sent as CRLF,
-   * since multipart forms carry no others. Default: the random id of the intent, by which redirects are recognised.
+   * Arbitrary shop data, up to 2000 characters; comes back as `custom`. Line endings are stored and sent as CRLF, the
+   * only ones a multipart form can carry. Default: the intent's random id, which identifies redirects.
    */
   custom?: string;
   /** Whether the payer pays the commission. Default: the shop's option. */

@@ -1,7 +1,7 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 import type { PaymentServiceError } from '../client/service.errors.js';
 
-/** Base of the errors of `createBill` that are about the order and its bills. */
+/** Base class of the `createBill` errors that concern the order and its bills. */
 export abstract class BillError extends PaymentAcceptanceError {
   constructor(
     readonly shop: string,
@@ -26,7 +26,7 @@ export class InvalidBillRequestError extends BillError {
   }
 }
 
-/** Another call is creating this bill right now and did not end within the option `creation.waitMs`. */
+/** Another call is creating this bill and did not finish within `creation.waitMs`. */
 export class CreationInProgressError extends BillError {
   readonly code = 'creation-in-progress';
   constructor(shop: string, orderId: string) {
@@ -44,7 +44,7 @@ export class OrderAlreadyPaidError extends BillError {
   constructor(
     shop: string,
     orderId: string,
-    /** The payment that paid the order first. */
+    /** The first payment that paid the order. */
     readonly paymentId: string | null,
   ) {
     super(shop, orderId, 'the order is paid already. Show the payer the order instead.');
@@ -78,16 +78,16 @@ export class UnknownOutcomeError extends BillError {
   constructor(
     shop: string,
     orderId: string,
-    /** Id of the stored intent; it went out as `custom` where the shop gave none. */
+    /** Id of the stored intent; sent as `custom` if the shop gave none. */
     readonly intentId: string,
     cause: PaymentServiceError,
-    /** The service's id of the bill, where it was told and could not be kept. */
+    /** The service's bill id, if the service sent one that could not be kept. */
     readonly billId?: string,
   ) {
     super(
       shop,
       orderId,
-      `whether it was created is unknown (intent ${intentId}). Look for it at the service before the payer is asked again, ` +
+      `whether it was created is unknown (intent ${intentId}). Look for it at the service before asking the payer again, ` +
         'or call createBill again for a new attempt.',
       { cause },
     );
@@ -95,44 +95,45 @@ export class UnknownOutcomeError extends BillError {
 }
 
 /**
- * The service has made the bill, and the database has not taken that yet. This instance tries again until it has, or until
- * it shuts down and says in its log what is left. Calling `createBill` again on it returns this bill, or fails so again;
- * another instance answers with `CreationInProgressError` until the intent's lease (`creation.leaseMs`) has run out.
+ * The service created the bill, but the database has not stored it yet. This instance retries until it succeeds or
+ * shuts down; on shutdown it logs what is left. Calling `createBill` again on this instance returns the bill or throws
+ * this error again. Other instances throw `CreationInProgressError` until the intent's lease (`creation.leaseMs`)
+ * expires.
  */
 export class BillNotStoredError extends BillError {
   readonly code = 'bill-not-stored';
   constructor(
     shop: string,
     orderId: string,
-    /** Id of the stored intent; it went out as `custom` where the shop gave none. */
+    /** Id of the stored intent; sent as `custom` if the shop gave none. */
     readonly intentId: string,
-    /** The service's id of the bill. */
+    /** The service's bill id. */
     readonly billId: string,
   ) {
     super(
       shop,
       orderId,
-      `the service created bill ${billId} (intent ${intentId}), which could not be stored yet. It is being tried again. ` +
-        'Call createBill again in a few seconds; it returns this bill and makes no other.',
+      `the service created bill ${billId} (intent ${intentId}), but it is not stored yet. Storing it is being retried. ` +
+        'Call createBill again in a few seconds; it returns this bill and creates no other.',
     );
   }
 }
 
-/** The application shuts down and begins no creation any more. */
+/** The application is shutting down and starts no new creations. */
 export class ApplicationStoppingError extends BillError {
   readonly code = 'application-stopping';
   constructor(shop: string, orderId: string) {
-    super(shop, orderId, 'the application is shutting down. Call again on an instance that runs.');
+    super(shop, orderId, 'the application is shutting down. Call again on another instance.');
   }
 }
 
-/** The bill exists and is followed, but the service gave no address the payer could be sent to. */
+/** The bill exists and is tracked, but the service gave no address to send the payer to. */
 export class BillAddressError extends BillError {
   readonly code = 'bill-address';
   constructor(
     shop: string,
     orderId: string,
-    /** The service's id of the bill. */
+    /** The service's bill id. */
     readonly billId: string,
   ) {
     super(

@@ -28,15 +28,17 @@ import { payable, type PaymentBill } from './payment-bill.js';
 import type { IntentId, OrderId } from '../domain/ids.js';
 
 export interface CreateBillOptions {
-  /** Make another bill although one is open (of another amount, say). The open one can still be paid. Default `false`. */
+  /**
+   * Create another bill even if one is open (for another amount, say). The open one can still be paid. Default `false`.
+   */
   newAttempt?: boolean;
-  /** Ends the call. Once the request may have left, the outcome is then unknown. */
+  /** Aborts the call. If the request may have left by then, the outcome is unknown. */
   signal?: AbortSignal;
 }
 
 const POLL_MS = 50;
 
-/** Creation and look-up of bills. The intent is stored before the request leaves, and always ends in a known state. */
+/** Creates and looks up bills. The intent is stored before the request is sent, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
@@ -56,7 +58,7 @@ export class BillService implements BeforeApplicationShutdown {
     this.ends = new IntentEnds(store, random, this.logger, options);
   }
 
-  /** Creations that are under way end, and are stored, while the database is still there; no further one begins. */
+  /** Refuses new creations and lets running ones finish and be stored while the database is still available. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     await this.creations.idle();
@@ -64,16 +66,16 @@ export class BillService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Creates the bill of an order, or returns the open one. Calls at the same moment make one bill. It stores what it
-   * does in transactions of its own: do not call it inside one of yours, whose rollback it would not follow and whose
-   * connection it would need a second one beside.
+   * Creates the bill of an order, or returns the open one. Concurrent calls create one bill. It uses its own
+   * transactions: do not call it inside one of yours. It would not roll back with yours, and would need a second
+   * connection beside it.
    *
    * @throws InvalidBillRequestError, OrderAlreadyPaidError, BillMismatchError, CreationInProgressError
    * @throws ApplicationStoppingError while the application shuts down
-   * @throws PaymentServiceError where the service refused, or the request never left: no bill was made
-   * @throws UnknownOutcomeError where a bill may have been made
-   * @throws BillNotStoredError where it was made, and the database has not taken that yet: call again
-   * @throws BillAddressError where the bill was made but has no usable address
+   * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
+   * @throws UnknownOutcomeError if a bill may have been created
+   * @throws BillNotStoredError if the bill was created but is not stored yet: call again
+   * @throws BillAddressError if the bill was created but has no usable address
    */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
     const attributes = { 'payment.shop': shop.name };
@@ -98,12 +100,12 @@ export class BillService implements BeforeApplicationShutdown {
     return this.store.ofOrder(shop, orderId);
   }
 
-  /** Turns creations whose outcome nobody has stored within their lease into unknown outcomes, and says so. */
+  /** Marks creations whose outcome was not stored within their lease as unknown, and logs them. */
   async closeAbandoned(): Promise<void> {
     for (const bill of await this.store.closeAbandoned()) {
       this.logger.error(
-        `Bill of order "${bill.orderId}" of shop "${bill.shop}": how its creation ended was not stored within its lease, ` +
-          `because the process ended or the database was away; whether it exists is unknown (intent ${bill.intentId}).`,
+        `Bill of order "${bill.orderId}" of shop "${bill.shop}": the outcome of its creation was not stored within its lease, ` +
+          `because the process ended or the database was unavailable; whether it exists is unknown (intent ${bill.intentId}).`,
         { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId, error: 'unknown-outcome' },
       );
     }
@@ -126,7 +128,7 @@ export class BillService implements BeforeApplicationShutdown {
     }
   }
 
-  /** Stores an intent, or finds the open bill that answers the call; `busy` while another call is creating one. */
+  /** Stores an intent, or finds the open bill that satisfies the call; `busy` while another call is creating one. */
   private async begin(intent: Intent, newAttempt: boolean): Promise<'stored' | 'busy' | BillRecord> {
     const { shop, orderId, amount, currency } = intent;
     const { leaseMs } = this.options.creation;
@@ -138,7 +140,7 @@ export class BillService implements BeforeApplicationShutdown {
         throw new OrderAlreadyPaidError(shop, orderId, order.firstPaymentId);
       }
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
-        // Where its own answer comes at this very moment, the next look finds it open.
+        // If its own answer arrives at this moment, the next poll finds the bill open.
         if (!other.leaseEnded || !(await this.store.close(other.intentId, 'UNKNOWN', ABANDONED, manager)))
           return 'busy';
       }
@@ -153,7 +155,7 @@ export class BillService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Sends the request of a stored intent and brings the intent to the state that follows from the answer. */
+  /** Sends the request of a stored intent and moves the intent to the state that the answer implies. */
   private async request(shop: Shop, fields: BillFields, intent: Intent, signal?: AbortSignal): Promise<BillRecord> {
     let answer: CreatedBill;
     try {
@@ -168,14 +170,14 @@ export class BillService implements BeforeApplicationShutdown {
     return this.ends.open(intent, answer);
   }
 
-  /** The second record of the bill, for the day when the database has lost the first one: so it is written before that. */
+  /** A second record of the bill in case the database loses the first, so it is written before it. */
   private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
     try {
       const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());
       this.logger.log(creationLine(record, shop.token));
     } catch (error) {
-      // The host's logger has failed, and the bill is still to be stored.
-      process.emitWarning(`The creation of bill ${answer.billId} is not in the log. ${describeError(error)}`);
+      // The host's logger failed, but the bill must still be stored.
+      process.emitWarning(`The creation of bill ${answer.billId} could not be logged. ${describeError(error)}`);
     }
   }
 }

@@ -8,32 +8,32 @@ import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 
 /**
- * A bill that the service has made, as the log keeps it: all that is needed to take it over where the database has lost it.
- * Without the shop's `custom`, which may be anybody's data.
+ * The log record of a bill that the service created: everything needed to recover it if the database loses it. It omits
+ * the shop's `custom`, which may be personal data.
  */
 export interface CreationRecord {
   readonly shop: string;
   readonly orderId: OrderId;
   /** The service's `bill_id`. */
   readonly billId: BillId;
-  /** Id of our bill, which the database may know or not. */
+  /** Our id of the bill, which the database may have lost. */
   readonly intentId: IntentId;
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly payerPaysCommission: boolean;
   /** When the service's answer came: ISO 8601, UTC. */
   readonly createdAt: string;
-  /** The payment page. The payer has it, and it follows from the bill's id: no secret. */
+  /** The payment page. Not a secret: the payer has it, and it can be derived from the bill id. */
   readonly linkPageUrl: string | null;
 }
 
-/** What the JSON of a record follows, whatever the logger puts before it. */
+/** Marks the start of a record, whatever the logger writes before it. */
 export const CREATION_PREFIX = 'payment-acceptance bill created:';
 
-/** Later forms of the record have another number, so that an older release does not misread them. */
+/** Changes with the format, so that an older release does not misread a newer record. */
 const VERSION = 1;
 
-/** A record as a line of a log has it. Whoever can have something logged can write one: see {@link isSealed}. */
+/** A record as read from a log line. Anyone who can get text into the log can forge one: see {@link isSealed}. */
 export interface LoggedCreation {
   readonly record: CreationRecord;
   readonly seal: string;
@@ -50,17 +50,17 @@ export function creationRecord(
   return { shop, orderId, billId, intentId, amount, currency, payerPaysCommission, createdAt, linkPageUrl };
 }
 
-/** One line, in which nothing that a shop chose can be taken for another line, or be obeyed by a terminal. */
+/** One line, in which shop data can neither start another line nor send control codes to a terminal. */
 export function creationLine(record: CreationRecord, token: Secret): string {
   const json = JSON.stringify({ version: VERSION, ...record, seal: sealOf(record, token) });
-  // JSON escapes the controls below the space, and no others.
+  // JSON escapes only the control characters below the space.
   const escaped = json.replace(NON_PRINTING, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return `${CREATION_PREFIX} ${escaped}`;
 }
 
 /**
- * Whether the record was written with a token that the shop has now. Lines of a log also show what strangers send, and one
- * of those may look like a record.
+ * Whether the record was written with one of the shop's current tokens. Logs also contain text that strangers send,
+ * which may look like a record.
  */
 export function isSealed({ record, seal }: LoggedCreation, { token, previousTokens }: Shop): boolean {
   const given = Buffer.from(seal);
@@ -79,9 +79,9 @@ function sealOf(record: CreationRecord, token: Secret): string {
 }
 
 /**
- * Finds the record in a line of a log: plain, with colours or without, as Nest's console logger writes it, or JSON with the
- * text anywhere inside, as that of Nest, pino, and what collects logs have it.
- * @returns `undefined` for a line that has none, `unreadable` for one whose record cannot be read
+ * Finds the record in a log line: plain text, coloured or not, as Nest's console logger writes it, or JSON with the
+ * text anywhere inside, as Nest, pino and log collectors write it.
+ * @returns `undefined` for a line without a record, `unreadable` for one whose record cannot be parsed
  */
 export function readCreationLine(line: string): LoggedCreation | 'unreadable' | undefined {
   if (!line.includes(CREATION_PREFIX)) return undefined;
@@ -92,14 +92,14 @@ export function readCreationLine(line: string): LoggedCreation | 'unreadable' | 
   return isRecord(value) ? loggedOf(value) : 'unreadable';
 }
 
-/** The text with the prefix: the line itself, or a string of the JSON that it is or ends with. */
+/** The text with the prefix: the line itself, or a string inside the JSON that the line is or ends with. */
 function messageIn(line: string): string | undefined {
   const start = line.indexOf('{');
   if (start > line.indexOf(CREATION_PREFIX)) return line;
   const found = stringIn(parsed(line.slice(start, line.lastIndexOf('}') + 1)));
-  // A brace that came before, such as one of a collector's tags.
+  // An unrelated brace before the prefix, such as one in a collector's tags.
   if (found === undefined) return line;
-  // A collector's record of a line that is JSON itself.
+  // A collector wrapped a line that is itself JSON.
   return found.trimStart().startsWith('{') ? messageIn(found) : found;
 }
 
@@ -113,13 +113,13 @@ function stringIn(value: unknown): string | undefined {
   return undefined;
 }
 
-/** The JSON object that a text begins with; what follows it, such as the end of a colour, is the logger's. */
+/** The JSON object at the start of a text. What follows it, such as a colour reset, comes from the logger. */
 function firstObject(text: string): string | undefined {
   const start = text.search(/\S/);
   if (text[start] !== '{') return undefined;
   const strings = /"(?:[^"\\]|\\.)*"|\}/g;
   strings.lastIndex = start;
-  // The record has no object inside it.
+  // Records contain no nested objects, so the first brace outside a string closes the record.
   for (let found = strings.exec(text); found; found = strings.exec(text)) {
     if (found[0] === '}') return text.slice(start, strings.lastIndex);
   }

@@ -8,36 +8,36 @@ import type { IntentId } from '../domain/ids.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import { BillNotStoredError } from './bill.errors.js';
 
-/** How a creation has ended, as the service has said it, before the database knows. */
+/** The outcome of a creation, as reported by the service, before it is stored. */
 export interface CreationOutcome {
   readonly shop: string;
   readonly orderId: string;
   readonly intentId: IntentId;
-  /** The bill that it made, or what the intent is to end as. */
+  /** The created bill, or the final state of the intent. */
   readonly made: CreatedBill | 'REJECTED' | 'UNKNOWN';
 }
 
 const FIRST_PAUSE_MS = 70;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** After which a statement counts as lost with its connection; another one goes out beside it, and both may succeed. */
+/** After this time a statement counts as lost with its connection. It is retried, so both may succeed. */
 const ATTEMPT_MS = 60_000;
 
-/** How long the last attempts may take, together, when the application shuts down. */
+/** Total time for the last attempts when the application shuts down. */
 const LAST_ATTEMPTS_MS = 2_000;
 
 /** An outcome on its way to the database. */
 class Storing {
-  /** Everything that storing it means. */
+  /** Settles when the outcome is stored and its consequences are done. */
   end: Promise<unknown> = Promise.resolve();
   lastError: unknown;
   /** Whether the log says that it is not stored yet. */
-  isSaid = false;
+  isLogged = false;
   private wake: (() => void) | undefined;
 
   constructor(readonly outcome: CreationOutcome) {}
 
-  /** Ends the pause before the next attempt. */
+  /** Skips the rest of the pause before the next attempt. */
   hurry(): void {
     this.wake?.();
   }
@@ -55,8 +55,8 @@ class Storing {
 }
 
 /**
- * Stores what the service has answered to creations. A bill that it has made can be paid whether we know it or not, so an
- * answer that cannot be stored is tried again for as long as the application runs.
+ * Stores the service's answers to creations. A created bill can be paid whether we know it or not, so storing is
+ * retried for as long as the application runs.
  */
 export class CreationOutcomes {
   private readonly unstored = new Set<Storing>();
@@ -70,10 +70,11 @@ export class CreationOutcomes {
   ) {}
 
   /**
-   * Stores an outcome and does what follows from it, in the background where that takes longer than a caller may wait.
-   * @param attempt stores it; may be called again although it has succeeded
-   * @param finish given what was stored, or the error that no repetition changes
-   * @throws BillNotStoredError where the service has made a bill that is not stored yet; TimeoutError where it has made none
+   * Stores an outcome and finishes the creation; continues in the background if that takes longer than a caller may
+   * wait.
+   * @param attempt stores the outcome; must be idempotent
+   * @param finish receives what was stored, or a permanent error
+   * @throws BillNotStoredError if a created bill is not stored in time; TimeoutError if no bill was created
    */
   store<Stored, Result>(
     outcome: CreationOutcome,
@@ -88,7 +89,8 @@ export class CreationOutcomes {
   }
 
   /**
-   * Has what is unstored of an order tried again now, and waits for it: before that no further bill may be made.
+   * Retries the unstored outcomes of an order now and waits for them: until they are stored, no further bill may be
+   * created.
    * @throws BillNotStoredError
    */
   async settle(shop: string, orderId: string): Promise<void> {
@@ -98,13 +100,13 @@ export class CreationOutcomes {
       try {
         await this.inTime(storing, storing.end);
       } catch (error) {
-        // What has failed for good was told to the call it belongs to, and the tables say what follows from it.
+        // A permanent failure was reported to its own caller, and the tables reflect it.
         if (error instanceof BillNotStoredError) throw error;
       }
     }
   }
 
-  /** Tries everything once more, and says of what is left all that is needed to record it by hand. */
+  /** Tries everything once more, and logs what is left with everything needed to record it by hand. */
   async stop(): Promise<void> {
     this.stopping = true;
     const ends = Array.from(this.unstored, (storing) => {
@@ -112,22 +114,23 @@ export class CreationOutcomes {
       return storing.end;
     });
     await withTimeout(LAST_ATTEMPTS_MS, Promise.allSettled(ends)).catch(() => undefined);
-    for (const storing of this.unstored) this.logger.error(lastWords(storing), fieldsOf(storing));
+    for (const storing of this.unstored) this.logger.error(recoveryMessage(storing), fieldsOf(storing));
   }
 
   private async inTime<Result>(storing: Storing, end: Promise<Result>): Promise<Result> {
-    // What goes on when nobody waits any more rejects into nothing: whatever fails for good has said so in the log.
+    // After the caller has stopped waiting, a rejection has no receiver; permanent failures are logged where they
+    // occur.
     end.catch(() => undefined);
     try {
       return await withTimeout(this.callerMs, end);
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       const cause = storing.lastError === undefined ? error : storing.lastError;
-      if (!storing.isSaid) {
-        const tried = 'is not stored yet; it is tried again until the application stops.';
-        this.logger.error(`${subject(storing)} ${tried} ${describeError(cause)}`, fieldsOf(storing));
+      if (!storing.isLogged) {
+        const problem = 'is not stored yet; storing is retried until the application stops.';
+        this.logger.error(`${subject(storing)} ${problem} ${describeError(cause)}`, fieldsOf(storing));
       }
-      storing.isSaid = true;
+      storing.isLogged = true;
       const { made, shop, orderId, intentId } = storing.outcome;
       if (typeof made === 'string') throw error;
       throw new BillNotStoredError(shop, orderId, intentId, made.billId);
@@ -140,13 +143,13 @@ export class CreationOutcomes {
       try {
         const stored = await withTimeout(ATTEMPT_MS, attempt());
         this.unstored.delete(storing);
-        if (storing.isSaid) this.logger.log(`${subject(storing)} is stored now.`, fieldsOf(storing));
+        if (storing.isLogged) this.logger.log(`${subject(storing)} is stored now.`, fieldsOf(storing));
         return stored;
       } catch (error) {
         storing.lastError = error;
         if (isUniqueViolation(error)) this.unstored.delete(storing);
         if (last || isUniqueViolation(error)) throw error;
-        // What began before the shutdown is due one more attempt, at once.
+        // An attempt that began before the shutdown gets one more, at once.
         if (this.stopping) continue;
         await storing.pause(backoff(failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, this.random.fraction()));
       }
@@ -157,19 +160,19 @@ export class CreationOutcomes {
 function subject({ outcome: { made, shop, orderId, intentId } }: Storing): string {
   const order = `order "${orderId}" of shop "${shop}"`;
   return typeof made === 'string'
-    ? `The end of the creation for ${order} (intent ${intentId}: ${made})`
+    ? `The outcome of the creation for ${order} (intent ${intentId}: ${made})`
     : `Bill ${made.billId} of ${order}, which exists at the service (intent ${intentId}),`;
 }
 
-/** All that is needed to record it by hand. */
-function lastWords(storing: Storing): string {
+/** Everything needed to record the outcome by hand. */
+function recoveryMessage(storing: Storing): string {
   const { made, intentId } = storing.outcome;
-  const meaning = { REJECTED: 'no bill was made, so void it', UNKNOWN: 'look for its bill at the service' };
+  const meaning = { REJECTED: 'no bill was created, so void it', UNKNOWN: 'look for its bill at the service' };
   const byHand =
     typeof made === 'string'
       ? meaning[made]
-      : `attach bill ${made.billId} to intent ${intentId} then, with the payment page ` +
-        `${made.linkPageUrl ?? '(none was told)'}, by PaymentOperations.attachBill or in the operator console`;
+      : `then attach bill ${made.billId} to intent ${intentId}, with payment page ` +
+        `${made.linkPageUrl ?? '(none was given)'}, through PaymentOperations.attachBill or in the operator console`;
   return (
     `${subject(storing)} was not stored before the shutdown. The intent becomes an unknown outcome when its lease runs out: ` +
     `${byHand}. ${describeError(storing.lastError ?? 'The database did not answer.')}`

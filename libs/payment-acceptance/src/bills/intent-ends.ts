@@ -11,10 +11,10 @@ import { BillNotStoredError, UnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
 import { linkLateCallbacks } from './late-callbacks.js';
 
-/** What is stored before the request leaves. */
+/** What is stored before the request is sent. */
 export type Intent = Omit<NewBill, 'attempt'>;
 
-/** Brings intents in the tables to the states that follow from how their requests have ended. */
+/** Moves stored intents to the states that the outcomes of their requests imply. */
 export class IntentEnds {
   private readonly outcomes: CreationOutcomes;
 
@@ -27,7 +27,7 @@ export class IntentEnds {
     this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
   }
 
-  /** @throws BillNotStoredError where the order has a bill that is not stored yet */
+  /** @throws BillNotStoredError if the order has a bill that is not stored yet */
   settle(shop: string, orderId: string): Promise<void> {
     return this.outcomes.settle(shop, orderId);
   }
@@ -36,7 +36,9 @@ export class IntentEnds {
     return this.outcomes.stop();
   }
 
-  /** Stores the service's answer, which opens the bill: unless its id is that of another one, or an operator was faster. */
+  /**
+   * Stores the service's answer, which opens the bill, unless another bill has its id or an operator ended the intent.
+   */
   open(intent: Intent, answer: CreatedBill): Promise<BillRecord> {
     const { shop, orderId, intentId } = intent;
     const { openMs, jitterPercent } = this.options.schedule;
@@ -50,7 +52,7 @@ export class IntentEnds {
     const open = () => this.store.open(intentId, answer, firstCheckMs);
     return this.outcomes.store(
       { shop, orderId, intentId, made: answer },
-      // A commit whose answer was lost has opened it already; so has an operator who attached this very bill.
+      // The bill may already be open: an earlier commit whose reply was lost, or an operator who attached this bill.
       async () =>
         (await open()) ?? (await this.store.byId(intentId)) ?? (await this.restored(intent, billId)) ?? (await open()),
       async (stored) => {
@@ -70,13 +72,13 @@ export class IntentEnds {
     );
   }
 
-  /** The error that ends the call is worth more than one about storing it, of which the log tells. */
+  /** Does not throw: a storage error, which is logged, must not replace the error that ended the call. */
   async close(intent: Intent, state: 'REJECTED' | 'UNKNOWN', reason: unknown): Promise<void> {
     const { shop, orderId, intentId } = intent;
     const end = (): Promise<boolean> => this.store.close(intentId, state, describeError(reason));
     const close = async (): Promise<boolean> => {
       if (await end()) return true;
-      // Of a bill that was not made there is nothing to keep.
+      // A bill that was not created leaves nothing to keep.
       if (state === 'REJECTED' || (await this.store.byId(intentId))) return false;
       await this.restored(intent, undefined);
       return end();
@@ -86,14 +88,14 @@ export class IntentEnds {
       .catch(() => undefined);
   }
 
-  /** The intent was committed, and is gone: the database has failed over to a server that did not have it. */
+  /** Restores a committed intent that is gone because the database failed over to a server without it. */
   private async restored(intent: Intent, billId: BillId | undefined): Promise<BillRecord | undefined> {
     const present = await this.store.restore(intent, billId, this.options.creation.leaseMs);
     if (!present) {
       const { shop, orderId, intentId } = intent;
       this.logger.warn(
         `The database has lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
-          'once more. Other commits of that moment may be lost, too: payment-acceptance recover finds what can be found.',
+          'again. Other commits of that time may be lost, too: payment-acceptance recover finds what can be recovered.',
         { shop, orderId, intentId, ...(billId !== undefined && { billId }), error: 'lost-commit' },
       );
     }

@@ -5,7 +5,7 @@ import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 const logger = new PaymentLogger('PaymentBills');
 
-/** A bill whose id at the service has just become known. */
+/** A bill whose service id has just become known. */
 interface NamedBill {
   readonly intentId: IntentId;
   readonly shop: string;
@@ -14,8 +14,8 @@ interface NamedBill {
 }
 
 /**
- * Ties the postbacks that came earlier to their bill, once that is committed. A failure here only delays what is about the
- * bill anyway: it is checked by its schedule. So it is said, and what was done stays done.
+ * Links postbacks that arrived early to their bill, after the bill is committed. A failure is only logged: it delays
+ * the bill's next check, which its schedule makes anyway.
  */
 export async function linkLateCallbacks(
   store: BillStore,
@@ -24,9 +24,12 @@ export async function linkLateCallbacks(
   try {
     await store.linkWaitingCallbacks({ intentId, shop, billId });
   } catch (error) {
-    logger.warn(`Postbacks that came before bill ${billId ?? ''} was known wait. ${describeError(error)}`, {
-      ...{ shop, orderId, billId, intentId },
-      error: errorType(error),
-    });
+    logger.warn(
+      `Postbacks that arrived before bill ${billId ?? ''} was known are not linked to it yet. ${describeError(error)}`,
+      {
+        ...{ shop, orderId, billId, intentId },
+        error: errorType(error),
+      },
+    );
   }
 }

@@ -11,8 +11,8 @@ import {
 } from '../client/service.errors.js';
 
 /**
- * Whether a creation that ended so may have made a bill. Only an understood refusal, and a request that provably never
- * left, are certain to have made none.
+ * Whether a creation that ended with this error may have created a bill. Only an understood refusal, or a request that
+ * provably never left, is certain to have created none.
  */
 export function mayHaveMadeABill(error: PaymentServiceError): boolean {
   if (error instanceof ServiceNetworkError || error instanceof RequestAbortedError) return error.mayHaveLeft;
