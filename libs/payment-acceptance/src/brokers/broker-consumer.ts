@@ -8,7 +8,7 @@ import { BrokerLink, type BrokerConnection } from './broker-link.js';
 import { isUnavailable } from './broker.errors.js';
 import type { ResolvedBrokerOptions } from './resolved-options.js';
 
-/** A kind of broker with the options of its module, checked. */
+/** A kind of broker, with the validated options of its module. */
 export interface Broker {
   /** The module, for messages. */
   readonly origin: string;
@@ -17,16 +17,16 @@ export interface Broker {
   readonly connect: (resumed: () => void) => Promise<BrokerConnection>;
 }
 
-/** What a broker's consumer needs of the module. */
+/** What a broker's consumer needs from the module. */
 export interface BrokerHost {
   readonly added: AddedConsumers;
   readonly worker: DeliveryWorker;
   readonly random: PaymentRandom;
 }
 
-/** Sends events to one broker as one more consumer: under a lease, outside of any transaction, at least once. */
+/** A consumer that sends events to one broker: under a lease, outside any transaction, at least once. */
 export class BrokerConsumer implements OnApplicationShutdown {
-  // Private also to `util.inspect`: what it connects with holds passwords.
+  // Hidden from `util.inspect`, too: the connection settings contain passwords.
   readonly #link: BrokerLink;
 
   constructor(broker: Broker, { added, worker, random }: BrokerHost) {
@@ -51,7 +51,7 @@ export class BrokerConsumer implements OnApplicationShutdown {
     );
   }
 
-  /** After the deliveries have ended. */
+  /** Runs after the deliveries have ended. */
   async onApplicationShutdown(): Promise<void> {
     await this.#link.close();
   }

@@ -8,13 +8,13 @@ import { isUnavailable, unavailable } from './broker.errors.js';
 
 /** One connection to a broker. */
 export interface BrokerConnection {
-  /** Resolves only with the acknowledgement that the transport gives; what the broker has refused counts as an attempt. */
+  /** Resolves only when the transport acknowledges the event; a refusal by the broker counts as an attempt. */
   publish(event: PaymentCloudEvent): Promise<void>;
-  /** Whether it takes events now: a broker may hold its publishers up. */
+  /** Whether it accepts events now: a broker may block its publishers. */
   readonly ready: boolean;
-  /** Resolves, with the reason, when the connection is of no use any more. */
+  /** Resolves with the reason when the connection becomes unusable. */
   readonly lost: Promise<string>;
-  /** Ends it; whatever becomes of that. */
+  /** Closes the connection; the result is ignored. */
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface BrokerLinkOptions {
   /** `resumed` is called when a connection that was not ready is ready again. */
   connect(resumed: () => void): Promise<BrokerConnection>;
   readonly random: PaymentRandom;
-  /** Called when events can go out, for the first time or again. */
+  /** Called whenever events can be sent, first or again. */
   onReady(): void;
 }
 
@@ -34,19 +34,19 @@ const RETRY_BASE_MS = 200;
 const RETRY_CAP_MS = 5_000;
 const CLOSE_MS = 2_000;
 
-/** Keeps one connection to a broker: made when it is asked for, and made again whenever it is lost. */
+/** Keeps one connection to a broker: opened on request, and reopened whenever it is lost. */
 export class BrokerLink {
   private connection: BrokerConnection | undefined;
   private connected: Promise<void> | undefined;
   private firstAttempt: Promise<void> | undefined;
-  /** How often in a row the broker has left an event unanswered. Until it answers, it is tried with one at a time. */
+  /** How many events in a row the broker left unanswered. Until it answers, it gets one event at a time. */
   private unanswered = 0;
-  /** Ends the present connection, or the present pause. */
+  /** Ends the current connection or the current pause. */
   private drop: (reason: string) => void = () => undefined;
   private closing = false;
   /**
-   * Ends the wait of each event that is on its way through the present connection. Not by a reaction of its own to the
-   * connection's loss: that would be kept as long as the connection, for every event that went through it.
+   * Fails each event in flight on the current connection. Chaining each event to the connection's `lost` promise
+   * instead would leak: the promise would keep every event's reaction for as long as the connection lives.
    */
   private readonly inFlight = new Set<(reason: string) => void>();
 
@@ -55,7 +55,7 @@ export class BrokerLink {
     private readonly logger: PaymentLogger,
   ) {}
 
-  /** Begins to connect, once; from then on a connection that is lost is made again. */
+  /** Starts connecting, once; from then on, a lost connection is reopened. */
   connect(): void {
     if (this.closing || this.connected) return;
     this.firstAttempt = new Promise((tried) => {
@@ -64,30 +64,30 @@ export class BrokerLink {
     void this.firstAttempt.then(() => (this.firstAttempt = undefined));
   }
 
-  /** Whether an event could go out now. */
+  /** Whether an event could be sent now. */
   isReady(): boolean {
     return (this.connection?.ready ?? false) && !this.isProbing();
   }
 
-  /** The very first attempt to connect, while it lasts. */
+  /** The very first connection attempt, while it is in progress. */
   get connecting(): Promise<void> | undefined {
     return this.firstAttempt;
   }
 
   /**
-   * Hands one event to the broker, and waits for its acknowledgement. An acknowledgement that does not come may have been
-   * lost with its connection: the event is then sent again through another one.
+   * Sends one event to the broker and waits for its acknowledgement. A missing acknowledgement may have been lost with
+   * the connection, so the event is sent again through another one.
    */
   async publish(event: PaymentCloudEvent, signal: AbortSignal): Promise<void> {
     const { connection } = this;
     if (!connection) throw unavailable('There is no connection to the broker.');
     if (this.isProbing())
-      throw unavailable('The broker has not answered lately, and is being tried with another event.');
+      throw unavailable('The broker has not answered lately and is being probed with another event.');
     let timer: NodeJS.Timeout | undefined;
     let onAbort = (): void => undefined;
     const late = new Promise<never>((_resolve, reject) => {
       onAbort = () => reject(unavailable('The broker has not acknowledged an event in time.'));
-      // No AbortSignal.timeout: while only an AbortSignal.any waits for it, Node 20 may collect it before it fires.
+      // Not AbortSignal.timeout: if only an AbortSignal.any refers to it, Node 20 may collect it before it fires.
       timer = setTimeout(onAbort, this.options.acknowledgeTimeoutMs);
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
@@ -111,10 +111,10 @@ export class BrokerLink {
     }
   }
 
-  /** Ends the connection, in bounded time, and makes no other one. */
+  /** Closes the connection in bounded time and opens no other. */
   async close(): Promise<void> {
     this.closing = true;
-    this.drop('The application shuts down.');
+    this.drop('The application is shutting down.');
     await this.connected;
   }
 
@@ -128,7 +128,7 @@ export class BrokerLink {
     this.options.onReady();
   }
 
-  /** A connection that has left an event unanswered is given up, unless the broker has said that it takes nothing now. */
+  /** Drops a connection that left an event unanswered, unless the broker said that it is blocking its publishers. */
   private onUnanswered(connection: BrokerConnection, reason: string): void {
     if (connection !== this.connection) return;
     this.unanswered += 1;
@@ -144,7 +144,7 @@ export class BrokerLink {
       const connection = await this.open(failures, dropped);
       if (connection) {
         this.connection = connection;
-        this.logger.log(`Connected: events go out to "${consumer}".`, { consumer });
+        this.logger.log(`Connected: events are sent to "${consumer}".`, { consumer });
         this.options.onReady();
       }
       tried();
@@ -153,7 +153,7 @@ export class BrokerLink {
         if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
         this.connection = undefined;
         for (const lose of this.inFlight) lose(reason);
-        this.logger.warn(`The connection of "${consumer}" has ended: ${reason}`, { consumer });
+        this.logger.warn(`The connection of "${consumer}" was lost: ${reason}`, { consumer });
         await this.end(connection);
         failures = this.unanswered;
       }
@@ -165,7 +165,7 @@ export class BrokerLink {
     }
   }
 
-  /** A connection, or nothing where none could be made. */
+  /** Opens a connection; `undefined` if that failed. */
   private async open(failures: number, dropped: Promise<string>): Promise<BrokerConnection | undefined> {
     const { consumer, connectTimeoutMs } = this.options;
     const opening = this.options.connect(() => this.options.onReady());
@@ -176,10 +176,10 @@ export class BrokerLink {
       else return connection;
     } catch (error) {
       const what = `"${consumer}" cannot be connected; its events wait. ${describeError(error)}`;
-      // Once is enough to be seen: further attempts change nothing, and a lost connection has been told of.
+      // Log an error once: further failed attempts are no news, and a lost connection has been logged already.
       this.logger[failures === 0 ? 'error' : 'debug'](what, { consumer, error: errorType(error) });
     }
-    // One that comes too late is nobody's.
+    // Nobody uses a connection that comes up too late.
     void opening.then((late) => this.end(late)).catch(() => undefined);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** A broker has not taken an event. It is kept, and sent again. */
+/** A broker has not accepted an event. The event is kept and sent again. */
 export class PaymentBrokerError extends PaymentAcceptanceError {
   readonly code: 'broker-unavailable' | 'broker-refused';
 
@@ -10,11 +10,11 @@ export class PaymentBrokerError extends PaymentAcceptanceError {
   }
 }
 
-/** The broker cannot be reached, or does not answer: nothing is wrong with the event. */
+/** The broker is unreachable or does not answer: nothing is wrong with the event. */
 export const unavailable = (message: string): PaymentBrokerError =>
   new PaymentBrokerError('broker-unavailable', message);
 
-/** The broker has answered, and does not take this event. */
+/** The broker answered and refused this event. */
 export const refused = (message: string): PaymentBrokerError => new PaymentBrokerError('broker-refused', message);
 
 export const isUnavailable = (error: unknown): boolean =>

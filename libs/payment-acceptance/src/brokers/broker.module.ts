@@ -4,13 +4,13 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { BrokerConsumer, type Broker } from './broker-consumer.js';
 
-/** Options that are made by a factory, out of what it asks to have injected. */
+/** Options made by a factory from injected providers. */
 export interface PaymentBrokerAsyncOptions<Options> extends Pick<ModuleMetadata, 'imports'> {
   inject?: FactoryProvider['inject'];
   useFactory: FactoryProvider<Options>['useFactory'];
 }
 
-/** The options pass through the factory: as a provider's value Nest would keep them, passwords and all. */
+/** The options pass only through the factory: as a provider's value, Nest would keep them, passwords included. */
 export function brokerModule<Options>(
   module: Type,
   { imports = [], inject = [], useFactory }: PaymentBrokerAsyncOptions<Options>,

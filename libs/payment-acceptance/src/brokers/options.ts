@@ -2,36 +2,38 @@ import type { Observable } from 'rxjs';
 import type { PaymentEventName } from '../domain/payment-events.js';
 import type { PaymentCloudEvent } from '../events/cloud-event.js';
 
-/** What every broker's consumer can be told. Times in milliseconds. */
+/** Options that all brokers share. Times in milliseconds. */
 export interface PaymentBrokerOptions {
   /**
-   * Stable name of the consumer: each gets its own delivery of every event; renaming it is adding one consumer and
-   * removing another. Default: `rabbitmq`, `nats` or `microservices`.
+   * Stable name of the consumer. Each consumer gets its own delivery of every event; renaming one adds a consumer and
+   * removes another. Default: `rabbitmq`, `nats` or `microservices`.
    */
   consumer?: string;
-  /** Which events go out. Default: all. */
+  /** Which events to send. Default: all. */
   events?: PaymentEventName[];
-  /** Only events of these shops. Default: of all. */
+  /** Only send events of these shops. Default: all shops. */
   shops?: string[];
   /**
-   * URI reference of this application, for example `https://shop.example/payments`; with a slash and the shop's name
-   * behind it, it is the `source` of the CloudEvents envelope. Default `/payment-acceptance`.
+   * URI reference of this application, for example `https://shop.example/payments`. Followed by a slash and the shop's
+   * name, it is the `source` of the CloudEvents envelope. Default `/payment-acceptance`.
    */
   source?: string;
-  /** How long connecting may take, the check of what must be there included. Default 5000. */
+  /** How long connecting may take, including the check that the exchange or stream exists. Default 5000. */
   connectTimeoutMs?: number;
   /**
-   * How long the broker's acknowledgement may take; then the connection counts as lost and the event is sent again, which
-   * is no attempt. Default 10000; less than the `timeLimitMs` of `deliveries`.
+   * How long the broker's acknowledgement may take. After that the connection counts as lost and the event is sent
+   * again, without counting an attempt. Default 10000; keep it below `deliveries.timeLimitMs`.
    */
   acknowledgeTimeoutMs?: number;
 }
 
 /** Options of `PaymentRabbitMqModule`. */
 export interface PaymentRabbitMqOptions extends PaymentBrokerOptions {
-  /** `amqp://user:password@host:5672/vhost` or `amqps://…`; of several, each attempt to connect takes the next one. */
+  /**
+   * `amqp://user:password@host:5672/vhost` or `amqps://…`. With several, each connection attempt takes the next one.
+   */
   url: string | string[];
-  /** A durable exchange that exists. What no queue of it takes is an error, and sent again. */
+  /** An existing durable exchange. An event that no queue takes is an error and is sent again. */
   exchange: string;
   /** Routing key of an event. Default: event and shop, as in `payment.succeeded.main`. */
   routingKey?: (event: PaymentCloudEvent) => string;
@@ -43,7 +45,7 @@ export interface PaymentRabbitMqOptions extends PaymentBrokerOptions {
 export interface PaymentNatsOptions extends PaymentBrokerOptions {
   /** `nats://host:4222`, or several of one cluster. */
   servers: string | string[];
-  /** A JetStream stream that exists and takes the subjects. */
+  /** An existing JetStream stream that takes the subjects. */
   stream: string;
   /** Subject of an event. Default: event and shop, as in `payment.succeeded.main`. */
   subject?: (event: PaymentCloudEvent) => string;
@@ -51,7 +53,7 @@ export interface PaymentNatsOptions extends PaymentBrokerOptions {
   connection?: Readonly<Record<string, unknown>>;
 }
 
-/** What is used of a `ClientProxy` of `@nestjs/microservices`. */
+/** The part of the `ClientProxy` of `@nestjs/microservices` that is used. */
 export interface PaymentEventClient {
   connect(): Promise<unknown>;
   emit(pattern: unknown, data: unknown): Observable<unknown>;
@@ -59,10 +61,10 @@ export interface PaymentEventClient {
 
 /** Options of `PaymentMicroservicesModule`. */
 export interface PaymentMicroservicesOptions extends PaymentBrokerOptions {
-  /** A client of any transport but gRPC, which knows no events. It stays yours to close, as `ClientsModule` does. */
+  /** A client of any transport but gRPC, which has no events. Closing it stays up to you; `ClientsModule` does so. */
   client: PaymentEventClient;
   /** Pattern of an event, for `@EventPattern`. Default: the event's name, as in `payment.succeeded`. */
   pattern?: (event: PaymentCloudEvent) => unknown;
-  /** What is sent of an event, for example a record of the transport with key, headers or QoS. Default: the envelope. */
+  /** Message for an event, for example a transport's record with key, headers or QoS. Default: the envelope. */
   message?: (event: PaymentCloudEvent) => unknown;
 }

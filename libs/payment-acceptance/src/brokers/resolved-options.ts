@@ -4,7 +4,7 @@ import { DEFAULT_SOURCE } from '../events/cloud-event.js';
 import { isPaymentEventName } from '../events/handler.decorators.js';
 import type { PaymentBrokerOptions } from './options.js';
 
-/** What all brokers share, checked, with every default filled in. */
+/** The options that all brokers share, validated, with defaults filled in. */
 export interface ResolvedBrokerOptions {
   readonly consumer: string;
   readonly events: readonly PaymentEventName[];
@@ -17,7 +17,7 @@ export interface ResolvedBrokerOptions {
 const MAX_TIMEOUT_MS = 600_000;
 
 /**
- * @param further what else is wrong with the options, by the module that knows
+ * @param further problems that the broker's own module found
  * @throws PaymentConfigurationError
  */
 export function resolveBrokerOptions(
@@ -36,7 +36,7 @@ export function resolveBrokerOptions(
   };
   const problems = further.filter((problem) => problem !== false);
   if (resolved.events.length === 0 || !resolved.events.every(isPaymentEventName)) {
-    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or leave it out for all.`);
+    problems.push(`events: must be some of ${PAYMENT_EVENT_NAMES.join(', ')}; leave it out for all.`);
   }
   if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: names one twice.');
   if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {
@@ -51,7 +51,9 @@ export function resolveBrokerOptions(
   return resolved;
 }
 
-/** Whether each is an address of one of these protocols. Says nothing of the address itself, which may hold a password. */
+/**
+ * Whether each is an address with one of these protocols. Never put an address into a message: it may hold a password.
+ */
 export function areAddresses(given: unknown, protocols: readonly string[]): boolean {
   const all: unknown[] = Array.isArray(given) ? given : [given];
   const fits = (each: unknown): boolean =>
@@ -59,6 +61,6 @@ export function areAddresses(given: unknown, protocols: readonly string[]): bool
   return all.length > 0 && all.every(fits);
 }
 
-/** Event and shop, as in `payment.succeeded.main`: a routing key, a subject. */
+/** Event and shop, as in `payment.succeeded.main`: the default routing key or subject. */
 export const topicOf = (event: { readonly type: string; readonly data: { readonly shop: string } }): string =>
   `${event.type}.${event.data.shop}`;

@@ -10,9 +10,9 @@ import type { PaymentMicroservicesOptions } from '../options.js';
 import { resolveBrokerOptions } from '../resolved-options.js';
 
 /**
- * Sends events out through a client of `@nestjs/microservices`, beside `PaymentAcceptanceModule`. An event counts as
- * delivered when the client's `emit()` has ended well. What that proves depends on the transport: for some it says only
- * that the event has left the process.
+ * Sends events through a client of `@nestjs/microservices`, beside `PaymentAcceptanceModule`. An event counts as
+ * delivered when the client's `emit()` succeeds. What that proves depends on the transport: with some, only that the
+ * event has left the process.
  */
 @Module({})
 export class PaymentMicroservicesModule {
@@ -35,7 +35,7 @@ function microservice(given: PaymentMicroservicesOptions): Broker {
   return { origin, options, connect: () => connect(given) };
 }
 
-/** The client connects, and connects again, in its own way; asked to connect, it says whether it is connected. */
+/** The client reconnects by itself; `connect()` also tells whether it is connected. */
 async function connect({ client, pattern = nameOf, message = itself }: PaymentMicroservicesOptions) {
   await client.connect();
   let lose: (reason: string) => void = () => undefined;

@@ -11,30 +11,30 @@ export interface NatsTarget {
   readonly subject: (event: PaymentCloudEvent) => string;
   /** Further options of `connect`. */
   readonly connection: Readonly<Record<string, unknown>>;
-  /** Shown by the server; and what keeps this consumer's message ids apart from another's on the same stream. */
+  /** Shown by the server; also keeps message ids of different consumers on one stream apart. */
   readonly name: string;
   readonly connectTimeoutMs: number;
   readonly acknowledgeTimeoutMs: number;
 }
 
-/** The link gives up earlier: this one's only purpose is that nothing is waited for without an end. */
+/** The link times out earlier; this only ensures that no wait is unbounded. */
 const MARGIN_MS = 5_000;
 
-/** Connects, and makes sure that the stream is there. The client is not to connect again by itself: the link does. */
+/** Connects and checks that the stream exists. The client must not reconnect by itself: the link does that. */
 export async function connectNats(target: NatsTarget): Promise<BrokerConnection> {
   const { servers, stream, connection, name, connectTimeoutMs: timeout } = target;
   const server = await connect({ name, ...connection, servers, timeout, reconnect: false });
   try {
     const manager = await jetstreamManager(server, { checkAPI: false, timeout });
-    const look = async () =>
+    const inspectStream = async () =>
       manager.streams.info(stream).catch((error: unknown) => {
         throw unavailable(`The stream "${stream}" cannot be used: ${describeError(error)}`);
       });
-    const { config } = await look();
+    const { config } = await inspectStream();
     if (config.no_ack) throw unavailable(`The stream "${stream}" acknowledges nothing (no_ack), so it cannot be used.`);
     return {
       ready: true,
-      publish: publisher(server, target, look),
+      publish: publisher(server, target, inspectStream),
       lost: server.closed().then((error) => (error ? describeError(error) : 'it was closed.')),
       close: () => server.close(),
     };
@@ -47,7 +47,7 @@ export async function connectNats(target: NatsTarget): Promise<BrokerConnection>
 function publisher(
   server: NatsConnection,
   target: NatsTarget,
-  look: () => Promise<unknown>,
+  inspectStream: () => Promise<unknown>,
 ): BrokerConnection['publish'] {
   const { stream, subject, name, acknowledgeTimeoutMs } = target;
   const client = jetstream(server, { timeout: acknowledgeTimeoutMs + MARGIN_MS });
@@ -60,23 +60,25 @@ function publisher(
     const ack = await client.publish(to, JSON.stringify(event), options).catch(async (error: unknown) => {
       const what = `JetStream has not taken the event: ${describeError(error)}`;
       if (isUnanswered(error)) throw unavailable(what);
-      if (!isUnheard(error)) throw refused(what);
-      // A stream without a leader hears nothing either, and then does not answer this.
-      await look();
+      if (!hasNoResponders(error)) throw refused(what);
+      // A stream without a leader does not respond either, but then this request fails as well.
+      await inspectStream();
       throw refused(`No stream takes "${to}". Add it to "${stream}".`);
     });
-    // A duplicate is one that the stream has already: an earlier attempt whose acknowledgement was lost.
+    // A duplicate is fine: an earlier attempt was stored, and its acknowledgement was lost.
     if (ack.stream !== stream) throw refused(`"${to}" belongs to the stream "${ack.stream}", not to "${stream}".`);
   };
 }
 
-/** Nobody listens on the subject. The client then says that JetStream is off, which the look at the stream has disproved. */
-function isUnheard(error: unknown): boolean {
+/**
+ * Nobody listens on the subject. The client then claims that JetStream is off, which inspecting the stream disproves.
+ */
+function hasNoResponders(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof RequestError && cause.isNoResponders();
 }
 
-/** The connection has ended, or nobody has answered in time. */
+/** The connection was lost, or nobody answered in time. */
 function isUnanswered(error: unknown): boolean {
   const { TimeoutError, ClosedConnectionError, DrainingConnectionError } = errors;
   const kinds = [TimeoutError, ClosedConnectionError, DrainingConnectionError];

@@ -6,8 +6,8 @@ import { areAddresses, resolveBrokerOptions, topicOf } from '../resolved-options
 import { connectNats } from './nats.connection.js';
 
 /**
- * Sends events out to NATS JetStream, beside `PaymentAcceptanceModule`. An event counts as delivered when the stream has
- * acknowledged that it holds it.
+ * Sends events to NATS JetStream, beside `PaymentAcceptanceModule`. An event counts as delivered when the stream
+ * acknowledges that it has stored it.
  */
 @Module({})
 export class PaymentNatsModule {

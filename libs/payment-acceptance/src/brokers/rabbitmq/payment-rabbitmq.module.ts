@@ -6,8 +6,8 @@ import { areAddresses, resolveBrokerOptions, topicOf } from '../resolved-options
 import { connectRabbitMq } from './rabbitmq.connection.js';
 
 /**
- * Sends events out to RabbitMQ, beside `PaymentAcceptanceModule`: persistent messages on an exchange of yours. An event
- * counts as delivered when the broker has confirmed it and a queue has taken it.
+ * Sends events to RabbitMQ, beside `PaymentAcceptanceModule`, as persistent messages to your exchange. An event counts
+ * as delivered when the broker has confirmed it and a queue has taken it.
  */
 @Module({})
 export class PaymentRabbitMqModule {

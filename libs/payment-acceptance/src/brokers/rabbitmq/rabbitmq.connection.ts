@@ -18,10 +18,10 @@ export interface RabbitMqTarget {
 
 const CLOSE_MS = 1_000;
 
-/** ACCESS_REFUSED and PRECONDITION_FAILED: what RabbitMQ closes a channel with for a message that it does not take. */
+/** ACCESS_REFUSED and PRECONDITION_FAILED: RabbitMQ closes the channel with these when it refuses a message. */
 const REJECTIONS = new Set([403, 406]);
 
-/** Connects, with a channel on which the broker confirms each message, and makes sure that the exchange is there. */
+/** Connects, opens a channel in confirm mode and checks that the exchange exists. */
 export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => void): Promise<BrokerConnection> {
   const { url, exchange, connection, name, connectTimeoutMs } = target;
   const clientProperties = { connection_name: name };
@@ -31,7 +31,7 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
     model.on('error', (error) => lose(describeError(error)));
     model.on('close', (error?: unknown) => lose(error ? describeError(error) : 'it was closed.'));
   });
-  // Out of memory or disk, the broker reads nothing more of who publishes.
+  // When out of memory or disk, the broker stops reading from publishers.
   model.on('blocked', () => (blocked = true));
   model.on('unblocked', () => {
     blocked = false;
@@ -62,13 +62,13 @@ export async function connectRabbitMq(target: RabbitMqTarget, resumed: () => voi
 }
 
 function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTarget): BrokerConnection['publish'] {
-  /** What came back, by message id: the broker says so before it confirms. */
+  /** Why messages came back, by message id: the broker returns a message before it confirms it. */
   const returned = new Map<string, string>();
-  /** Whether the channel is closed, and whether for what was sent on it: a message that is too large, a forbidden topic. */
+  /** Whether the channel is closed, and whether a message caused that: too large, or a forbidden topic. */
   let closed = false;
   let rejected = false;
   channel.on('error', ({ code }: { code?: number }) => (rejected = code !== undefined && REJECTIONS.has(code)));
-  // Before amqplib's own listener, which ends the wait for every confirmation.
+  // Must run before amqplib's own listener, which rejects every pending confirmation.
   channel.prependListener('close', () => (closed = true));
   channel.on('return', ({ fields, properties }: Returned) => returned.set(properties.messageId, fields.replyText));
   return (event) =>
@@ -97,16 +97,16 @@ function publisher(channel: ConfirmChannel, { exchange, routingKey }: RabbitMqTa
     });
 }
 
-/** A message that no queue has taken. */
+/** A message that no queue took. */
 interface Returned {
   readonly fields: { readonly replyText: string };
   readonly properties: { readonly messageId: string };
 }
 
-/** Says goodbye; and where no answer comes, goes without. */
+/** Closes the connection; without an answer in time, destroys it. */
 async function end(model: ChannelModel): Promise<void> {
   const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
   await withTimeout(CLOSE_MS, model.close()).catch(() => undefined);
-  // Only an error tells amqplib, which would go on with its heartbeats.
-  stream?.destroy(new Error('The connection is given up.'));
+  // Without an error amqplib would not notice, and would go on sending heartbeats.
+  stream?.destroy(new Error('The connection was dropped.'));
 }
