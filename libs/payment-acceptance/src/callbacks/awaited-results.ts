@@ -15,12 +15,12 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** How often waiting pages look again. */
+/** How often the results of waiting pages are polled. */
 const POLL_MS = 100;
 
 /**
- * Waits a moment for the check that a redirect asked for, so that the payer usually sees the final result. All pages that
- * wait look through one statement, so that they hold no more than one connection; only so many wait at all.
+ * Briefly waits for the check that a redirect requested, so that the payer usually sees the final result. One statement
+ * polls for all waiting pages, so they use one connection at most. The number of waiting pages is limited.
  */
 @Injectable()
 export class AwaitedResults {
@@ -47,20 +47,20 @@ export class AwaitedResults {
     });
   }
 
-  /** Until nobody waits any more. */
+  /** Runs until no page waits. */
   private async poll(): Promise<void> {
     while (this.waiting.size > 0) {
       await sleep(POLL_MS);
-      const looking = [...this.waiting];
+      const polled = [...this.waiting];
       try {
-        const results = await this.results.ofIntents([...new Set(looking.map(({ intentId }) => intentId))]);
+        const results = await this.results.ofIntents([...new Set(polled.map(({ intentId }) => intentId))]);
         const now = Date.now();
-        for (const one of looking) {
+        for (const one of polled) {
           const result = results.get(one.intentId) ?? 'pending';
           if (result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));
         }
       } catch (error) {
-        for (const one of looking) this.end(one, () => one.reject(error));
+        for (const one of polled) this.end(one, () => one.reject(error));
       }
     }
   }

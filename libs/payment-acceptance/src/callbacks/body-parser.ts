@@ -1,12 +1,12 @@
-/** What Fastify's adapter and instance tell of their parsers; Express's have nothing of it. */
+/** What Fastify's adapter and instance reveal about their parsers. Express's have none of these members. */
 interface FastifyParsers {
   readonly isParserRegistered?: boolean;
   getInstance(): { hasContentTypeParser?(type: string): boolean };
 }
 
 /**
- * Whether the application has switched its body parser off on Fastify, which then turns away forms by itself, before any
- * code of ours could say why. Express lets them through without a body, and the answer says so.
+ * Whether the application disabled its body parser on Fastify, which then rejects forms before our code can say why.
+ * Express lets them through without a body, and our answer explains that.
  */
 export function rejectsForms(adapter: unknown): boolean {
   const { isParserRegistered, getInstance } = (adapter ?? {}) as Partial<FastifyParsers>;

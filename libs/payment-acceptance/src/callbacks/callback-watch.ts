@@ -5,19 +5,19 @@ import { CallbackStore } from '../storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 
-/** What is learnt of a callback while it is received, for its span and its count. */
+/** What is learned about a callback while it is received, for its span and its metric. */
 export interface RecordedCallback {
   digest: DigestCheck;
-  /** Id of the row that was stored. */
+  /** Id of the stored row. */
   id?: string;
-  /** What became of it, where its answer does not tell. */
+  /** Its outcome, if the answer does not show it. */
   outcome?: 'matched' | 'unmatched' | 'forwarded' | 'repeated';
 }
 
-/** Finding the span to link to must not keep a stored callback from its answer. */
+/** Looking up the span to link must not delay the answer to a stored callback. */
 const LINK_LIMIT_MS = 1_000;
 
-/** The span and the count of each callback; the span points to the trace of the bill that the callback is about. */
+/** Records a span and a metric for each callback; the span links to the trace of the callback's bill. */
 @Injectable()
 export class CallbackWatch {
   constructor(
@@ -26,7 +26,7 @@ export class CallbackWatch {
     private readonly callbacks: CallbackStore,
   ) {}
 
-  /** @param failed what is answered where receiving it throws */
+  /** @param failed makes the answer if receiving throws */
   run<Answer extends { readonly kind: string }, Failed extends { readonly kind: string }>(
     shop: string,
     kind: CallbackKind,
@@ -54,7 +54,7 @@ export class CallbackWatch {
     try {
       return await withTimeout(LINK_LIMIT_MS, this.callbacks.traceOf(id));
     } catch {
-      // It is stored; only its span stands alone.
+      // The callback is stored; only the link is missing.
       return null;
     }
   }

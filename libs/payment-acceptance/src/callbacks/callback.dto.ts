@@ -4,7 +4,7 @@ import { IsIn, IsOptional, IsString, Length, Matches, MaxLength } from 'class-va
 /** Currencies of a redirect (section 2.4, documented). */
 export const REDIRECT_CURRENCIES = ['USD', 'RUB', 'EUR'];
 
-/** Of a callback; ours are shorter. */
+/** Limits for callbacks; the values we send are shorter. */
 export const MAX_CUSTOM_LENGTH = 4_000;
 export const MAX_CURRENCY_LENGTH = 16;
 
@@ -15,7 +15,7 @@ type Reader = (given: unknown) => unknown;
 
 const READERS = new Map<object, Map<string | symbol, Reader>>();
 
-/** How the DTO reads what was sent in a field. */
+/** How the DTO converts a field's raw value. */
 export function readerOf(type: new () => object, field: string): Reader | undefined {
   for (let own = type.prototype as object | null; own; own = Object.getPrototypeOf(own) as object | null) {
     const reader = READERS.get(own)?.get(field);
@@ -24,7 +24,7 @@ export function readerOf(type: new () => object, field: string): Reader | undefi
   return undefined;
 }
 
-/** For class-transformer, and for those who read without it. `parseBody` wraps what is nested. */
+/** Registers the reader with class-transformer and for the compiled rules. `parseBody` wraps nested values. */
 function readBy(read: Reader): PropertyDecorator {
   return (target, field) => {
     READERS.set(target, (READERS.get(target) ?? new Map<string | symbol, Reader>()).set(field, read));
@@ -37,12 +37,11 @@ function readBy(read: Reader): PropertyDecorator {
 
 const isAbsent = (given: unknown): boolean => given === undefined || given === null || given === '';
 
-/** In place of what is nested: class-validator's messages compare a value's own `length`, which may throw. */
+/** Stands for nested values: class-validator's messages compare a value's own `length`, which may throw. */
 const NO_TEXT = Object.freeze({});
 
 /**
- * All values are text (assumed). A sender that writes a JSON number is read as its text; an absent value may be `null`
- * or empty.
+ * All values are text (assumed). A JSON number is read as its text; `null` and empty values count as absent.
  */
 const Text = (): PropertyDecorator =>
   readBy((given) => {
@@ -51,17 +50,17 @@ const Text = (): PropertyDecorator =>
     return typeof given === 'object' ? NO_TEXT : given;
   });
 
-/** The same, where what is no text is read as its JSON. */
+/** The same, but other values are read as their JSON. */
 const readAsJson: Reader = (given) => {
   if (isAbsent(given)) return undefined;
-  // A parser of the host's may make these, and JSON has none.
+  // A host's parser may produce these; JSON cannot hold them.
   if (typeof given === 'bigint') return String(given);
   return typeof given === 'string' ? given : JSON.stringify(given);
 };
 
 const TextOrJson = (): PropertyDecorator => readBy(readAsJson);
 
-/** Far more than any callback needs, and far less than the stack of those who read nested values by recursion. */
+/** Far more than a callback needs, and too little to overflow the stack of recursive code. */
 const MAX_DEPTH = 32;
 
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
@@ -71,19 +70,22 @@ export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
 
 const readAnything: Reader = (given) => (isTooDeep(given) ? '[nested too deeply]' : readAsJson(given));
 
-/** Decides nothing, so no form of it turns a genuine postback away, and no length. Who compares or keeps it sets bounds. */
+/**
+ * For fields that decide nothing: no type or length of them may reject a genuine postback. Whoever compares or stores
+ * them sets limits.
+ */
 function Anything(): PropertyDecorator {
   return (target, field) => {
     for (const decorate of [readBy(readAnything), IsOptional(), IsString()]) decorate(target, field);
   };
 }
 
-/** Whether the DTO takes whatever was sent in a field. */
+/** Whether the DTO accepts any value in a field. */
 export function takesAnything(type: new () => object, field: string): boolean {
   return readerOf(type, field) === readAnything;
 }
 
-/** What redirects and postbacks have in common. */
+/** The common fields of redirects and postbacks. */
 export abstract class CallbackDto {
   /** The `order_id` given when the bill was created. */
   @Text()
@@ -97,7 +99,7 @@ export abstract class CallbackDto {
   @Matches(DECIMAL, { message: NOT_DECIMAL })
   readonly OutSum!: string;
 
-  /** The `custom` given when the bill was created, which a sender may turn back into the JSON it was. */
+  /** The `custom` given when the bill was created. A sender may have parsed it, if it was JSON. */
   abstract readonly custom?: string;
 }
 
@@ -123,11 +125,11 @@ export class RedirectDto extends CallbackDto {
 }
 
 /**
- * The service's postback to the Result URL: section 2.5 of the specification. Which fields are required is not shown;
- * assumed: those that say which bill, which order, how much, and what happened. An unknown `Status` is no error.
+ * The service's postback to the Result URL: section 2.5 of the specification. It does not show which fields are
+ * required; assumed: those that name the bill, the order, the amount and the result. An unknown `Status` is no error.
  */
 export class PostbackDto extends CallbackDto {
-  /** `SUCCESS` or `FAIL`; others are stored and read as neither. */
+  /** `SUCCESS` or `FAIL`; other values are stored and count as neither. */
   @Text()
   @IsString()
   @Length(1, 64)
@@ -148,7 +150,7 @@ export class PostbackDto extends CallbackDto {
   @Length(1, 128)
   readonly TrsId!: string;
 
-  /** The formula is not documented, so it is held against the redirect's, and recorded. */
+  /** The formula is not documented, so it is compared with the redirect's, and the result is only recorded. */
   @Anything()
   readonly SignatureValue?: string;
 }

@@ -9,11 +9,11 @@ import { PaymentCallbacks } from './callback.service.js';
 import { PAGE_POLICY, messagePage, neutralPage, resultPage } from './pages.js';
 import type { FieldError } from './parse-body.js';
 
-/** What Express's and Fastify's requests and responses have in common, as far as it is needed. */
+/** The parts that Express's and Fastify's requests and responses share and that are used here. */
 export interface AnyRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly url?: string;
-  /** There where the application was created with `rawBody: true`. */
+  /** Set if the application was created with `rawBody: true`. */
   readonly rawBody?: Buffer;
 }
 export type AnyResponse = object;
@@ -24,12 +24,12 @@ export interface Exchange {
   readonly response: AnyResponse;
 }
 
-/** Seconds after which a page that says "being checked" looks again. */
+/** Seconds after which a "being checked" page reloads. */
 const REFRESH_S = 2;
 
 /**
- * Writes the answers to callbacks by itself, on either adapter: the service reads the status and the body, so neither
- * may depend on a host's interceptors and filters.
+ * Writes the answers to callbacks directly, on either adapter: the service reads the status and the body, so neither
+ * may depend on the host's interceptors and filters.
  */
 @Injectable()
 export class CallbackResponder {
@@ -40,7 +40,7 @@ export class CallbackResponder {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** 200 only after the postback is stored; 400 names the fields; 503 makes the service send it again. */
+  /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
     if (this.parserIsOff(body, exchange)) return json(exchange, 503, { message: 'The body could not be read.' });
     const { rawBody, headers } = exchange.request;
@@ -68,7 +68,7 @@ export class CallbackResponder {
 
   /**
    * 303 to the result page, so that a reload does not post again.
-   * @param resultPage its address as seen from the route, without the ticket
+   * @param resultPage the page's address relative to the route, without the ticket
    */
   async redirect(
     to: 'success' | 'fail',
@@ -130,7 +130,7 @@ export class CallbackResponder {
     }
   }
 
-  /** A body that was sent and is not there: the host has switched its body parser off. */
+  /** A body was sent but is missing: the host has disabled its body parser. */
   private parserIsOff(body: unknown, { request }: Exchange): boolean {
     const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
     if (body !== undefined || !(Number(length) > 0 || chunked !== undefined)) return false;
@@ -165,7 +165,7 @@ function json(exchange: Exchange, status: number, body: object): void {
   send(exchange, status, 'application/json; charset=utf-8', JSON.stringify({ success: false, ...body }));
 }
 
-/** Our own pages need nothing of other sites, nor of the window that opened them. */
+/** Our own pages need nothing from other sites or from the window that opened them. */
 function page(exchange: Exchange, status: number, html: string): void {
   exchange.adapter.setHeader(exchange.response, 'Content-Security-Policy', PAGE_POLICY);
   exchange.adapter.setHeader(exchange.response, 'Cross-Origin-Opener-Policy', 'same-origin');
@@ -173,8 +173,8 @@ function page(exchange: Exchange, status: number, html: string): void {
 }
 
 /**
- * A page drawn by the host: what it may load and open is for the host to say. Its address is a secret, so it stays out of
- * caches and Referer headers; and no other site may frame or embed it.
+ * A page rendered by the host, which decides what the page may load and open. Its address is secret, so it stays out of
+ * caches and Referer headers, and no other site may frame or embed it.
  */
 function hostPage(exchange: Exchange, html: string, status = 200): void {
   const { adapter, response } = exchange;
@@ -188,7 +188,7 @@ function hostPage(exchange: Exchange, html: string, status = 200): void {
 function send({ adapter, response }: Exchange, status: number, type: string, body: string): void {
   adapter.setHeader(response, 'Content-Type', type);
   adapter.setHeader(response, 'X-Content-Type-Options', 'nosniff');
-  // Express's own `send` would make an ETag, which an answer to a callback and a page that nobody may keep have no use for.
+  // Express's own `send` would compute an ETag, which is useless for callback answers and `no-store` pages.
   if (adapter.getType() === 'express') Object.assign(response as ServerResponse, { statusCode: status }).end(body);
   else adapter.reply(response, body, status);
 }

@@ -4,20 +4,18 @@ import { describeError, errorType } from '../common/errors.js';
 import { GroupCommitFullError } from '../common/group-commit.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
-import { maskCards, redactFields } from '../common/redact.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
-import { cleanLine, databaseText } from '../common/text.js';
+import { cleanLine } from '../common/text.js';
 import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
-import { parseAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
 import { BillStore } from '../storage/bill.store.js';
-import type { NewCallback, Recorded } from '../storage/callback.store.js';
+import type { Recorded } from '../storage/callback.store.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {
@@ -33,7 +31,8 @@ import {
   type RedirectAnswer,
   type ResultAnswer,
 } from './callback.answers.js';
-import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, PostbackDto, RedirectDto } from './callback.dto.js';
+import { PostbackDto, RedirectDto } from './callback.dto.js';
+import { postbackRow, redirectRow, type CallbackRow } from './callback-row.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
@@ -41,13 +40,13 @@ import { parseBody } from './parse-body.js';
 import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
-/** How a postback came, as far as an older integration may want to know it. */
+/** How a postback was transmitted, for an older integration that needs to know. */
 export type Transmission = Pick<ForwardedPostback, 'rawBody' | 'contentType'>;
 
 /**
- * Receives redirects and postbacks: what the callback routes call, and the host's own controllers where those are
- * switched off. A callback is only a hint: it becomes a row that asks for a check of its bill, and changes no payment, no
- * bill and no order. Nothing here throws: each answer has its status.
+ * Receives redirects and postbacks from the callback routes, or from the host's own controllers if those routes are
+ * disabled. A callback is only a hint: it becomes a row that requests a check of its bill, and changes no payment, bill
+ * or order. Nothing here throws: each answer has its status.
  */
 @Injectable()
 export class PaymentCallbacks {
@@ -72,7 +71,7 @@ export class PaymentCallbacks {
   }
 
   /**
-   * Stores a postback (section 4.4). Its bill is the one its `TrsId` names among our own, and no other field decides.
+   * Stores a postback (section 4.4). Only its `TrsId` determines the bill, among our own bills.
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form or the JSON object as the host's body parser read it
    * @param transmission for `callbacks.forwardUnknown`
@@ -96,35 +95,20 @@ export class PaymentCallbacks {
       this.overload.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
-    const named = { billId: databaseText(postback.TrsId), orderId: databaseText(postback.InvId) };
     const raw = body as Readonly<Record<string, unknown>>;
+    const row = postbackRow(shop.name, postback, digest, raw);
+    const { billId, orderId } = row;
     const offered = this.options.callbacks.forwardUnknown
-      ? await this.forwarder.offer({ shop: shop.name, ...named, digest, body: raw, ...transmission })
+      ? await this.forwarder.offer({ shop: shop.name, billId, orderId, digest, body: raw, ...transmission })
       : 'own';
     if (offered === 'failed') return NOT_STORED;
-    return this.store(
-      {
-        id: timeOrderedUuid(this.random, this.clock.now()),
-        kind: 'postback',
-        shop: shop.name,
-        intentId: null,
-        billId: named.billId,
-        orderId: named.orderId,
-        maskedOrderId: maskCards(named.orderId),
-        status: maskCards(databaseText(postback.Status)),
-        digest,
-        ...comparedFields(postback),
-        fields: redactFields(raw),
-        forwarded: offered === 'accepted',
-      },
-      seen,
-    );
+    return this.store({ ...row, forwarded: offered === 'accepted' }, seen);
   }
 
   /**
-   * Takes the payer's redirect (section 4.3). It carries no bill id: with a valid digest the bill is the one whose
-   * intent's random id came back in `custom`, else the latest of the order. Without a digest nothing is looked up.
-   * @param to the address it came to: the shop's Success URL or Fail URL
+   * Receives the payer's redirect (section 4.3). It carries no bill id: with a valid digest, the bill is the one whose
+   * intent's random id came back in `custom`, else the order's latest. Without a digest, nothing is looked up.
+   * @param to whether it came to the shop's Success URL or Fail URL
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form as the host's body parser read it
    */
@@ -149,30 +133,16 @@ export class PaymentCallbacks {
     if (digest === 'mismatch') return REFUSED;
     const bill = await withTimeout(this.options.callbacks.storeTimeoutMs, this.billOf(shop, redirect));
     if (!bill) return neutral;
-    const stored = await this.store(
-      {
-        id: timeOrderedUuid(this.random, this.clock.now()),
-        kind,
-        shop: shop.name,
-        intentId: bill.intentId,
-        billId: null,
-        orderId: bill.orderId,
-        maskedOrderId: bill.orderId,
-        status: null,
-        digest,
-        ...comparedFields(redirect),
-        fields: redactFields(body as object),
-      },
-      seen,
-    );
+    const stored = await this.store(redirectRow(kind, bill, redirect, digest, body as object), seen);
     if (stored.kind !== 'stored') return stored;
     const expiresAt = new Date(this.clock.now().getTime() + this.options.callbacks.resultTicketMs);
-    // By the token of now: that of a moment ago may have been replaced, and other instances know only the new one.
-    const now = this.shops.peek(shop.name) ?? shop;
-    return { kind: 'result', status: 303, ticket: issueTicket(now, bill.intentId, expiresAt) };
+    // Signed with the current token: this one may have been replaced meanwhile, and other instances know only the new
+    // one.
+    const current = this.shops.peek(shop.name) ?? shop;
+    return { kind: 'result', status: 303, ticket: issueTicket(current, bill.intentId, expiresAt) };
   }
 
-  /** What the payer of that ticket is told: stored state only. */
+  /** What a ticket's payer is shown: stored state only. */
   async result(ticket: string): Promise<ResultAnswer> {
     try {
       const id = intentIdOf(ticket);
@@ -195,7 +165,7 @@ export class PaymentCallbacks {
     name: string = this.shops.defaultName,
     take: (shop: Shop, seen: RecordedCallback) => Promise<T>,
   ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
-    const comeAgain = (error: unknown) => {
+    const failed = (error: unknown) => {
       const shown = cleanLine(name);
       const about = { shop: shown, callback: kind };
       return this.answerRetryLater(`A callback for shop "${shown}" could not be stored.`, about, error);
@@ -206,15 +176,15 @@ export class PaymentCallbacks {
         this.overload.count('unaskedShops', null);
         return NOT_STORED;
       }
-      // Watched from here on: names that somebody makes up shall not become attributes of metrics.
+      // Watched only from here on: made-up shop names must not become metric attributes.
       if (!shop) return UNKNOWN_SHOP;
-      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), comeAgain);
+      return await this.watch.run(shop.name, kind, (seen) => take(shop, seen), failed);
     } catch (error) {
-      return comeAgain(error);
+      return failed(error);
     }
   }
 
-  /** Whatever fails here is our own trouble, a shop resolver's included. */
+  /** Any failure here is our own, including one of the shop resolver. */
   private answerRetryLater(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
     const type = errorType(error);
     const line = (leftOut: string): string => `${sentence}${leftOut} ${describeError(error)}`;
@@ -222,7 +192,7 @@ export class PaymentCallbacks {
     return NOT_STORED;
   }
 
-  /** `undefined` where it does not match: the shop's token may have been changed. */
+  /** `undefined` for a mismatch, which may mean that the shop's token has changed. */
   private checkedDigest(shop: Shop, { OutSum, InvId, SignatureValue }: RedirectDto | PostbackDto) {
     const check = checkSignature(shop, OutSum, InvId, SignatureValue);
     return check === 'mismatch' ? undefined : check;
@@ -233,7 +203,8 @@ export class PaymentCallbacks {
     return (await this.shops.findMatching(shop, holds)) ? 'match' : 'mismatch';
   }
 
-  private async store(callback: NewCallback, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
+  private async store(row: CallbackRow, seen: RecordedCallback): Promise<typeof STORED | NotStored> {
+    const callback = { id: timeOrderedUuid(this.random, this.clock.now()), ...row };
     let recorded: Recorded;
     try {
       recorded = await this.journal.record(callback);
@@ -243,7 +214,7 @@ export class PaymentCallbacks {
       return TOO_MANY_AT_ONCE;
     }
     if (recorded === 'full' && callback.forwarded) {
-      // It was taken there. Should it be of a bill of ours that is still being created, that is checked by its schedule.
+      // The other integration took it. If the bill is ours after all, still being created, its schedule checks it.
       this.overload.count('unrecordedForwards', callback.shop);
       seen.outcome = 'forwarded';
       return STORED;
@@ -270,19 +241,4 @@ export class PaymentCallbacks {
     }
     return InvId.includes('\0') ? undefined : this.bills.latestOfOrder(shop.name, InvId);
   }
-}
-
-/** What a callback says, to be held against our bill. */
-function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
-  return {
-    amount: parseAmount(callback.OutSum),
-    currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
-    custom: comparable(callback.custom, MAX_CUSTOM_LENGTH),
-  };
-}
-
-/** A postback's may be of any length: in place of one that is longer than ours can be goes what agrees with none of ours. */
-function comparable(told: string | undefined, longest: number): string | null {
-  if (told === undefined) return null;
-  return told.length > longest ? ' '.repeat(longest + 1) : databaseText(told);
 }

@@ -3,23 +3,23 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 
-/** What this instance has dropped since it started, so that floods stay bounded. All of it comes again, or is not missed. */
+/** What this instance has dropped since its start to bound floods. All of it is sent again or is not needed. */
 export interface DroppedCounts {
-  /** Callbacks answered 503 without being stored, since `callbacks.maxQueued` of them wait for the database. */
+  /** Callbacks answered 503 without being stored, because `callbacks.maxQueued` callbacks wait for the database. */
   readonly delayedCallbacks: number;
-  /** Callbacks answered as stored without a record: one of their bill that waits for its check asks for the same. */
+  /** Callbacks answered as stored without a record, because another of their bill already waits for the same check. */
   readonly repeatedCallbacks: number;
-  /** Postbacks for unknown bills answered 503, since `callbacks.maxUnmatched` of them wait. */
+  /** Postbacks for unknown bills answered 503, because `callbacks.maxUnmatched` of them wait. */
   readonly unmatchedPostbacks: number;
-  /** Postbacks that the older integration accepted and of which no record is kept, since `callbacks.maxUnmatched` are. */
+  /** Postbacks that the older integration accepted but that are not recorded, because `callbacks.maxUnmatched` are. */
   readonly unrecordedForwards: number;
-  /** Postbacks answered 503 without being forwarded, since `callbacks.maxForwards` are under way. */
+  /** Postbacks answered 503 without being forwarded, because `callbacks.maxForwards` are in flight. */
   readonly delayedForwards: number;
-  /** Postbacks refused for their digest, where `callbacks.requirePostbackDigest` says so. */
+  /** Postbacks refused for their digest because of `callbacks.requirePostbackDigest`. */
   readonly refusedPostbacks: number;
-  /** Callbacks answered 503 since too many name shops that the shop resolver has to be asked about. Of no shop. */
+  /** Callbacks answered 503 because too many name shops that only the shop resolver could know. Counted for no shop. */
   readonly unaskedShops: number;
-  /** Result pages shown at once, since `callbacks.maxWaitingResults` of them wait. */
+  /** Result pages shown without waiting, because `callbacks.maxWaitingResults` pages wait. */
   readonly unawaitedResults: number;
 }
 
@@ -50,13 +50,13 @@ const NOTHING: DroppedCounts = {
   unawaitedResults: 0,
 };
 
-/** No shop has this name. */
+/** Stands for no shop: no shop has this name. */
 const NO_SHOP = '';
 
-/** At most one line of a kind and shop in this time: what strangers cause at will must not fill the log. */
+/** At most one line per kind and shop in this time: strangers must not be able to fill the log. */
 const PAUSE_MS = 60_000;
 
-/** Counts what is dropped, and says so now and then. */
+/** Counts dropped callbacks and logs them at a limited rate. */
 @Injectable()
 export class DroppedCallbacks {
   private readonly byShop = new Map<string, DroppedCounts>();
@@ -66,7 +66,7 @@ export class DroppedCallbacks {
     this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
   }
 
-  /** @param shop its name; `null` where there is none, never a name that a stranger has made up */
+  /** @param shop name of a known shop, or `null`; never a made-up name */
   count(what: Dropped, shop: string | null): void {
     const key = shop ?? NO_SHOP;
     const before = this.counts(key);
@@ -77,7 +77,7 @@ export class DroppedCallbacks {
     this.log.warn(`${what} ${key}`, line, shop === null ? {} : { shop });
   }
 
-  /** Of one shop; with `null` of all. */
+  /** Counts of one shop; `null` for all shops. */
   counts(shop: string | null): DroppedCounts {
     if (shop !== null) return this.byShop.get(shop) ?? NOTHING;
     const sum = { ...NOTHING } as Record<Dropped, number>;

@@ -11,13 +11,13 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { CallbackStore } from '../storage/callback.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 
-/** `own`: a bill of ours, or nobody to forward to. `failed`: nobody knows whether it was taken. */
+/** `own`: the bill is ours, or forwarding is off. `failed`: it is unknown whether the other side took it. */
 export type Forwarded = 'own' | 'accepted' | 'declined' | 'failed';
 
 /**
- * Hands postbacks of bills that are not ours to the integration that made them (assumed; an option of the cut-over).
- * Whether a bill is ours is asked of our own records. A bill of ours whose creation has not been answered yet is not
- * there: its postback is handed over too, and waits here for its bill, whatever the other side says.
+ * Forwards postbacks of bills that are not ours to the integration that created them (assumed; an option for the
+ * cut-over). Our own records decide whether a bill is ours. A bill of ours whose creation is still unanswered is not in
+ * them: its postback is forwarded, too, and also stored here for its bill, whatever the other side answers.
  */
 @Injectable()
 export class Forwarder {
@@ -65,7 +65,7 @@ export class Forwarder {
     }
   }
 
-  /** Strangers cause failures at will, with bills that they make up. */
+  /** Rate-limited and sanitised: strangers can cause failures at will, with made-up bill ids. */
   private logFailure({ shop, billId: named }: ForwardedPostback, error: unknown): void {
     const billId = cleanLine(maskCards(named));
     const what = `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.`;

@@ -5,20 +5,20 @@ import { CallbackBatchStore } from '../storage/callback-batch.store.js';
 import { CallbackStore, type NewCallback, type Recorded } from '../storage/callback.store.js';
 import { mayConcernOneRow } from '../storage/query-errors.js';
 
-/** What their parameters take must stay small beside `storeTimeoutMs`. */
+/** Small enough that a statement takes little of `storeTimeoutMs`. */
 const MAX_ROWS_OF_STATEMENT = 256;
 
-/** Floods of what is not the common case leave the pool to others. */
+/** Limits the connections that a flood of uncommon cases can take from the pool. */
 const MAX_SINGLE_STATEMENTS = 2;
 
 const MATCHED = { value: 'matched' } as const;
 
 /**
- * Stores callbacks in batches: each is answered after the commit of its own row, or when `storeTimeoutMs` are over.
+ * Stores callbacks in batches: each is answered after its own row is committed, or when `storeTimeoutMs` is over.
  *
- * A statement of many takes only the common case. What it leaves out, and all of a batch that failed where one row may be
- * to blame, is stored one by one beside the batches. So two connections more than one are needed at most, however many
- * callbacks come.
+ * The batch statement handles only the common case. Rows that it leaves out, and all rows of a batch that failed when
+ * one row may be to blame, are stored one by one beside the batches. So at most three connections are used, however
+ * many callbacks arrive.
  */
 @Injectable()
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
@@ -48,15 +48,15 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
 
   /**
    * Resolves when the callback's row is committed.
-   * @throws GroupCommitFullError, GroupCommitTimeoutError, or what the database says
+   * @throws GroupCommitFullError, GroupCommitTimeoutError, or the database's error
    */
   record(callback: NewCallback): Promise<Recorded> {
     return this.commits.add(callback);
   }
 
   /**
-   * Requests come until the server is closed, so the first time waits for those that are there, and the second one takes
-   * the rest: all that came is answered before the data source goes. Neither takes longer than `storeTimeoutMs`.
+   * Requests arrive until the server is closed. So this hook drains those already here, and the next one drains the
+   * rest: every request is answered before the data source closes. Neither takes longer than `storeTimeoutMs`.
    */
   beforeApplicationShutdown(): Promise<void> {
     return this.commits.drained();

@@ -10,7 +10,7 @@ export interface CallbackDescription {
   postback(parameter?: 'shop'): MethodDecorator;
 }
 
-/** What `ApiExcludeController()` writes: a host that wants no description need not pass `@nestjs/swagger` for it. */
+/** The metadata key of `ApiExcludeController()`, so that excluding the routes does not need `@nestjs/swagger`. */
 const EXCLUDE_CONTROLLER = 'swagger/apiExcludeController';
 
 const nothing = () => (): void => undefined;

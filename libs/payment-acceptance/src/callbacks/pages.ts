@@ -7,7 +7,7 @@ const STYLE =
   'place-items:center}main{max-width:32rem;padding:2rem;text-align:center}h1{font-size:1.5rem;margin:0 0 .5rem}' +
   'p{margin:.25rem 0}.order{opacity:.75;overflow-wrap:anywhere}';
 
-/** Allows the page nothing but its own style; no other site may frame it. */
+/** Allows a page nothing but its own style; no other site may frame it. */
 export const PAGE_POLICY =
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ` +
   `base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
@@ -18,18 +18,18 @@ const HEADLINES: Readonly<Record<PaymentResult['result'], readonly [string, stri
   pending: ['Payment is being checked', 'This takes a moment. The page updates by itself.'],
 };
 
-/** The message of section 3.3 of the specification: the payment's result and the InvId. */
+/** The message required by section 3.3 of the specification: the payment's result and the InvId. */
 export function resultPage({ result, orderId, amount, currency }: PaymentResult): string {
   const [title, text] = HEADLINES[result];
   return page(title, [text, result === 'paid' ? `${amount} ${currency}` : ''], orderId);
 }
 
-/** For a redirect that proves nothing: it says that we saw it, and nothing else. */
+/** For a redirect that proves nothing: acknowledges it and says nothing else. */
 export function neutralPage(orderId: string): string {
   return page('Thank you', ['The shop will confirm your payment.'], orderId);
 }
 
-/** For a link that is wrong or no longer works, and for a redirect that is refused. */
+/** For an invalid or expired link, or a refused redirect. */
 export function messagePage(title: string, text: string): string {
   return page(title, [text]);
 }

@@ -12,11 +12,11 @@ export interface FieldError {
 export type Parsed<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
 
 /**
- * Reads a callback by its DTO, which is the only definition of what is valid. Our own call, not a pipe: a host's global
- * pipe would refuse the unknown fields that genuine callbacks carry. What its compiled rules do not find valid is judged
- * and explained by class-validator. Only the DTO's own fields are looked at, so
- * `__proto__` and the like go nowhere. What is nested is handed on behind a function: class-transformer would descend into
- * it, and call what a sender has named `constructor`.
+ * Parses a callback with its DTO, the only definition of what is valid. Not a pipe, because a host's global pipe would
+ * refuse the unknown fields that genuine callbacks carry. Compiled rules accept the common case; class-validator judges
+ * and explains the rest. Only the DTO's own fields are read, so `__proto__` and the like have no effect. Nested values
+ * are wrapped in a function: class-transformer would descend into them and call a member that a sender named
+ * `constructor`.
  */
 export function parseBody<T extends object>(type: new () => T, body: unknown): Parsed<T> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {

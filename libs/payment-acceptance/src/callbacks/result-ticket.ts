@@ -9,8 +9,8 @@ const MAC_BYTES = 18;
 const PURPOSE = 'nestjs-payment-acceptance/result-ticket/1';
 
 /**
- * The unguessable part of the result page's address: our bill's id and an expiry under a MAC keyed by the shop's token.
- * It needs no storage, and any instance can read it.
+ * The unguessable part of the result page's address: our bill's id and an expiry time, with a MAC keyed by the shop's
+ * token. It needs no storage, and any instance can read it.
  */
 export function issueTicket(shop: Shop, intentId: IntentId, expiresAt: Date): string {
   const content = Buffer.alloc(CONTENT_BYTES);
@@ -19,13 +19,16 @@ export function issueTicket(shop: Shop, intentId: IntentId, expiresAt: Date): st
   return Buffer.concat([content, mac(shop.token, shop.name, content)]).toString('base64url');
 }
 
-/** The bill that the ticket says it is for: nothing is proven, it only tells with whose token to read the ticket. */
+/**
+ * The bill that the ticket claims to be for. Unverified: use it only to find the shop whose token can verify the
+ * ticket.
+ */
 export function intentIdOf(ticket: string): string | undefined {
   const bytes = bytesOf(ticket);
   return bytes && uuidFromBytes(bytes);
 }
 
-/** The id of our bill, or `undefined` for a ticket that is not ours, altered, or expired. */
+/** The id of our bill, or `undefined` for a foreign, altered or expired ticket. */
 export function readTicket(shop: Shop, ticket: string, now: Date): string | undefined {
   const bytes = bytesOf(ticket);
   if (!bytes) return undefined;

@@ -10,7 +10,7 @@ import { readOptions } from '../config/read-options.js';
 
 /** The callback routes of one registration: paths without a slash at either end, decorators in the order given. */
 export interface CallbackRoutes {
-  /** `undefined` where they are switched off. */
+  /** `undefined` if disabled. */
   readonly redirect: (RequiredDecorators & Readonly<Record<'success' | 'fail' | 'result', string>>) | undefined;
   readonly postback: (RequiredDecorators & { readonly path: string }) | undefined;
   readonly openApi: PaymentRoutesOptions['openApi'];
@@ -22,7 +22,7 @@ export const CALLBACK_ROUTES = Symbol.for('nestjs-payment-acceptance/callback-ro
 
 /**
  * Fills in the defaults.
- * @throws PaymentConfigurationError for paths that could not be told apart, or whose way to each other is not known
+ * @throws PaymentConfigurationError for invalid or equal paths
  */
 export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const problems: string[] = [];
@@ -30,7 +30,7 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const redirect = all.redirect as Required<RedirectRoutesOptions> | false;
   const postback = all.postback as Required<PostbackRoutesOptions> | false;
   const taken = new Map<string, string>();
-  const place = (option: string, path: string): string => {
+  const pathOf = (option: string, path: string): string => {
     const own = segments(path);
     const name = `routes.${option}`;
     if (own.length === 0 || !own.every((segment) => SEGMENT.test(segment))) {
@@ -49,27 +49,27 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
   const routes: CallbackRoutes = {
     redirect: redirect
       ? {
-          success: place('redirect.successPath', redirect.successPath),
-          fail: place('redirect.failPath', redirect.failPath),
-          result: place('redirect.resultPath', redirect.resultPath),
+          success: pathOf('redirect.successPath', redirect.successPath),
+          fail: pathOf('redirect.failPath', redirect.failPath),
+          result: pathOf('redirect.resultPath', redirect.resultPath),
           ...decorated(redirect),
         }
       : undefined,
-    postback: postback ? { path: place('postback.path', postback.path), ...decorated(postback) } : undefined,
+    postback: postback ? { path: pathOf('postback.path', postback.path), ...decorated(postback) } : undefined,
     openApi: all.openApi,
   };
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return routes;
 }
 
-/** Where the service, and payers on its behalf, post to; each may have the name of a shop behind it. */
+/** Paths that the service and redirected payers post to; each may be followed by a shop's name. */
 export function postedPaths({ redirect, postback }: CallbackRoutes): string[] {
   return [...(redirect ? [redirect.success, redirect.fail] : []), ...(postback ? [postback.path] : [])];
 }
 
 /**
- * The address of `to` as it is written on a page at `from`: relative, so that whatever stands before both (a global
- * prefix, a proxy's path) stays. `deeper` counts what follows `from` in the address at hand.
+ * The address of `to`, relative to a page at `from`, so that whatever precedes both (a global prefix, a proxy's path)
+ * is kept. `deeper` counts the path segments that follow `from` in the current address.
  */
 export function relativePath(from: string, to: string, deeper: number): string {
   const [own, target] = [segments(from), segments(to)];

@@ -12,10 +12,10 @@ export function redirectSignature(outSum: string, invId: string, token: string):
   return hash('md5', `${outSum}:${invId}:${token}`, 'hex').toUpperCase();
 }
 
-/** Compares with the digest of each token the shop accepts, in constant time, whatever the given text is. */
+/** Compares the given text with the digest for each token that the shop accepts, in constant time. */
 export function checkSignature(shop: Shop, outSum: string, invId: string, given: string | undefined): DigestCheck {
   if (given === undefined || given === '') return 'absent';
-  // Equal lengths for the comparison, and nothing to learn from where two texts differ.
+  // Equal lengths, as timingSafeEqual requires; the time reveals nothing about where the texts differ.
   RECEIVED.fill(0).write(given, 'utf8');
   let match = false;
   for (const token of [shop.token, ...shop.previousTokens]) {
@@ -25,6 +25,6 @@ export function checkSignature(shop: Shop, outSum: string, invId: string, given:
   return match ? 'match' : 'mismatch';
 }
 
-/** Made once: a buffer takes longer to make than to compare. */
+/** Reused: allocating a buffer takes longer than comparing it. */
 const RECEIVED = Buffer.alloc(DIGITS);
 const EXPECTED = Buffer.alloc(DIGITS);

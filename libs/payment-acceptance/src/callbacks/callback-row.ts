@@ -1,0 +1,64 @@
+import { maskCards, redactFields } from '../common/redact.js';
+import { databaseText } from '../common/text.js';
+import type { BillRecord } from '../domain/bill.js';
+import type { DigestCheck } from '../domain/callback.js';
+import { parseAmount } from '../domain/money.js';
+import type { NewCallback } from '../storage/callback.store.js';
+import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
+
+/** A callback as it is stored, without the id of its row. */
+export type CallbackRow = Omit<NewCallback, 'id'>;
+
+/** The row of a postback. Its `TrsId` alone says which bill it is about. */
+export function postbackRow(shop: string, postback: PostbackDto, digest: DigestCheck, body: object) {
+  const orderId = databaseText(postback.InvId);
+  return {
+    kind: 'postback',
+    shop,
+    intentId: null,
+    billId: databaseText(postback.TrsId),
+    orderId,
+    maskedOrderId: maskCards(orderId),
+    status: maskCards(databaseText(postback.Status)),
+    digest,
+    ...comparedFields(postback),
+    fields: redactFields(body),
+  } satisfies CallbackRow;
+}
+
+/** The row of a redirect that belongs to one of our bills. */
+export function redirectRow(
+  kind: 'redirect-success' | 'redirect-fail',
+  { shop, intentId, orderId }: BillRecord,
+  redirect: RedirectDto,
+  digest: DigestCheck,
+  body: object,
+): CallbackRow {
+  return {
+    kind,
+    shop,
+    intentId,
+    billId: null,
+    orderId,
+    maskedOrderId: orderId,
+    status: null,
+    digest,
+    ...comparedFields(redirect),
+    fields: redactFields(body),
+  };
+}
+
+/** What a callback states, for comparison with our bill. */
+function comparedFields(callback: RedirectDto | PostbackDto): Pick<NewCallback, 'amount' | 'currency' | 'custom'> {
+  return {
+    amount: parseAmount(callback.OutSum),
+    currency: comparable(callback.CurrencyIn, MAX_CURRENCY_LENGTH),
+    custom: comparable(callback.custom, MAX_CUSTOM_LENGTH),
+  };
+}
+
+/** A postback's texts may have any length. For one longer than ours can be, store a value that can never match. */
+function comparable(text: string | undefined, maxLength: number): string | null {
+  if (text === undefined) return null;
+  return text.length > maxLength ? ' '.repeat(maxLength + 1) : databaseText(text);
+}
