@@ -125,7 +125,7 @@ export const mutants = [
   {
     name: 'token-in-the-message',
     breaks: 'A service that repeats the token in its message does not get it into our errors.',
-    file: `${src}/client/payment-service.client.ts`,
+    file: `${src}/client/service-answer.ts`,
     find: "(text, token) => text.replaceAll(token.reveal(), '[secret]'),",
     replace: "(text, token) => text.replaceAll(`${token.reveal()}.`, '[secret]'),",
     tests: [`${src}/client/service.errors.spec.ts`],

@@ -6,18 +6,18 @@ import type { PaymentList, PaymentStatus, ReportedPayment } from '../domain/paym
 import { webAddress } from '../common/web-address.js';
 import { instantOfWall } from '../config/time-zone.js';
 
-/** The answer to bill creation (section 2.2). Addresses are `null` where missing or not http(s). */
+/** The answer to bill creation (section 2.2). Addresses are `null` if missing or not http(s). */
 export interface CreatedBill {
   readonly billId: string;
   readonly linkUrl: string | null;
   readonly linkPageUrl: string | null;
 }
 
-/** Says what is wrong with an answer; the caller makes a typed error of it. */
+/** Says what is wrong with an answer; the caller turns it into a typed error. */
 export class AnswerFlaw extends Error {}
 
-/** How much of an answer that is no JSON is searched for a message. */
-const PLAIN = 4_096;
+/** How many characters of a non-JSON answer are searched for a message. */
+const MAX_PLAIN_TEXT = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -39,18 +39,18 @@ export function isSuccess(fields: Fields): boolean {
 export function readCreatedBill(fields: Fields): CreatedBill {
   const billId = readId(fields.bill_id);
   if (billId === null) throw new AnswerFlaw('bill_id is missing');
-  // Which host they name is the service's choice, a private one included: the payer goes there, and no request of ours does.
+  // Any host is accepted, private ones included: only the payer goes there, we send no request.
   return { billId, linkUrl: webAddress(fields.link_url), linkPageUrl: webAddress(fields.link_page_url) };
 }
 
-/** All of the payments, or the first flaw. */
+/** Reads all payments; throws the first flaw. */
 export function readPayments(fields: Fields, timeZone: string): ReportedPayment[] {
   const { payments, flaws } = readPaymentList(fields, timeZone);
   if (flaws[0] !== undefined) throw new AnswerFlaw(flaws[0]);
   return [...payments];
 }
 
-/** What can be read of the payments: one entry that cannot hides no other. */
+/** Reads every payment that can be read: an unreadable entry does not hide the others. */
 export function readPaymentList(fields: Fields, timeZone: string): PaymentList {
   if (!Array.isArray(fields.data)) throw new AnswerFlaw('data is not a list');
   const payments: ReportedPayment[] = [];
@@ -82,14 +82,14 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
 }
 
 /**
- * The message out of any shape of error body: `message`, `error`, `errors`, plain text, HTML, nothing. What `hide` takes
- * out is gone before the message is cut to its length.
+ * Extracts the message from any error body: `message`, `error`, `errors`, plain text, HTML, or nothing. `hide` runs
+ * before the message is truncated, so that no part of a secret survives.
  */
 export function readMessage(text: string, hide = (line: string): string => line): string | undefined {
   const json = parseAnswer(text);
   const message = json
     ? firstText([json.message, json.error, json.errors])
-    : text.slice(0, PLAIN).replace(/<[^>]*>/g, ' ');
+    : text.slice(0, MAX_PLAIN_TEXT).replace(/<[^>]*>/g, ' ');
   const line = cleanLine(message ?? '');
   return line ? cleanLine(hide(line).slice(0, 200)) : undefined;
 }
@@ -122,7 +122,7 @@ function readText(value: unknown, limit = 64): string | null {
   return typeof value === 'string' && value !== '' ? cleanLine(value).slice(0, limit).toWellFormed() : null;
 }
 
-/** A card that is not masked is masked here, before anything can keep it. */
+/** Masks an unmasked card number before anything can store it. */
 function readCard(value: unknown): string | null {
   const text = readText(value);
   if (text === null) return null;
@@ -132,7 +132,7 @@ function readCard(value: unknown): string | null {
   });
 }
 
-/** `Y-m-d H:i:s` (section 2.3, documented) on the wall clock of the zone (an option, assumed UTC). */
+/** `Y-m-d H:i:s` (section 2.3, documented), local time of the zone (an option, assumed UTC). */
 function readInstant(text: string, timeZone: string): Date | null {
   const match = /^(\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})$/.exec(text);
   if (!match) return null;

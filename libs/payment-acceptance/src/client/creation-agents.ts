@@ -7,12 +7,15 @@ import type { OpenedAhead } from './opened-ahead.js';
 
 type Use = (error: Error | null, socket: Duplex) => void;
 
-/** What a connection is made of. The rest of its first request, the token above all, is not kept for the next ones. */
+/**
+ * The options that a connection needs. The rest of its first request, above all the token, must not be kept for later
+ * ones.
+ */
 function withoutRequest<T extends http.ClientRequestArgs>(options: T): T {
   return { ...options, headers: undefined, auth: undefined };
 }
 
-/** Gives each request a connection that was never used, and closes it after that. */
+/** Gives each request an unused connection and closes it afterwards. */
 export class HttpCreationAgent extends http.Agent {
   readonly #ahead: OpenedAhead;
 
@@ -32,10 +35,10 @@ export class HttpCreationAgent extends http.Agent {
 /** The same over TLS. */
 export class HttpsCreationAgent extends https.Agent {
   readonly #ahead: OpenedAhead;
-  /** One for all connections: Node makes one for each otherwise, which was over a quarter of the time that opening took. */
+  /** Shared by all connections: by default Node creates one for each, which was over a quarter of the opening time. */
   readonly #context: () => SecureContext;
 
-  /** @param tls what connections are made with, beside Node's defaults */
+  /** @param tls TLS options of the connections, beside Node's defaults */
   constructor(ahead: OpenedAhead, tls: Pick<https.AgentOptions, 'ca'> = {}) {
     super({ ...tls, keepAlive: false });
     this.#ahead = ahead;

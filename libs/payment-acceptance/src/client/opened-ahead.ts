@@ -3,19 +3,22 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UnusedConnection, type Opening } from './unused-connection.js';
 
-/** Most connections to one address that stand ready or are being opened. */
+/** Maximum connections to one address that are ready or being opened. */
 const MAX_PER_ADDRESS = 32;
 
-/** As many are opened as creations needed within this time: half of their life, so that a steady use leaves none over. */
+/**
+ * As many connections are opened as creations needed within this time: half their lifetime, so that steady use wastes
+ * none.
+ */
 const NEED_MS = 1_000;
 
-/** An address of the service, with everything else that makes a connection to it another one. */
+/** An address of the service, together with all options that distinguish its connections. */
 class Address {
   /** Oldest first. */
   readonly connections = new Set<UnusedConnection>();
   /** Whether a creation has succeeded since the last failure. */
   isWell = false;
-  /** When creations needed a connection, the last ones. */
+  /** The last times at which creations needed a connection. */
   private readonly needs: number[] = [];
 
   constructor(
@@ -47,19 +50,19 @@ class Address {
 }
 
 /**
- * Connections to the service that are opened before a creation needs one, so that no payer waits for the round trips of TCP
- * and TLS. Each serves one request, the first that it ever carries: what is known of a request on a fresh connection is
- * known on such a one.
+ * Opens connections to the service before a creation needs one, so that no payer waits for the round trips of TCP and
+ * TLS. Each serves a single request, its first: whatever holds for a request on a fresh connection holds here.
  *
- * - Opened: as many as creations needed within the last second, at most 32 for an address; none while there are no
- *   creations, and none after a failure until one has succeeded. So a service gets at most twice as many connections as
- *   there are creations, and one that is away gets none more.
- * - Dropped: at its age, and at any event on it. With one that is lost all others go: they lead to one server, which may
- *   be about to close them too.
+ * - Opened: as many as creations needed within the last second, at most 32 per address; none while there are no
+ *   creations, and none after a failure until a creation has succeeded. So a service gets at most twice as many
+ *   connections as there are creations, and an unavailable one gets no more.
+ * - Dropped: at its maximum age, and at any event on it. If one is lost, all others are dropped: they lead to the same
+ *   server, which may be about to close them, too.
  *
- * What makes it as good as a fresh one (assumed): neither the service nor anything before it closes a connection because it
- * has been silent for less than `maxAgeMs`. A reset for any other reason that crosses the request on its way meets a fresh
- * connection as often: what counts is the last round trip before the request arrives, however long it has been open.
+ * Such a connection is as good as a fresh one if (assumed) neither the service nor anything in front of it closes a
+ * connection that has been idle for less than `maxAgeMs`. Any other reset that crosses the request hits a fresh
+ * connection just as often: only the last round trip before the request arrives matters, not how long the connection
+ * has been open.
  */
 export class OpenedAhead {
   private readonly addresses = new Map<string, Address>();
@@ -67,22 +70,23 @@ export class OpenedAhead {
   private isClosed = false;
 
   /**
-   * @param maxAgeMs how old one may be when it is used, counted from when its opening began, in milliseconds; 0: none is opened
-   * @param now milliseconds of the clock
+   * @param maxAgeMs maximum age of a connection when it is used, from when its opening began, in milliseconds; 0 opens
+   * none
+   * @param now the clock, in milliseconds
    */
   constructor(
     private readonly maxAgeMs: number,
     private readonly now: () => number,
   ) {}
 
-  /** How many stand ready or are being opened. */
+  /** How many are ready or being opened. */
   get size(): number {
     return [...this.addresses.values()].reduce((sum, { connections }) => sum + connections.size, 0);
   }
 
   /**
-   * A connection that was never used, for one request: one that stands ready, through the callback; or else a new one, at
-   * once, and as its opening throws.
+   * An unused connection for one request. A ready one is passed to the callback; otherwise a new one is returned at
+   * once, and an error of opening it is thrown.
    */
   connect(name: string, opening: Opening, use: (error: Error | null, socket: Duplex) => void): Socket | undefined {
     const address = this.address(name, opening);
@@ -97,7 +101,7 @@ export class OpenedAhead {
     return undefined;
   }
 
-  /** A request that was sent on this connection has succeeded. */
+  /** A request on this connection has succeeded. */
   noteSuccess(socket: Socket): void {
     const address = this.addressOfUsed.get(socket);
     if (!address) return;
@@ -105,7 +109,7 @@ export class OpenedAhead {
     this.fill(address);
   }
 
-  /** A request has had no answer on this connection. */
+  /** A request on this connection got no answer. */
   noteFailure(socket: Socket): void {
     const address = this.addressOfUsed.get(socket);
     if (address) distrust(address);
@@ -119,7 +123,7 @@ export class OpenedAhead {
   private address(name: string, opening: Opening): Address {
     const known = this.addresses.get(name);
     if (known) return known;
-    // Shops may have any number of addresses, and come and go.
+    // Shops come and go, with any number of addresses, so idle ones are forgotten.
     for (const [other, address] of this.addresses) if (address.isIdle(this.now())) this.addresses.delete(other);
     const address = new Address(name, opening);
     this.addresses.set(name, address);
@@ -128,7 +132,7 @@ export class OpenedAhead {
 
   private used(address: Address, socket: Socket): Socket {
     this.addressOfUsed.set(socket, address);
-    // After what the request itself does at this moment.
+    // Let the request that takes this connection proceed first.
     setImmediate(() => this.fill(address)).unref();
     return socket;
   }
@@ -137,8 +141,9 @@ export class OpenedAhead {
     for (;;) {
       const connection = address.firstReady();
       if (!connection) return undefined;
-      connection.promise();
-      // What this machine has received about it is heard first. The turn of the event loop that is under way may be past that.
+      connection.reserve();
+      // First handle what this machine has already received on it. The current turn of the event loop may be past its
+      // I/O phase, hence two turns.
       await nextTurn();
       await nextTurn();
       const age = this.now() - connection.begunAt;
@@ -159,7 +164,7 @@ export class OpenedAhead {
     try {
       socket = begin();
     } catch {
-      // The creation that opens its own says what is wrong.
+      // The next creation opens its own connection and reports the error.
       return distrust(address);
     }
     const connection = new UnusedConnection(socket, upAt, this.now(), this.maxAgeMs, {
@@ -170,7 +175,7 @@ export class OpenedAhead {
   }
 }
 
-/** Whatever stands ready may be lost as well; nothing is opened until a creation has succeeded on a connection of its own. */
+/** The ready connections may be lost as well; no more are opened until a creation has succeeded on one of its own. */
 function distrust(address: Address): void {
   address.isWell = false;
   address.dropAll();

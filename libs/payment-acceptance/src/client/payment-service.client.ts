@@ -9,32 +9,17 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/res
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import {
-  AnswerFlaw,
-  isSuccess,
-  parseAnswer,
-  readCreatedBill,
-  readMessage,
-  readPaymentList,
-  readPayments,
-  type CreatedBill,
-} from './answers.js';
+import { readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
 import { RequestHooks } from './request-hooks.js';
-import { retryAfterMs } from './retry-after.js';
+import { errorOf, isUnavailable, readAnswer, withoutTokens, type Fields } from './service-answer.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
   AnswerNotUnderstoodError,
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
+  PaymentServiceError,
   RequestAbortedError,
-  RequestRefusedError,
   ServiceNetworkError,
   ServiceUnavailableError,
-  TooManyPaymentsError,
   UnauthenticatedError,
-  PaymentServiceError,
-  type ServiceErrorDetails,
   type ServiceOperation,
 } from './service.errors.js';
 import { Transport, TransportFailure, type TransportAnswer, type TransportRequest } from './transport.js';
@@ -53,13 +38,11 @@ export interface BillFields {
 
 export interface RequestControl {
   readonly signal?: AbortSignal;
-  /** Tries in all; the option `http.attempts` where absent. */
+  /** Total number of attempts. Default: the option `http.attempts`. */
   readonly attempts?: number;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** One operation, made of the shop that it is sent as: a rotation may change that between two tries. */
+/** One operation. Its request is built for each attempt, since a token rotation may change the shop in between. */
 interface Exchange<T> {
   readonly operation: ServiceOperation;
   readonly request: (shop: Shop) => Pick<TransportRequest, 'method' | 'url'> & { fields?: Record<string, string> };
@@ -70,7 +53,7 @@ interface Exchange<T> {
 /** The service's HTTP API (section 4). Knows nothing of storage or of Nest's server. */
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
-  /** What became of the requests of this process. */
+  /** The outcomes of this process's requests. */
   readonly contacts = new ServiceContacts();
   private readonly transport: Transport;
   private readonly hooks: RequestHooks;
@@ -92,7 +75,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /**
-   * `POST {base_url}/api/v1/bill/create` (section 4.1). Repeated only while the request provably never left.
+   * `POST {base_url}/api/v1/bill/create` (section 4.1). Retried only while the request provably never left.
    * @throws PaymentServiceError
    */
   createBill(shop: Shop, fields: BillFields, control: RequestControl = {}): Promise<CreatedBill> {
@@ -109,14 +92,14 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   }
 
   /**
-   * `GET {base_url}/api/v1/bill/payments?id=` (section 4.2). Repeated after network errors, 408, 425, 429 and 5xx.
+   * `GET {base_url}/api/v1/bill/payments?id=` (section 4.2). Retried after network errors, 408, 425, 429 and 5xx.
    * @throws PaymentServiceError
    */
   async listPayments(shop: Shop, billId: string, control: RequestControl = {}): Promise<ReportedPayment[]> {
     return this.list(shop, billId, control, readPayments);
   }
 
-  /** The same, with what can be read of a list of which some cannot. */
+  /** The same, but returns the readable payments and the flaws of the others instead of throwing. */
   readPaymentList(shop: Shop, billId: string, control: RequestControl = {}): Promise<PaymentList> {
     return this.list(shop, billId, control, readPaymentList);
   }
@@ -153,7 +136,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     return retry(policy, () => this.withTokens(shop, exchange, control.signal), exchange.mayRetry);
   }
 
-  /** A request that was refused for its token did nothing, so it is made with the shop's further ones in turn. */
+  /** A request refused for its token had no effect, so it is repeated with the shop's other tokens in turn. */
   private async withTokens<T>(shop: Shop, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
     let refusal: UnauthenticatedError | undefined;
     for await (const credential of this.shops.credentials(shop)) {
@@ -182,8 +165,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     try {
       const form = fields && formOf(fields);
       const answer = await this.send(shop, operation, { ...request, form, token: token.reveal(), signal });
-      const result = this.understood(shop, () =>
-        this.understand(shop, operation, answer, (read) => exchange.read(read, shop)),
+      const result = this.noteAnswer(shop, () =>
+        readAnswer(shop, operation, answer, (read) => exchange.read(read, shop)),
       );
       ended({ status: answer.status });
       return result;
@@ -212,18 +195,14 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     }
     if (answer.status >= 200 && answer.status < 300) return answer;
     this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
-    throw this.errorOf(answer, {
-      ...details,
-      status: answer.status,
-      messageKey: readMessage(answer.text, (line) => withoutTokens(shop, line)),
-    });
+    throw errorOf(shop, operation, answer, this.clock.now());
   }
 
-  /** An answer counts as one when it was understood: a service whose answers have changed is of no more use than none. */
-  private understood<T>(shop: Shop, understand: () => T): T {
+  /** Only an understood answer counts: a service whose answers have changed is as useless as an unreachable one. */
+  private noteAnswer<T>(shop: Shop, read: () => T): T {
     const note = (answered: boolean): void => this.contacts.note(shop.apiBaseUrl, answered, this.clock.now());
     try {
-      const result = understand();
+      const result = read();
       note(true);
       return result;
     } catch (error) {
@@ -231,66 +210,6 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       throw error;
     }
   }
-
-  private understand<T>(
-    shop: Shop,
-    operation: ServiceOperation,
-    answer: TransportAnswer,
-    read: (fields: Fields) => T,
-  ): T {
-    const details = { shop: shop.name, operation, status: answer.status };
-    const fields = parseAnswer(answer.text);
-    if (!fields) throw new AnswerNotUnderstoodError(details, 'it is not a JSON object');
-    if (!isSuccess(fields)) {
-      const messageKey = readMessage(answer.text, (line) => withoutTokens(shop, line));
-      // A refusal that still names a bill is not a refusal that can be relied on.
-      if (isRefusal(fields) && !namesBill(fields)) throw new RequestRefusedError({ ...details, messageKey });
-      throw new AnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
-    }
-    try {
-      return read(fields);
-    } catch (flaw) {
-      if (flaw instanceof AnswerFlaw) throw new AnswerNotUnderstoodError(details, flaw.message);
-      throw flaw;
-    }
-  }
-
-  private errorOf(answer: TransportAnswer, details: ServiceErrorDetails): PaymentServiceError {
-    const { status } = answer;
-    const says = (key: string): boolean => details.messageKey?.includes(key) ?? false;
-    if (status === 401) return new UnauthenticatedError(details);
-    if (status === 400 && says('too_many_payments')) return new TooManyPaymentsError(details);
-    if (status === 403 && says('merchant_not_found')) return new MerchantNotFoundError(details);
-    if (status === 403 && says('merchant_banned')) return new MerchantBannedError(details);
-    if (status === 403 && says('bill_not_found')) return new BillNotFoundError(details);
-    if (isUnavailable(status)) {
-      return new ServiceUnavailableError(details, retryAfterMs(answer.retryAfter, this.clock.now()));
-    }
-    if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new RequestRefusedError(details);
-    return new AnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
-  }
-}
-
-/** The service could not answer now (assumed). */
-function isUnavailable(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
-}
-
-function isRefusal(fields: Fields): boolean {
-  return fields.success === false || (typeof fields.success === 'string' && /^(false|0)$/i.test(fields.success));
-}
-
-/** `null` and an empty text name none. What else stands there may be the id of a bill that was made after all. */
-function namesBill({ bill_id: billId }: Fields = {}): boolean {
-  return billId !== undefined && billId !== null && billId !== '';
-}
-
-/** A service that repeats the token in its message does not get it into our errors. */
-function withoutTokens(shop: Shop, message: string): string {
-  return [shop.token, ...shop.previousTokens].reduce(
-    (text, token) => text.replaceAll(token.reveal(), '[secret]'),
-    message,
-  );
 }
 
 /** The fields of section 2.1, in its order. */

@@ -11,23 +11,24 @@ import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { StringDecoder } from 'node:string_decoder';
 import type { Readable } from 'node:stream';
 
-/** What axios is given, so that the answer comes as it is. */
+/** Settings that make axios return the answer unchanged. */
 export const asText = [(body: unknown): unknown => body];
 export const ofAnyStatus = (): boolean => true;
 
-/** Node's `request`, or what stands for it. */
+/** Node's `request`, or a wrapper of it. */
 export type Request = (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void) => ClientRequest;
 
 /**
- * Reads over HTTP for axios, in half of the processor time that its own adapter takes: that one is made for uploads, redirects,
- * proxies and progress. A request that an interceptor of the host's has made into more than a plain GET goes to that one.
+ * An axios adapter for plain GET requests that takes half the CPU time of axios's own, which also supports uploads,
+ * redirects, proxies and progress. Requests that a host's interceptor made more than a plain GET go to axios's own
+ * adapter.
  */
 export function readingAdapter(request: Request): (config: InternalAxiosRequestConfig) => Promise<AxiosResponse> {
   return (config) => (isPlain(config) ? read(config, request) : getAdapter('http')(config));
 }
 
-/** What makes a request more than that. */
-const MORE = [
+/** Settings that make a request more than a plain GET. */
+const NOT_PLAIN = [
   'data',
   'auth',
   'params',
@@ -43,7 +44,7 @@ function isPlain(config: InternalAxiosRequestConfig): boolean {
   const { method, timeout, proxy, headers } = config;
   return (
     method?.toUpperCase() === 'GET' &&
-    MORE.every((name) => config[name] === undefined || config[name] === null) &&
+    NOT_PLAIN.every((name) => config[name] === undefined || config[name] === null) &&
     !timeout &&
     proxy === false &&
     config.transformResponse === asText &&
@@ -64,7 +65,7 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
     const sent = request(
       {
         protocol,
-        // An IPv6 address stands in brackets in an address only.
+        // Brackets around an IPv6 address belong to the URL only.
         hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
         port,
         path: pathname + search,
@@ -100,7 +101,7 @@ function read(config: InternalAxiosRequestConfig, request: Request): Promise<Axi
   });
 }
 
-/** It was not asked for, and is sent by some all the same. */
+/** Compression was not requested, but some servers use it anyway. */
 function unpacked(answer: IncomingMessage): Readable {
   const encoding = answer.headers['content-encoding']?.toLowerCase();
   if (encoding === 'gzip' || encoding === 'x-gzip' || encoding === 'deflate') return answer.pipe(createUnzip());

@@ -4,10 +4,10 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ServiceHttpHooks, ServiceRequestInfo, ServiceResponseInfo } from '../config/hooks.js';
 
-/** How a request ended, as far as its sender knows it. */
+/** How a request ended, as far as its sender knows. */
 export type RequestEnd = Pick<ServiceResponseInfo, 'status' | 'error'>;
 
-/** Tells the host's hooks of requests. Nothing that they do reaches the request. */
+/** Calls the host's hooks. Nothing that they do affects the request. */
 export class RequestHooks {
   private readonly logger = new PaymentLogger('PaymentHttpHooks');
 
@@ -17,7 +17,7 @@ export class RequestHooks {
     private readonly clock: PaymentClock,
   ) {}
 
-  /** Before a request; what it gives is called with the end of it. */
+  /** Call before a request; call the returned function with its end. */
   begin(describe: () => Omit<ServiceRequestInfo, 'id' | 'startedAt'>): (end: RequestEnd) => void {
     if (!this.hooks.beforeRequest && !this.hooks.afterResponse) return () => undefined;
     const info: ServiceRequestInfo = { id: this.random.uuid(), ...describe(), startedAt: this.clock.now() };
@@ -29,7 +29,7 @@ export class RequestHooks {
   private call(name: 'beforeRequest', info: ServiceRequestInfo): void;
   private call(name: 'afterResponse', info: ServiceResponseInfo): void;
   private call(name: keyof ServiceHttpHooks, info: ServiceResponseInfo & ServiceRequestInfo): void {
-    // A promise may reject, and whatever else is thenable too.
+    // Resolving also catches the rejections of promises and other thenables.
     new Promise((resolve) => resolve(this.hooks[name]?.(info))).catch((error: unknown) => {
       this.logger.error(`The hook ${name} failed; the request goes on. ${describeError(error)}`, {
         shop: info.shop,

@@ -1,18 +1,18 @@
-/** How the service has answered this process of late. */
+/** How the service has recently answered this process. */
 export interface ServiceContact {
-  /** Host name of the service, with its port where it is not the usual one. */
+  /** Host name of the service, with its port unless it is the default. */
   readonly host: string;
-  /** When it last gave an answer that was understood, and is not 5xx, 408, 425 or 429; `null` before the first. */
+  /** Time of the last understood answer other than 5xx, 408, 425 and 429; `null` before the first. */
   readonly lastAnswerAt: Date | null;
   readonly lastFailureAt: Date | null;
-  /** Requests without such an answer since the last one that had it. */
+  /** Requests without such an answer since the last one with it. */
   readonly failuresInARow: number;
 }
 
-/** Whatever addresses the shops have, no more hosts than this are remembered: the latest ones. */
+/** Only this many hosts are remembered, the latest ones. */
 const MAX_HOSTS = 100;
 
-/** Remembers the outcome of every request, so that health costs no request of its own. */
+/** Remembers the outcomes of requests, so that the health check needs no request of its own. */
 export class ServiceContacts {
   private readonly byHost = new Map<string, ServiceContact>();
 

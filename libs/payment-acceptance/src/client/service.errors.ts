@@ -6,13 +6,13 @@ export type ServiceOperation = 'createBill' | 'listPayments';
 export interface ServiceErrorDetails {
   readonly shop: string;
   readonly operation: ServiceOperation;
-  /** HTTP status of the answer; absent where there was none. */
+  /** HTTP status of the answer; absent if there was none. */
   readonly status?: number;
-  /** The service's message, for example `api:error.bill_not_found`; absent where none could be read. */
+  /** The service's message, for example `api:error.bill_not_found`; absent if none could be read. */
   readonly messageKey?: string;
 }
 
-/** A request to the payment acceptance service did not end well. Carries no token and no error of the HTTP library. */
+/** A request to the payment acceptance service failed. Carries no token and no error of the HTTP library. */
 export abstract class PaymentServiceError extends PaymentAcceptanceError implements ServiceErrorDetails {
   readonly shop: string;
   readonly operation: ServiceOperation;
@@ -40,7 +40,9 @@ export class UnauthenticatedError extends PaymentServiceError {
   }
 }
 
-/** 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than one list holds. */
+/**
+ * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold.
+ */
 export class TooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
   constructor(details: ServiceErrorDetails) {
@@ -85,14 +87,14 @@ export class ServiceUnavailableError extends PaymentServiceError {
   readonly code = 'service-unavailable';
   constructor(
     details: ServiceErrorDetails,
-    /** `Retry-After` of the answer, in milliseconds, where it was sent. */
+    /** `Retry-After` of the answer, in milliseconds, if sent. */
     readonly retryAfterMs?: number,
   ) {
     super('the service cannot answer now', 'Try again later.', details);
   }
 }
 
-/** An answer came that is none of those the specification shows. */
+/** The answer is none of those that the specification shows. */
 export class AnswerNotUnderstoodError extends PaymentServiceError {
   readonly code = 'answer-not-understood';
   constructor(details: ServiceErrorDetails, flaw: string) {
@@ -100,14 +102,16 @@ export class AnswerNotUnderstoodError extends PaymentServiceError {
   }
 }
 
-/** No answer came: name look-up, connection, time limit, or the answer broke off. */
+/** No answer: name lookup, connection or timeout failure, or the answer broke off. */
 export class ServiceNetworkError extends PaymentServiceError {
   readonly code = 'network';
   constructor(
     details: ServiceErrorDetails,
     /** Short reason, for example `ECONNREFUSED` or `timeout`. */
     readonly reason: string,
-    /** `false` only where no secure connection came up, so that the service provably saw nothing of the request. */
+    /**
+     * `false` only if no (secure) connection was established, so that the service provably saw nothing of the request.
+     */
     readonly mayHaveLeft: boolean,
   ) {
     super(

@@ -110,7 +110,9 @@ describe('transport', () => {
   });
 
   describe('on a connection that was opened ahead', () => {
-    /** Sends a creation, so that a connection stands ready, and another one; gives how that ends, and the waiting side. */
+    /**
+     * Sends a creation, so that a connection stands ready, and another one; gives how that ends, and the waiting side.
+     */
     async function second(act: (waiting: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
       const accepted: Socket[] = [];
       let answered = false;

@@ -21,7 +21,7 @@ export interface TransportAnswer {
   readonly retryAfter: string | undefined;
 }
 
-/** Why no answer came. `left` is false only where no (secure) connection came up. */
+/** Why no answer came. `mayHaveLeft` is false only if the request provably never left. */
 export class TransportFailure extends Error {
   constructor(
     readonly reason: string,
@@ -41,17 +41,17 @@ export interface TransportLimits {
 }
 
 /**
- * One HTTP exchange over axios. Follows no redirect, uses no proxy, bounds time and size, and knows whether the request
- * can have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
+ * Sends HTTP requests over axios. Follows no redirects, uses no proxy, limits time and size, and knows whether a
+ * request can have reached the other side. Throws only `TransportFailure`: axios's own errors carry the bearer token.
  */
 export class Transport {
-  // Hidden, since an agent shows the header of every request that is on its way.
-  /** Reads reuse connections. A creation never does: a stale one would make its outcome unknown. */
+  // `#`: an agent exposes the headers of requests in flight to `util.inspect`.
+  /** Reads reuse connections. Creations never do: a stale connection would make the outcome unknown. */
   readonly #kept = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) };
   readonly #unused: { readonly http: http.Agent; readonly https: https.Agent };
   readonly #ahead: OpenedAhead;
 
-  /** @param now milliseconds of the clock */
+  /** @param now the clock, in milliseconds */
   constructor(
     private readonly axios: AxiosInstance,
     private readonly limits: TransportLimits,
@@ -64,7 +64,7 @@ export class Transport {
   async send(request: TransportRequest): Promise<TransportAnswer> {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
     if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
-    // Until our own `request` says otherwise, the other side may have seen it.
+    // Assume that the other side may have seen it until our own `request` says otherwise.
     const progress = { left: true };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
     const isRead = request.method === 'GET';
@@ -112,7 +112,7 @@ export class Transport {
     this.#kept.https.destroy();
   }
 
-  /** What a request says of the service, for the connections that are opened ahead. */
+  /** Reports how a request ended to the connections that are opened ahead. */
   private noteEnd(request: ClientRequest, socket: Socket): void {
     request.once('error', () => this.#ahead.noteFailure(socket));
     request.once('response', (answer) => {
@@ -123,7 +123,7 @@ export class Transport {
     });
   }
 
-  /** Node's own `request`, watched for the moment from which the other side may have seen something. */
+  /** Node's own `request`, watched for the moment from which the other side may have seen something of it. */
   private watched(progress: { left: boolean }): { readonly request: Request } {
     return {
       request: (options, onAnswer) => {
@@ -136,7 +136,7 @@ export class Transport {
             return;
           }
           this.noteEnd(request, socket);
-          // Nothing is written before we say so.
+          // Holds back all writes until the connection is up.
           socket.cork();
           if (!socket.connecting) {
             process.nextTick(() => writeFirst(socket, progress));
@@ -160,8 +160,8 @@ export class Transport {
 }
 
 /**
- * Ends a request at its time limit or when the caller says so. Lets go of the caller's signal afterwards, which may live
- * as long as the process: `AbortSignal.any` does not.
+ * Aborts a request at its timeout or when the caller does. Releases the caller's signal afterwards, which may live as
+ * long as the process; `AbortSignal.any` would not.
  */
 class RequestLimit {
   exceeded = false;
@@ -192,9 +192,9 @@ class RequestLimit {
 }
 
 /**
- * Writes what a request has for a corked connection that is up and was never used. It is one write: where the machine has
- * learned meanwhile that the connection has ended, it refuses that as a whole, and nothing has left. Over TLS a refusal
- * is told later, and proves nothing.
+ * Uncorks an established, unused connection, which sends the request in one write. If the operating system already
+ * knows that the connection has ended, it refuses that write as a whole, and nothing has left. Over TLS the refusal is
+ * reported later and proves nothing.
  */
 function writeFirst(socket: Socket, progress: { left: boolean }): void {
   if (socket.destroyed) return;

@@ -1,30 +1,30 @@
 import type { Socket } from 'node:net';
 
-/** Whatever comes before the request says that a connection is not what it was. */
+/** Any of these before the request means that the connection can no longer be trusted. */
 const EVENTS = ['readable', 'end', 'close', 'error', 'timeout'] as const;
 
-/** How a connection is begun, and the event that says that it is up, TLS included. */
+/** How to open a connection, and the event that says that it is up, including TLS. */
 export interface Opening {
   readonly begin: () => Socket;
   readonly upAt: 'connect' | 'secureConnect';
 }
 
-/** Told of the end of a connection that no request has used. */
+/** Called when an unused connection ends. */
 export interface UnusedConnectionEvents {
-  /** The other side or the network has ended it, or it has not come up in all its life. */
+  /** The other side or the network ended it, or it did not come up within its lifetime. */
   onLost(): void;
-  /** It is used or dropped, for whatever reason. */
+  /** It was used or dropped, for any reason. */
   onGone(connection: UnusedConnection): void;
 }
 
-/** A connection that no request has used. It holds neither a process nor a test that has nothing else to do. */
+/** A connection that no request has used. It does not keep the process alive. */
 export class UnusedConnection {
-  private state: 'opening' | 'ready' | 'promised' | 'gone' = 'opening';
+  private state: 'opening' | 'ready' | 'reserved' | 'gone' = 'opening';
   private readonly timer: NodeJS.Timeout;
   private readonly onUp = (): void => void (this.state = 'ready');
   private readonly onEvent = (): void => this.events.onLost();
 
-  /** @param begunAt when its opening began; the other side cannot have counted any longer */
+  /** @param begunAt when its opening began; the other side cannot have seen it any earlier */
   constructor(
     private readonly socket: Socket,
     private readonly upAt: Opening['upAt'],
@@ -42,18 +42,18 @@ export class UnusedConnection {
     return this.state === 'ready';
   }
 
-  /** Nobody else is given it from now on. */
-  promise(): void {
-    this.state = 'promised';
+  /** Reserves it for one request. */
+  reserve(): void {
+    this.state = 'reserved';
   }
 
-  /** Whether it is as it was when it came up, as far as this machine has heard. */
+  /** Whether nothing has happened on it since it came up, as far as this machine knows. */
   get isUntouched(): boolean {
     const { destroyed, readable, writable, readableLength } = this.socket;
     return this.state !== 'gone' && !destroyed && readable && writable && readableLength === 0;
   }
 
-  /** For its one request. */
+  /** Hands the socket over to its one request. */
   handOver(): Socket {
     this.leave();
     return this.socket.ref();
@@ -70,7 +70,7 @@ export class UnusedConnection {
     clearTimeout(this.timer);
     this.socket.off(this.upAt, this.onUp);
     for (const event of EVENTS) this.socket.off(event, this.onEvent);
-    // An error that nobody listens for would end the process.
+    // An unhandled error event would end the process.
     this.socket.on('error', () => undefined);
     this.events.onGone(this);
   }

@@ -1,0 +1,92 @@
+import type { Shop } from '../config/resolved-options.js';
+import { AnswerFlaw, isSuccess, parseAnswer, readMessage } from './answers.js';
+import { retryAfterMs } from './retry-after.js';
+import {
+  AnswerNotUnderstoodError,
+  BillNotFoundError,
+  MerchantBannedError,
+  MerchantNotFoundError,
+  RequestRefusedError,
+  ServiceUnavailableError,
+  TooManyPaymentsError,
+  UnauthenticatedError,
+  type PaymentServiceError,
+  type ServiceOperation,
+} from './service.errors.js';
+import type { TransportAnswer } from './transport.js';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads an answer with a 2xx status.
+ * @throws RequestRefusedError, AnswerNotUnderstoodError
+ */
+export function readAnswer<T>(
+  shop: Shop,
+  operation: ServiceOperation,
+  answer: TransportAnswer,
+  read: (fields: Fields) => T,
+): T {
+  const details = { shop: shop.name, operation, status: answer.status };
+  const fields = parseAnswer(answer.text);
+  if (!fields) throw new AnswerNotUnderstoodError(details, 'it is not a JSON object');
+  if (!isSuccess(fields)) {
+    const messageKey = messageOf(shop, answer);
+    // A refusal that names a bill cannot be relied on.
+    if (isRefusal(fields) && !namesBill(fields)) throw new RequestRefusedError({ ...details, messageKey });
+    throw new AnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
+  }
+  try {
+    return read(fields);
+  } catch (flaw) {
+    if (flaw instanceof AnswerFlaw) throw new AnswerNotUnderstoodError(details, flaw.message);
+    throw flaw;
+  }
+}
+
+/** The error that an answer with another status means. */
+export function errorOf(
+  shop: Shop,
+  operation: ServiceOperation,
+  answer: TransportAnswer,
+  now: Date,
+): PaymentServiceError {
+  const { status } = answer;
+  const messageKey = messageOf(shop, answer);
+  const details = { shop: shop.name, operation, status, messageKey };
+  const says = (key: string): boolean => messageKey?.includes(key) ?? false;
+  if (status === 401) return new UnauthenticatedError(details);
+  if (status === 400 && says('too_many_payments')) return new TooManyPaymentsError(details);
+  if (status === 403 && says('merchant_not_found')) return new MerchantNotFoundError(details);
+  if (status === 403 && says('merchant_banned')) return new MerchantBannedError(details);
+  if (status === 403 && says('bill_not_found')) return new BillNotFoundError(details);
+  if (isUnavailable(status)) return new ServiceUnavailableError(details, retryAfterMs(answer.retryAfter, now));
+  if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new RequestRefusedError(details);
+  return new AnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
+}
+
+/** The service could not answer now (assumed). */
+export function isUnavailable(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+/** Keeps a token that the service repeats in its message out of our errors. */
+export function withoutTokens(shop: Shop, message: string): string {
+  return [shop.token, ...shop.previousTokens].reduce(
+    (text, token) => text.replaceAll(token.reveal(), '[secret]'),
+    message,
+  );
+}
+
+function messageOf(shop: Shop, answer: TransportAnswer): string | undefined {
+  return readMessage(answer.text, (line) => withoutTokens(shop, line));
+}
+
+function isRefusal(fields: Fields): boolean {
+  return fields.success === false || (typeof fields.success === 'string' && /^(false|0)$/i.test(fields.success));
+}
+
+/** `null` and an empty text name none. Anything else may be the id of a bill that was created after all. */
+function namesBill({ bill_id: billId }: Fields = {}): boolean {
+  return billId !== undefined && billId !== null && billId !== '';
+}
