@@ -4,7 +4,7 @@ import { PaymentHandlerError } from './consumer.errors.js';
 import type { EventConsumer } from './consumer.js';
 import { CONSUMER_NAME, EVENT_EMITTER_CONSUMER } from './handler.explorer.js';
 
-/** The consumers that other modules bring along: brokers. Hosted, as all others, when the application starts. */
+/** Consumers that other modules add: brokers. Like all others, they are hosted when the application starts. */
 @Injectable()
 export class AddedConsumers {
   private readonly added: EventConsumer[] = [];
@@ -12,8 +12,8 @@ export class AddedConsumers {
   constructor(private readonly shops: ShopRegistry) {}
 
   /**
-   * @param origin who brings them, for messages
-   * @throws PaymentHandlerError for a name that is unusable or taken, and for an unknown shop
+   * @param origin who adds them, for messages
+   * @throws PaymentHandlerError for an invalid or taken name, or an unknown shop
    */
   add(origin: string, consumers: readonly EventConsumer[]): void {
     for (const { name, shops } of consumers) {
@@ -30,7 +30,7 @@ export class AddedConsumers {
     this.added.push(...consumers);
   }
 
-  /** @throws PaymentHandlerError where a handler has the name of one of them: their deliveries would be each other's. */
+  /** @throws PaymentHandlerError if a handler has the name of one of them: they would share deliveries. */
   beside(handlers: readonly EventConsumer[]): EventConsumer[] {
     const taken = handlers.find(({ name }) => this.added.some((other) => other.name === name));
     if (taken) {

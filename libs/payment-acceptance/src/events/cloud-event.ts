@@ -1,7 +1,7 @@
 import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 import type { AnyPaymentEvent } from './consumer.js';
 
-/** Media type of one event as JSON: CloudEvents 1.0, structured mode. */
+/** Media type of an event as JSON: CloudEvents 1.0, structured mode. */
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 
 /** An event as it leaves the application: CloudEvents 1.0 (https://cloudevents.io). */
@@ -12,29 +12,29 @@ export interface PaymentCloudEventOf<Name extends PaymentEventName> {
   /** Who sends it: the `source` of the options, then the shop. */
   readonly source: string;
   readonly type: Name;
-  /** The order. Characters that no attribute may hold are replaced here, not in `data`. */
+  /** The order. Characters that attributes may not contain are replaced here, but not in `data`. */
   readonly subject: string;
   /** When it was settled: ISO 8601, UTC. */
   readonly time: string;
   readonly datacontenttype: 'application/json';
   /** The bill (CloudEvents extension "partitioning"): events with the same key must stay in order. */
   readonly partitionkey: string;
-  /** Where the trace of the settlement goes on (extension "distributed tracing"); absent where there is none. */
+  /** Continues the trace of the settlement (extension "distributed tracing"); absent if there is none. */
   readonly traceparent?: string;
   /** The event itself. */
   readonly data: PaymentEventMap[Name];
 }
 
-/** Any event as it leaves the application; `type` tells which. */
+/** Any event as it leaves the application; discriminated by `type`. */
 export type PaymentCloudEvent = { [Name in PaymentEventName]: PaymentCloudEventOf<Name> }[PaymentEventName];
 
-/** Where a host names no `source`. */
+/** The `source` if the host sets none. */
 export const DEFAULT_SOURCE = '/payment-acceptance';
 
-/** What a string attribute may not hold: control characters and noncharacters (CloudEvents 1.0, type system). */
+/** What a string attribute may not contain: control characters and noncharacters (CloudEvents 1.0, type system). */
 const NOT_IN_ATTRIBUTES = /[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** Wraps an event. `source` is a URI reference without a slash at its end. */
+/** Wraps an event. `source` is a URI reference without a trailing slash. */
 export function cloudEvent(event: AnyPaymentEvent, source: string, traceparent?: string | null): PaymentCloudEvent {
   const wrapped: PaymentCloudEventOf<PaymentEventName> = {
     specversion: '1.0',

@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** A handler or listener of payment events cannot be relied on as it is written. Found at start. */
+/** A handler or listener of payment events is not reliable as written. Detected at start. */
 export class PaymentHandlerError extends PaymentAcceptanceError {
   readonly code = 'payment-handler';
 

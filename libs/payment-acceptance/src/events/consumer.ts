@@ -1,24 +1,24 @@
 import type { EntityManager } from 'typeorm';
 import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
 
-/** What a durable handler gets beside the event. */
+/** What a durable handler receives in addition to the event. */
 export interface PaymentEventContext {
-  /** Writes through this manager commit together with the delivery's done-mark, or not at all. */
+  /** Writes through this manager commit together with the mark that the delivery is done, or not at all. */
   readonly manager: EntityManager;
-  /** Aborts when the time limit is reached: the connection behind `manager` is destroyed at that moment. */
+  /** Aborts at the time limit, when the connection behind `manager` is destroyed. */
   readonly signal: AbortSignal;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** The same for every attempt: fit as an idempotency key towards other systems. */
+  /** The same for every attempt: use it as an idempotency key for other systems. */
   readonly deliveryId: string;
 }
 
 export type AnyPaymentEvent = PaymentEventMap[PaymentEventName];
 
 /**
- * One taker of one kind of event. `transaction` consumers run inside the transaction that marks their delivery done;
- * `lease` consumers run outside of any, and are marked afterwards: at least once. So are `broker` ones, which may also be
- * away: what they leave unanswered is no attempt.
+ * A consumer of one kind of event. `transaction` consumers run inside the transaction that marks their delivery done.
+ * `lease` consumers run outside any transaction and are marked done afterwards: at least once. So are `broker`
+ * consumers, which may also be unreachable: an event that a broker leaves unanswered does not count as an attempt.
  */
 export type EventConsumer = {
   readonly name: string;
@@ -30,18 +30,18 @@ export type EventConsumer = {
   | { readonly kind: 'lease'; handle: HandOver }
   | {
       readonly kind: 'broker';
-      /** Ends by itself when the signal says so, and tells then whether the broker has answered. */
+      /** Ends by itself when the signal aborts; `isUnanswered` then tells whether the broker had answered. */
       handle: HandOver;
-      /** Begins to connect, and keeps connected from then on. */
+      /** Starts connecting, and stays connected from then on. */
       connect(): void;
-      /** Whether it could take an event now. While it says no, its deliveries wait and no attempt is counted. */
+      /** Whether it can take an event now. While it cannot, its deliveries wait and no attempt is counted. */
       isReady(): boolean;
-      /** The very first attempt to connect, while it lasts. */
+      /** The very first connection attempt, while it is in progress. */
       connecting(): Promise<void> | undefined;
-      /** Whether the broker has not answered: nothing is wrong with the event then. */
+      /** Whether the error means that the broker did not answer: then nothing is wrong with the event. */
       isUnanswered(error: unknown): boolean;
     }
 );
 
-/** Resolves when the event is in other hands; `traceparent` is where the trace of its settlement goes on. */
+/** Resolves when the event is handed over; `traceparent` continues the trace of its settlement. */
 type HandOver = (event: AnyPaymentEvent, signal: AbortSignal, traceparent?: string | null) => Promise<void>;

@@ -12,18 +12,18 @@ import type { FailedAttempts, Failure } from './failed-attempts.js';
 /** How an attempt ended. */
 type DeliveryOutcome = 'done' | Failure;
 
-/** How long a handler's connection is waited for, at most: in the end its place is better given to another consumer. */
+/** How long a handler may wait for its connection: after that, its slot is better given to another consumer. */
 const CONNECT_MS = 10_000;
 
-/** How much longer than all that an attempt may take its lease is: time to end it and to record that. */
+/** How much a lease outlasts the longest attempt: time to end the attempt and record its outcome. */
 const LEASE_MARGIN_MS = 15_000;
 
-/** Runs attempts that have been claimed: a durable handler in the transaction that marks its delivery done. */
+/** Runs claimed attempts: a durable handler runs in the transaction that marks its delivery done. */
 export class DeliveryAttempts {
   private readonly connectMs: number;
-  /** From the moment that an attempt begins. */
+  /** How long the transaction may stay open, from the moment the attempt begins. */
   private readonly unattendedMs: number;
-  /** How long a claim lasts: its attempt waits for a connection first, and then has its whole time. */
+  /** How long a claim lasts: its attempt may wait for a connection first, and then has its full time limit. */
   readonly leaseMs: number;
 
   constructor(
@@ -72,8 +72,8 @@ export class DeliveryAttempts {
   }
 
   /**
-   * Gives the event that was taken; `undefined` where another instance had taken the delivery over.
-   * @param begins called when the attempt has all that it needs: its time runs from then on
+   * Returns the handled event; `undefined` if another instance had taken over the delivery.
+   * @param begins called when the attempt has everything it needs: its time limit starts then
    */
   private async attempt(
     consumer: EventConsumer,
@@ -112,7 +112,7 @@ function parseEvent({ payload, late, billState }: ClaimedDelivery): AnyPaymentEv
   return paymentEvent(name, late ? { ...data, late, bill: billState } : data);
 }
 
-/** Work outside a transaction cannot be undone: it is only no longer waited for. */
+/** Work outside a transaction cannot be undone, only abandoned. */
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return Promise.race([
     work,

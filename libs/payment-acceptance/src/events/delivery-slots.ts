@@ -1,36 +1,36 @@
 import { FairShare } from '../common/fair-share.js';
 import type { EventConsumer } from './consumer.js';
 
-/** Whom the next claim may be for, and how many deliveries it may take. */
+/** The consumers that the next claim may serve, and how many deliveries it may take. */
 export interface Offer {
   readonly consumers: readonly EventConsumer[];
   readonly limit: number;
 }
 
-/** The host's connection pool, of which each handler in a transaction holds a connection. */
+/** The host's connection pool. Each handler in a transaction holds one of its connections. */
 export interface HandlersPool {
   readonly size: number;
-  /** How many connections nobody has or waits for. */
+  /** How many connections are neither in use nor waited for. */
   free(): number;
 }
 
-/** All brokers together are one member: one that does not answer is rarely the only one. */
+/** All brokers share one member: one that does not answer is rarely the only one. */
 const BROKERS = 'brokers';
 
-/** Connections that handlers leave, for callbacks that come meanwhile. */
+/** Connections that handlers leave free for incoming callbacks. */
 const LEFT_FREE = 1;
 
 /**
- * How many deliveries of one worker run at once, which consumers share: no handler that hangs, and no broker that is away,
- * holds up the others. Handlers in transactions take half of the pool together, and of that what nobody else has now; one of
- * them goes in any case, and waits for its connection like everybody.
+ * Shares a worker's concurrent deliveries among its consumers, so that no hanging handler or unreachable broker holds
+ * up the others. Handlers in transactions together take at most half of the pool, and only connections that are free
+ * now. One of them may always run, and waits for its connection like everybody else.
  */
 export class DeliverySlots {
   private readonly share: FairShare;
   private readonly transactions: FairShare;
   private readonly members = new Map<string, { readonly name: string; readonly inTransaction: boolean }>();
   private consumers: readonly EventConsumer[] = [];
-  /** How many members there are, and how many of them with handlers in transactions. */
+  /** The number of members, and of those with handlers in transactions. */
   private counts = { all: 0, inTransaction: 0 };
 
   constructor(
@@ -54,20 +54,20 @@ export class DeliverySlots {
     this.counts = { all: count(members), inTransaction: count(members.filter(({ inTransaction }) => inTransaction)) };
   }
 
-  /** How many handlers in transactions run, and how many may at once as the pool is now. */
+  /** How many handlers run in transactions, and how many may with the pool as it is now. */
   get inTransactions(): { readonly running: number; readonly limit: number } {
     const running = this.transactions.taken;
     return { running, limit: running + this.freeForTransactions() };
   }
 
-  /** How many deliveries run. */
+  /** How many deliveries are running. */
   get running(): number {
     return this.share.taken;
   }
 
   /**
-   * A claim is no larger than the smallest share that is left among those it may be for: the oldest go first, whoever they
-   * are for, and all of them could be of one.
+   * A claim is no larger than the smallest share left to any consumer that it may serve: it takes the oldest deliveries
+   * first, and all of them could be for that one.
    */
   offer(limit: number): Offer {
     const free = this.freeForTransactions();

@@ -24,20 +24,20 @@ import { ForeignShops } from './foreign-shops.js';
 import { DeliveryAttempts } from './delivery-attempts.js';
 import { FailedAttempts, fieldsOf } from './failed-attempts.js';
 
-/** Deliveries that run, and how many handlers the pool leaves room for as it is now. */
+/** Running deliveries, and how many handlers the pool has room for now. */
 export interface DeliveryWorkload {
-  /** Deliveries that run, with those in transactions. */
+  /** Running deliveries, including those in transactions. */
   readonly running: number;
-  /** Handlers that run in transactions, each with a connection of the pool. */
+  /** Handlers running in transactions, each with a connection of the pool. */
   readonly inTransactions: number;
-  /** Most handlers in transactions at once. */
+  /** Maximum concurrent handlers in transactions. */
   readonly limit: number;
 }
 
-/** How often attempts are looked for that were the last and never ended. */
+/** How often to look for last attempts that never ended. */
 const HOUSEKEEPING_MS = 30_000;
 
-/** How often an instance says that it still hosts its consumers. */
+/** How often an instance renews the registration of its consumers. */
 const HEARTBEAT_MS = 60_000;
 
 /**
@@ -54,7 +54,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private readonly attempts: DeliveryAttempts;
   private readonly foreignShops: ForeignShops;
   private consumers: readonly EventConsumer[] = [];
-  /** Queues whose first delivery has ended here, with nobody told yet that the next one may go. */
+  /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
 
   constructor(
@@ -81,7 +81,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.attempts = new DeliveryAttempts(store, transactions, failed, clock, probe, metrics, options.deliveries);
   }
 
-  /** @internal Registers the consumers of this instance; their deliveries are created from now on, and claimed here. */
+  /** @internal Registers this instance's consumers; from now on their deliveries are created, and claimed here. */
   async host(consumers: readonly EventConsumer[]): Promise<void> {
     this.consumers = consumers;
     this.slots.host(consumers);
@@ -91,15 +91,15 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     for (const { name, event, waiting } of await this.store.absent()) {
       this.logger.warn(
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
-          'events still make new ones.',
+          'events still create new ones.',
         { consumer: name, event },
       );
     }
   }
 
   /**
-   * Hands over what is due now; resolves with the number of attempts when all have ended. Brokers that are still connecting
-   * for the first time are waited for when nothing else is left: nobody else would call again for them.
+   * Delivers what is due now; resolves with the number of attempts when all have ended. If there is nothing else to do,
+   * it first waits for brokers that are connecting for the first time: no caller would come back for them.
    */
   async runOnce(): Promise<number> {
     const attempts = await this.worker.runOnce();
@@ -113,7 +113,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.worker.start();
   }
 
-  /** Whether it runs by itself, and has looked for work within the last `silenceMs`. */
+  /** Whether it is started, and has polled within the last `silenceMs`. */
   state(silenceMs: number): WorkerState {
     return this.worker.state(silenceMs);
   }
@@ -128,12 +128,12 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.worker.wake();
   }
 
-  /** Begins nothing more; resolves when running handlers have ended, each within its time limit. */
+  /** Starts no more attempts; resolves when running handlers have ended, each within its time limit. */
   stop(): Promise<void> {
     return this.worker.stop();
   }
 
-  /** @internal Says that this instance is here, ends attempts that nobody will, frees queues, and has brokers connect. */
+  /** @internal Renews the registration, dead-letters abandoned attempts, frees queues and connects brokers. */
   async maintain(): Promise<void> {
     if (this.consumers.length === 0) return;
     if (this.heartbeat.tryTake()) await this.store.register(this.consumers);
@@ -141,7 +141,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     this.ended = [];
     if (this.housekeeping.tryTake()) {
       await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
-      // Of those that ended elsewhere, and what a crash has kept from being freed.
+      // Including queues that ended elsewhere, or that a crash kept from being freed.
       await this.store.free('all', this.consumers);
     } else if (ended.length > 0) await this.store.free(ended, this.consumers);
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
@@ -178,13 +178,15 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     }
   }
 
-  /** Another release names more, has named them once, or is being rolled out: only people know which. */
+  /**
+   * Warns about shops that only another release names: an older one, or one being rolled out. Only people know which.
+   */
   private async reportMissingShops(): Promise<void> {
     for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
       this.logger.warn(
-        `Consumer "${name}" of ${event} does not name here what another release has named: ` +
+        `Consumer "${name}" of ${event} omits here what another release has named: ` +
           `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +
-          'Deliveries of what it does not name are kept for instances that do; events still make new ones.',
+          'Deliveries for what it omits are kept for instances that name it; events still create new ones.',
         { consumer: name, event },
       );
     }
@@ -200,7 +202,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async handOver(delivery: ClaimedDelivery, stopping: AbortSignal): Promise<void> {
-    if (stopping.aborted || (await this.foreignShops.meet(delivery.shop))) return this.store.release(delivery);
+    if (stopping.aborted || (await this.foreignShops.isForeign(delivery.shop))) return this.store.release(delivery);
     const consumer = this.consumers.find(
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );

@@ -10,13 +10,15 @@ import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
 
 type Listener = (...parameters: unknown[]) => unknown;
 
-/** Where `@OnEvent` keeps what it was given. The package exports the key from 12 on; the decorator names it since 3.0.1. */
+/**
+ * The metadata key of `@OnEvent`. The package exports it from version 12 on; the decorator has carried it since 3.0.1.
+ */
 const LISTENERS = (OnEvent('*') as MethodDecorator & { readonly KEY: string }).KEY;
 
 /**
- * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` is no
- * proof that they ran: it resolves with none, and rejects while others still run. So the listeners are called one by
- * one, and all have settled before the verdict.
+ * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` does
+ * not prove that they ran: it resolves if there are none, and rejects while others still run. So each listener is
+ * called directly, and the outcome is decided after all have settled.
  */
 @Injectable()
 export class EventEmitterConsumers {
@@ -26,9 +28,9 @@ export class EventEmitterConsumers {
   ) {}
 
   /**
-   * Makes plain `@OnEvent` listeners of payment events count: their errors, which `@nestjs/event-emitter` swallows by
-   * default, reach us. Runs before that package reads the same metadata, at bootstrap.
-   * @throws PaymentHandlerError for a listener whose failure could not be seen.
+   * Makes the errors of plain `@OnEvent` listeners of payment events reach us; `@nestjs/event-emitter` swallows them by
+   * default. Runs before that package reads the same metadata, at bootstrap.
+   * @throws PaymentHandlerError for a listener whose failure could not be detected.
    */
   prepareListeners(): void {
     const emitter = this.find(EventEmitter2);
@@ -38,13 +40,16 @@ export class EventEmitterConsumers {
       for (const listener of Array.isArray(listeners) ? (listeners as OnEventMetadata[]) : []) {
         const exact = PAYMENT_EVENT_NAMES.some((name) => name === textOf(listener.event));
         if (exact || PAYMENT_EVENT_NAMES.some((name) => matches(emitter, listener.event, name))) {
-          makeCount(label, listener, exact);
+          passErrorsOn(label, listener, exact);
         }
       }
     }
   }
 
-  /** One consumer for each event that has a listener. Listeners added by hand must be there when the hosts' modules are initialised. */
+  /**
+   * One consumer for each event with a listener. Listeners added by hand must exist when the host's modules are
+   * initialised.
+   */
   consumers(): EventConsumer[] {
     const emitter = this.find(EventEmitter2);
     if (!emitter) return [];
@@ -72,7 +77,7 @@ export class EventEmitterConsumers {
     const reasons: unknown[] = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
     const errors = reasons.map((reason) => describeError(reason));
     if (errors.length > 0) {
-      // What all of them wait for is waited for with patience.
+      // If all of them miss the order, the delivery gets the longer retries for that.
       const [first] = reasons;
       if (isOrderNotFound(first) && reasons.every(isOrderNotFound)) throw first;
       throw new Error(
@@ -90,8 +95,11 @@ export class EventEmitterConsumers {
   }
 }
 
-/** Exact-name listeners are made to pass their errors on; a wildcard listener hears other events too, so it is asked to. */
-function makeCount(label: string, listener: OnEventMetadata, exact: boolean): void {
+/**
+ * Exact-name listeners are changed to pass their errors on. A wildcard listener also hears other events, so its author
+ * must do that.
+ */
+function passErrorsOn(label: string, listener: OnEventMetadata, exact: boolean): void {
   const options = listener.options;
   const refuse = (sentence: string): never => {
     throw new PaymentHandlerError(label, `@OnEvent('${textOf(listener.event)}') ${sentence}`);
@@ -121,7 +129,7 @@ function textOf(event: OnEventMetadata['event']): string {
   return Array.isArray(event) ? event.map(String).join('.') : String(event);
 }
 
-/** Whether a listener under `event` hears `name`; asked of the emitter's own matching, on an emitter of its kind. */
+/** Whether a listener for `event` hears `name`, decided by the matching of an emitter with the same settings. */
 function matches(emitter: EventEmitter2, event: OnEventMetadata['event'], name: PaymentEventName): boolean {
   const { wildcard, delimiter } = emitter as unknown as { wildcard?: boolean; delimiter?: string };
   const probe = new EventEmitter2({ wildcard: wildcard === true, ...(delimiter !== undefined && { delimiter }) });

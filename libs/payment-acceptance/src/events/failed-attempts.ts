@@ -9,18 +9,21 @@ import type { EventConsumer } from './consumer.js';
 import { isNonRetryable } from './non-retryable.js';
 import { isOrderNotFound } from './order-not-found.js';
 
-/** How an attempt ended that has not succeeded. */
+/** How a failed attempt ended. */
 export type Failure = 'retried' | Uncounted | 'dead' | 'taken-over';
 
-/** What says nothing of the event, and so is no attempt: its broker has not answered, or no connection came for it. */
+/**
+ * Failures that say nothing about the event, so they do not count as attempts: no answer from the broker, or no free
+ * connection.
+ */
 type Uncounted = 'unanswered' | 'no-connection';
 
 const WHAT = { unanswered: 'was not answered', 'no-connection': 'could not begin' };
 
-/** How an order that is not found is waited for: 51 hours at most, of which a random half may be left out. */
+/** Retries for an order that is not found: up to 51 hours, of which jitter may skip half. */
 const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
 
-/** The longest pause after what is no attempt: the delivery goes out soon after the trouble is over. */
+/** The longest pause after an uncounted failure, so that delivery resumes soon after the problem is over. */
 const UNCOUNTED_CAP_MS = 30_000;
 
 export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields => ({
@@ -30,9 +33,9 @@ export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }
   attempt,
 });
 
-/** Decides what becomes of deliveries whose attempt has failed. */
+/** Decides what happens to deliveries whose attempt failed. */
 export class FailedAttempts {
-  /** How often in a row there was no attempt, by consumer. */
+  /** Uncounted failures in a row, by consumer. */
   private readonly uncounted = new Map<string, number>();
   private readonly patience: typeof PATIENCE;
 
@@ -52,12 +55,12 @@ export class FailedAttempts {
     return this.postpone(delivery, error);
   }
 
-  /** An attempt has begun, or its broker has answered. */
+  /** An attempt has begun, or the broker has answered: ends the row of uncounted failures. */
   begun({ name }: EventConsumer): void {
     this.uncounted.delete(name);
   }
 
-  /** Never a dead letter for it. */
+  /** Returns the delivery without counting an attempt, so it never becomes a dead letter for this. */
   private async giveBack(delivery: ClaimedDelivery, error: unknown, why: Uncounted): Promise<Failure> {
     const times = this.uncounted.get(delivery.consumer) ?? 0;
     this.uncounted.set(delivery.consumer, times + 1);

@@ -1,15 +1,15 @@
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 
-/** A fixed key, so that handlers are found by whichever build of this package is loaded. */
+/** A fixed key, so that every loaded build of this package finds the handlers. */
 const HANDLERS = 'nestjs-payment-acceptance/handlers';
 
 export interface PaymentHandlerOptions {
   /**
-   * Stable name of who takes the event, for example `orders`. Every consumer gets its own delivery of every event;
-   * renaming it is adding one consumer and removing another.
+   * Stable name of the consumer, for example `orders`. Each consumer gets its own delivery of every event; renaming one
+   * adds a consumer and removes another.
    */
   consumer: string;
-  /** Only events of these shops. Default: of all. */
+  /** Only events of these shops. Default: all shops. */
   shops?: string[];
 }
 
@@ -18,9 +18,9 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
 }
 
 /**
- * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`.
- * What it writes through `context.manager` commits together with the mark that it is done, so exactly once; everything
- * else it does happens at least once. When it throws, it is called again later.
+ * Marks a method of a provider or controller as a durable handler of an event: `(event, context) => Promise<void>`. Its
+ * writes through `context.manager` commit together with the mark that the delivery is done: exactly once. Everything
+ * else it does happens at least once. If it throws, it is retried later.
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
   return (_target, _key, descriptor: PropertyDescriptor) => {

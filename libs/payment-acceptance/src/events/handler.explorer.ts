@@ -15,10 +15,10 @@ export interface HostMethod {
   readonly singleton: boolean;
 }
 
-/** Event name of the host's own `EventEmitter2` consumer; handlers cannot take it. */
+/** Name of the consumer for the host's `EventEmitter2`; handlers cannot use it. */
 export const EVENT_EMITTER_CONSUMER = 'event-emitter';
 
-/** What a consumer may be called. */
+/** Valid names of consumers. */
 export const CONSUMER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Finds the host's durable handlers. */
@@ -30,7 +30,7 @@ export class HandlerExplorer {
     private readonly shops: ShopRegistry,
   ) {}
 
-  /** @throws PaymentHandlerError for a handler that could not be relied on. */
+  /** @throws PaymentHandlerError for a handler that would not be reliable. */
   consumers(): EventConsumer[] {
     const consumers: EventConsumer[] = [];
     for (const host of this.methods()) {
@@ -50,7 +50,7 @@ export class HandlerExplorer {
     return consumers;
   }
 
-  /** Every method of every provider and controller, as `@nestjs/event-emitter` looks at them. */
+  /** Every method of every provider and controller, found as `@nestjs/event-emitter` does. */
   methods(): HostMethod[] {
     return [...this.discovery.getProviders(), ...this.discovery.getControllers()].flatMap((wrapper) =>
       this.methodsOf(wrapper),
@@ -70,7 +70,7 @@ export class HandlerExplorer {
           label: `${prototype.constructor.name}.${name}`,
           instance,
           method: method as HostMethod['method'],
-          // A transient provider's own tree is static, yet nobody has made the instance that is looked at here.
+          // A transient provider's dependency tree is static, but the instance seen here is not one that anybody uses.
           singleton: wrapper.isDependencyTreeStatic() && !wrapper.isTransient,
         },
       ];

@@ -1,7 +1,7 @@
 /** The same in every loaded copy of this package. */
 const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
 
-/** Thrown by a handler for which no further attempt can help: its delivery becomes a dead letter at once. */
+/** Throw it from a handler if no further attempt can help: the delivery becomes a dead letter at once. */
 export class NonRetryableError extends Error {
   readonly [MARK] = true;
 

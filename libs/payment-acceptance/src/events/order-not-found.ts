@@ -2,10 +2,10 @@
 const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-found');
 
 /**
- * Thrown by a handler that does not find the order of an event, as after a restore, where orders and payments come back one
- * after the other. The delivery is tried again with pauses that grow from 5 seconds to an hour, for a day at least, however
- * few attempts the option `deliveries.maxAttempts` leaves to others, and then becomes a dead letter like any other. Health
- * counts them (`failingConsumers`, `ordersNotFound`), and `PaymentOperations.release` has them tried at once.
+ * Throw it from a handler that does not find the event's order, as can happen after a restore that brings back orders
+ * and payments one after the other. The delivery is retried with a backoff from 5 seconds to an hour for at least a
+ * day, however small `deliveries.maxAttempts` is, and then becomes a dead letter like any other. Health counts these
+ * deliveries (`failingConsumers`, `ordersNotFound`), and `PaymentOperations.release` retries them at once.
  */
 export class OrderNotFoundError extends Error {
   readonly [ORDER_NOT_FOUND_MARK] = true;
