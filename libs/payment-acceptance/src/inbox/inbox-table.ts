@@ -1,13 +1,13 @@
 import type { DataSource, EntityManager } from 'typeorm';
 
-/** Where it is remembered which events have been processed. */
+/** The table of processed events. */
 export const INBOX_TABLE = 'payment_inbox';
 
 const CREATE = {
   postgres: `CREATE TABLE IF NOT EXISTS payment_inbox (
   consumer varchar(100) NOT NULL, event_id varchar(255) NOT NULL,
   processed_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (consumer, event_id))`,
-  // Compared byte by byte: an id is no text of a language.
+  // Binary collation: ids are compared byte by byte.
   mysql: `CREATE TABLE IF NOT EXISTS payment_inbox (
   consumer varchar(100) NOT NULL, event_id varchar(255) NOT NULL,
   processed_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (consumer, event_id)
@@ -18,7 +18,7 @@ export type InboxDialect = keyof typeof CREATE;
 
 /**
  * The dialect of a data source.
- * @throws TypeError for one that `processOnce` does not work on
+ * @throws TypeError for one that `processOnce` does not support
  */
 export function inboxDialect(manager: EntityManager): InboxDialect {
   const { type } = dataSourceOf(manager).options;
@@ -34,8 +34,8 @@ export function dataSourceOf(manager: EntityManager): DataSource {
 }
 
 /**
- * Makes the table `payment_inbox` unless it is there: in a migration of yours, `await createPaymentInbox(runner.manager)`.
- * For MySQL and MariaDB it is an InnoDB table.
+ * Creates the table `payment_inbox` if it does not exist. In a migration of yours: `await
+ * createPaymentInbox(runner.manager)`. On MySQL and MariaDB it is an InnoDB table.
  */
 export async function createPaymentInbox(manager: EntityManager): Promise<void> {
   await manager.query(CREATE[inboxDialect(manager)]);

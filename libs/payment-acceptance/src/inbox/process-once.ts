@@ -6,20 +6,22 @@ import { refuseFailure, transact, type Transaction } from '../storage/transactio
 import { INBOX_TABLE, dataSourceOf, inboxDialect, type InboxDialect } from './inbox-table.js';
 
 export interface ProcessOnceOptions {
-  /** Who processes, where several takers of one database each process every event. 1 to 100 characters. Default `default`. */
+  /**
+   * Name of the consumer, if several on one database each process every event. 1 to 100 characters. Default `default`.
+   */
   consumer?: string;
 }
 
 /**
- * Does the work for an event that this consumer has not processed yet, in one transaction with the record that it has:
- * both commit, or neither. Where the work swallowed the failure of a statement, nothing is kept, and that is thrown: the
- * database may have undone what came before it. Whoever gets the same event at the same moment waits for that, and then
- * does nothing. What the work throws is thrown on, and the event is new again.
- * @param manager `dataSource.manager`; or that of a transaction of yours, which then commits all of it
- * @param event a message as `readPaymentEvent` gives it, or anything with an id that all copies of an event share
+ * Runs the work for an event that this consumer has not processed yet. The work and the record of the event share one
+ * transaction: both commit, or neither. If the work swallowed a failed statement, nothing is kept and an error is
+ * thrown, because the database may have undone earlier statements. A concurrent call with the same event waits for this
+ * one and then does nothing. An error of the work is rethrown, and the event counts as unprocessed again.
+ * @param manager `dataSource.manager`, or the manager of your own transaction, which then commits everything
+ * @param event a message as `readPaymentEvent` returns it, or anything with an id that all copies of an event share
  * @param work writes through the manager it is given
- * @returns whether the work was done now; `false` for a copy
- * @throws RangeError for an id or a consumer's name that the table cannot hold
+ * @returns whether the work was done by this call; `false` for a copy
+ * @throws RangeError for an id or consumer name that the table cannot hold
  */
 export async function processOnce(
   manager: EntityManager,
@@ -37,8 +39,8 @@ export async function processOnce(
     if (began) await work(inner);
     return began;
   };
-  // READ COMMITTED: after the wait for another's transaction its record must be seen. Within a transaction of the caller's
-  // it is a savepoint: where the caller goes on after an error of the work, no record of it stays behind.
+  // READ COMMITTED: after waiting for another transaction, its record must be visible. Inside the caller's transaction
+  // this is a savepoint: if the caller continues after an error of the work, no record stays behind.
   const level = 'READ COMMITTED';
   if (manager.queryRunner) return manager.transaction(level, once);
   const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
@@ -51,13 +53,13 @@ export async function processOnce(
   return transact(dataSourceOf(manager), run, { destroy: dialect === 'postgres' ? removeFromPool : destroy });
 }
 
-/** A connection of `mysql2`. */
+/** For connections of `mysql2`. */
 function destroy(_runner: QueryRunner, connection: unknown): Promise<void> {
   (connection as { destroy(): void }).destroy();
   return Promise.resolve();
 }
 
-/** Whether there was no record yet. Waits for the end of another transaction that is making the same one. */
+/** Inserts the record; `false` if it exists. Waits for another transaction that is inserting the same one. */
 async function record(manager: EntityManager, dialect: InboxDialect, consumer: string, id: string): Promise<boolean> {
   if (dialect === 'postgres') {
     const rows: unknown[] = await manager.query(
@@ -70,7 +72,8 @@ async function record(manager: EntityManager, dialect: InboxDialect, consumer: s
     await manager.query(`INSERT INTO ${INBOX_TABLE} (consumer, event_id) VALUES (?, ?)`, [consumer, id]);
     return true;
   } catch (error) {
-    // Undoes the statement, not the transaction. INSERT IGNORE would also let through what does not fit.
+    // A duplicate undoes only the statement, not the transaction. INSERT IGNORE would also accept values that do not
+    // fit.
     if (error instanceof QueryFailedError && (error.driverError as { errno?: unknown }).errno === DUPLICATE)
       return false;
     throw error;
@@ -80,12 +83,12 @@ async function record(manager: EntityManager, dialect: InboxDialect, consumer: s
 /** ER_DUP_ENTRY */
 const DUPLICATE = 1062;
 
-function checkText(what: string, text: unknown, longest: number): void {
-  const fits = typeof text === 'string' && text.length > 0 && text.length <= longest && text.isWellFormed();
-  // MySQL takes two texts for the same that differ by spaces at the end.
+function checkText(what: string, text: unknown, maxLength: number): void {
+  const fits = typeof text === 'string' && text.length > 0 && text.length <= maxLength && text.isWellFormed();
+  // MySQL considers texts equal that differ only in trailing spaces.
   if (!fits || text.includes('\0') || text.trimEnd() !== text) {
     throw new RangeError(
-      `The ${what} must be a string of 1 to ${longest} characters, well-formed, without a NUL and a space at its end.`,
+      `The ${what} must be a string of 1 to ${maxLength} characters, well-formed, without NUL or trailing whitespace.`,
     );
   }
 }

@@ -1,16 +1,16 @@
 import type { PaymentCloudEvent } from '../events/cloud-event.js';
 
-/** The message is no event of ours, and no further copy of it will be. */
+/** The message is not one of our events, and redelivering it will not change that. */
 export class UnreadablePaymentEventError extends Error {
   override readonly name = 'UnreadablePaymentEventError';
 }
 
-/** Attributes that each envelope has: those of CloudEvents 1.0, then ours. */
+/** The attributes of every envelope: those of CloudEvents 1.0, then ours. */
 const ATTRIBUTES = ['id', 'source', 'type', 'subject', 'time', 'partitionkey'] as const;
 
 /**
- * The envelope that a message holds: its body as bytes or text, or what a framework has parsed of it. `type` may be one
- * of a later release: what you do not know is to be acknowledged, and left alone.
+ * Reads the envelope in a message: its body as bytes or text, or as a framework has parsed it. `type` may come from a
+ * later release: acknowledge and ignore types that you do not know.
  * @throws UnreadablePaymentEventError
  */
 export function readPaymentEvent(message: unknown): PaymentCloudEvent {
