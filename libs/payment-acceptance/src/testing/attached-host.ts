@@ -13,18 +13,18 @@ import { PaymentTestingError } from './testing.errors.js';
 export type { CallbackUrls };
 
 export interface AttachOptions {
-  /** What stands before the callback routes. Default: the application's global prefix. */
+  /** Path prefix of the callback routes. Default: the application's global prefix. */
   readonly prefix?: string;
-  /** Addresses of controllers of the host's own, by shop; what is left out is the module's route. */
+  /** Addresses of the host's own callback controllers, by shop; those left out default to the module's routes. */
   readonly urls?: (shop: string, base: string) => CallbackUrls;
 }
 
-/** How many dead letters are looked through. */
+/** How many dead letters are read at most. */
 const MAX_DEAD_LETTERS = 10_000;
 
 /** The host's application under test: its address, and its workers, driven by hand. */
 export class AttachedHost {
-  private readonly earlier = new Set<string>();
+  private readonly earlierDeadLetters = new Set<string>();
 
   private constructor(
     private readonly app: INestApplication,
@@ -41,7 +41,7 @@ export class AttachedHost {
     }
     const base = [await addressOf(app), options.prefix ?? globalPrefixOf(app)].filter(Boolean).join('/');
     const host = new AttachedHost(app, base, options.urls);
-    for (const { deliveryId } of await host.deadLetters()) host.earlier.add(deliveryId);
+    for (const { deliveryId } of await host.deadLetters()) host.earlierDeadLetters.add(deliveryId);
     return host;
   }
 
@@ -55,19 +55,19 @@ export class AttachedHost {
     };
   }
 
-  /** One round of its workers; the number of checks and attempts that it made. */
+  /** Runs its workers once; returns the number of checks and attempts. */
   async work(): Promise<number> {
     if (this.app.get<PaymentAcceptanceExtras['role']>(PAYMENT_ROLE, { strict: false }) === 'callbacks') return 0;
     const { checks, deliveries } = this.part('PaymentWorkers') as PaymentWorkers;
     return (await checks.runOnce()) + (await deliveries.runOnce());
   }
 
-  /** Those that were not there when the application was attached. */
+  /** Dead letters that did not exist when the application was attached. */
   async newDeadLetters(): Promise<DeadLetter[]> {
-    return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlier.has(deliveryId));
+    return (await this.deadLetters()).filter(({ deliveryId }) => !this.earlierDeadLetters.has(deliveryId));
   }
 
-  /** Unless the test has done so. */
+  /** Closes the application, unless the test has done so. */
   async close(): Promise<void> {
     if (serverOf(this.app).listening) await this.app.close();
   }
@@ -76,7 +76,7 @@ export class AttachedHost {
     return (this.part('PaymentOperations') as PaymentOperations).deadLetters({}, MAX_DEAD_LETTERS);
   }
 
-  /** By the token that survives two builds. */
+  /** Looks it up by symbol, since class identity does not survive two builds. */
   private part(name: string): unknown {
     return this.app.get(Symbol.for(`nestjs-payment-acceptance/${name}`), { strict: false });
   }
@@ -94,7 +94,7 @@ function serverOf(app: INestApplication): Server {
   return app.getHttpServer() as Server;
 }
 
-/** Lets it listen on a free port where it does not listen yet. */
+/** The application's address; lets it listen on a free port if it does not listen yet. */
 async function addressOf(app: INestApplication): Promise<string> {
   const server = serverOf(app);
   if (!server.listening) await app.listen(0, '127.0.0.1');
@@ -107,7 +107,7 @@ async function addressOf(app: INestApplication): Promise<string> {
   return `${new URL(await app.getUrl()).protocol}//${host}:${address.port}`;
 }
 
-/** Nest tells nobody but itself; `@nestjs/swagger` reads it in the same place. */
+/** Nest has no public API for the prefix; `@nestjs/swagger` reads it from the same place. */
 function globalPrefixOf(app: INestApplication): string {
   const { config } = app as unknown as { config?: { getGlobalPrefix?(): string } };
   return config?.getGlobalPrefix?.().replace(/^\/+|\/+$/g, '') ?? '';

@@ -2,15 +2,15 @@ import type { Payment, PaymentSandbox, PayInput } from 'nestjs-payment-sandbox';
 import { PaymentTestingError } from './testing.errors.js';
 
 export interface PayOptions extends PayInput {
-  /** Name of the order's shop, where several have an order of that id. */
+  /** Name of the order's shop, if several shops have an order with that id. */
   readonly shop?: string;
-  /** Whether the payer comes back to the shop; otherwise the browser was closed after paying. Default `true`. */
+  /** Whether the payer returns to the shop or closes the browser after paying. Default `true`. */
   readonly returns?: boolean;
 }
 
-/** The page that the payer sees at the end of the way back. */
+/** The page that the payer finally sees after returning. */
 export interface PaidPage {
-  /** Its address; with status 0 one outside the application, which was not asked for. */
+  /** Its address. Status 0: the address is outside the application and was not requested. */
   readonly url: string;
   readonly status: number;
   readonly html: string;
@@ -19,13 +19,13 @@ export interface PaidPage {
 export interface PayOutcome {
   /** The payment as the service has it. */
   readonly payment: Payment;
-  /** `undefined` where the payer did not return, or the payment has no result yet. */
+  /** `undefined` if the payer did not return, or the payment has no result yet. */
   readonly page: PaidPage | undefined;
 }
 
 const MAX_REDIRECTS = 5;
 
-/** The payer: pays at the sandbox, and comes back as a browser does. */
+/** The payer: pays at the sandbox and returns as a browser would. */
 export class Payer {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
@@ -64,10 +64,10 @@ export class Payer {
 }
 
 const REMEDY =
-  'Callback routes must be there and need no login: see the options routes.path and routes.decorators, and "prefix" and ' +
+  'Callback routes must exist and require no login: see the options routes.path and routes.decorators, and "prefix" and ' +
   '"urls" of attach().';
 
-/** Posts the redirect's form and follows on, as long as it is within the application: a test asks nobody else. */
+/** Posts the redirect's form and follows redirects within the application: a test contacts nobody else. */
 async function comeBack(address: string, fields: Record<string, string>): Promise<PaidPage> {
   let answer = await fetch(address, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
   let url = address;

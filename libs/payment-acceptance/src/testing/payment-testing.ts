@@ -23,21 +23,21 @@ export interface PaymentTestingOptions {
   readonly sandbox?: Omit<StartOptions, 'shops' | 'clock'>;
 }
 
-/** `Test.createTestingModule(…)`, as far as it is needed here. */
+/** The part of `Test.createTestingModule(…)` that is used here. */
 export interface ModuleBuilder {
   overrideProvider(token: unknown): { useValue(value: unknown): unknown };
 }
 
-/** By how much the clock goes on between two rounds of the workers: what is tried again after a pause is due then. */
+/** How far the clock advances between two rounds of the workers, so that retries become due. */
 const STEP: Duration = '2ms';
 
 /**
- * A payment acceptance service within the test's process, for an application that is tested as it is: with its own
- * modules, its own database, and no port to choose and nothing to wait for.
+ * A payment acceptance service inside the test's process, for testing an application as it is: with its own modules and
+ * database, without choosing ports and without waiting.
  */
 export class PaymentTesting {
   private readonly hosts: AttachedHost[] = [];
-  /** Those that could not be attached: what they have opened is closed all the same. */
+  /** Applications that could not be attached; they are closed all the same. */
   private readonly refused: INestApplication[] = [];
   private readonly shops: TestedShops;
   private readonly payer: Payer;
@@ -51,40 +51,40 @@ export class PaymentTesting {
     this.payer = new Payer(running.sandbox);
   }
 
-  /** The service itself, for what is rarer: faults, forged postbacks, late results. A shop's id there is its name. */
+  /** The service itself, for rarer needs: faults, forged postbacks, late results. A shop's id there is its name. */
   get sandbox(): PaymentSandbox {
     return this.running.sandbox;
   }
 
-  /** The time of the module and of the sandbox; it moves on from that of the machine. */
+  /** The clock of the module and the sandbox. It runs ahead of the machine's clock by what was advanced. */
   readonly clock = {
     now: (): Date => this.shared.now(),
-    /** Lets time pass for both, as in `advance('3d')`. What has become due is done by {@link settled}. */
+    /** Advances the time of both, as in `advance('3d')`. {@link settled} then does what has become due. */
     advance: async (by: Duration): Promise<void> => {
       await this.sandbox.advanceClock(by);
     },
   };
 
   /**
-   * Makes the module of an application use this sandbox and clock; call it before `compile()`. Shops keep their names and
-   * settings, but for address, id and tokens; workers run only in {@link settled}; checks and deliveries that are repeated
-   * wait a millisecond.
-   * @param options in place of what the application gives, where that cannot be made in a test
+   * Makes an application's module use this sandbox and clock; call it before `compile()`. Shops keep their names and
+   * settings except address, id and tokens; workers run only in {@link settled}; retried checks and deliveries wait a
+   * millisecond.
+   * @param options replaces the application's options if they cannot be created in a test
    */
   override<Builder extends ModuleBuilder>(builder: Builder, options?: PaymentAcceptanceOptions): Builder {
     const resolve: OptionsResolver = async (give) =>
       resolveOptions(await this.shops.rewrite(options ?? (await give())), 'test');
     builder.overrideProvider(OPTIONS_RESOLVER).useValue(resolve);
     builder.overrideProvider(PaymentClock).useValue(this.shared);
-    // Shops have the sandbox's ids here, on a database that others may use with their own.
+    // Shops have the sandbox's ids here, on a database that others may use with the real ones.
     builder.overrideProvider(ShopIdentities).useValue({ verify: () => Promise.resolve() });
     return builder;
   }
 
   /**
-   * Takes an application in: lets it listen on a free port where it does not listen yet, and sends payers and postbacks
-   * to its callback routes. Of several instances on one database all work, and the last one gets the callbacks.
-   * @throws PaymentTestingError where its builder did not go through {@link override}
+   * Attaches an application: lets it listen on a free port if it does not listen yet, and sends payers and postbacks to
+   * its callback routes. Several instances on one database all work; the last one attached gets the callbacks.
+   * @throws PaymentTestingError if its builder did not go through {@link override}
    */
   async attach(app: INestApplication, options: AttachOptions = {}): Promise<void> {
     const host = await AttachedHost.of(app, this.shared, options).catch((error: unknown) => {
@@ -96,9 +96,9 @@ export class PaymentTesting {
   }
 
   /**
-   * Pays the order's latest bill as the payer would: at the service, whose postback then goes out, and back to the
+   * Pays the order's latest bill as the payer would: pays at the service, which sends its postback, and returns to the
    * application. Nothing is settled yet: see {@link settled}.
-   * @throws PaymentTestingError where there is no bill, or the application refuses the postback or the payer
+   * @throws PaymentTestingError if there is no bill, or the application refuses the postback or the payer
    */
   async pay(orderId: string, options: PayOptions = {}): Promise<PayOutcome> {
     this.attached();
@@ -110,15 +110,15 @@ export class PaymentTesting {
     return this.pay(orderId, { ...options, outcome: 'fail' });
   }
 
-  /** From now on postbacks get lost; `false` lets them through again. */
+  /** Drops all further postbacks; `false` lets them through again. */
   async dropPostbacks(drop = true): Promise<void> {
     const { postbacks: _postbacks, ...faults } = this.sandbox.faults();
     await this.sandbox.setFaults(drop ? { ...faults, postbacks: { drop: 1 } } : faults);
   }
 
   /**
-   * Does everything that is due by the clock: postbacks, checks, deliveries, and those that are tried again.
-   * @throws PaymentTestingError where a handler has failed for good
+   * Does everything that is due: postbacks, checks, deliveries and their retries.
+   * @throws PaymentTestingError if a handler has permanently failed
    */
   async settled(): Promise<void> {
     const hosts = this.attached();
@@ -137,8 +137,8 @@ export class PaymentTesting {
   }
 
   /**
-   * Closes the applications that were attached, where the test has not done so, and stops the sandbox. Call it from
-   * `afterEach`: a test that fails then leaves nothing open that would keep its runner from ending.
+   * Closes the attached applications that the test has not closed, and stops the sandbox. Call it from `afterEach`, so
+   * that a failing test leaves nothing open that keeps its runner from ending.
    */
   async close(): Promise<void> {
     const closings = [...this.hosts.splice(0), ...this.refused.splice(0)].map((app) => app.close());
@@ -157,8 +157,8 @@ export class PaymentTesting {
 }
 
 /**
- * Starts a sandbox within this process, on a free port of 127.0.0.1, for the tests of an application. It works with any
- * test runner, and needs the package `nestjs-payment-sandbox` and the application's own database.
+ * Starts a sandbox inside this process, on a free port of 127.0.0.1, to test an application. Works with any test
+ * runner; needs the package `nestjs-payment-sandbox` and the application's own database.
  *
  * @example
  * const payments = await startPaymentTesting(); // and in afterEach: payments.close()

@@ -3,14 +3,16 @@ import type { PaymentSandbox } from 'nestjs-payment-sandbox';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from '../config/service-options.js';
 
-/** Where the service sends a shop's payers and postbacks. */
+/** Where the service sends payers and postbacks of a shop. */
 export interface CallbackUrls {
   readonly successUrl?: string;
   readonly failUrl?: string;
   readonly resultUrl?: string;
 }
 
-/** The shops of the host, as they are in a test: the sandbox's, under their own names and with tokens that are good nowhere else. */
+/**
+ * The host's shops in a test: registered at the sandbox under their own names, with tokens that are valid only there.
+ */
 export class TestedShops {
   private readonly tokens = new Map<string, string>();
   private urlsOf: (shop: string) => CallbackUrls = () => ({});
@@ -20,7 +22,7 @@ export class TestedShops {
     private readonly apiBaseUrl: string,
   ) {}
 
-  /** The host's options with its shops at the sandbox, no work that starts by itself, and no pauses that a test would wait for. */
+  /** The host's options with its shops at the sandbox, workers that do not start by themselves, and no pauses. */
   async rewrite(given: PaymentAcceptanceOptions): Promise<PaymentAcceptanceOptions> {
     const shops: Record<string, PaymentShopOptions> = {};
     for (const [name, shop] of Object.entries(given.shops ?? {})) shops[name] = await this.atSandbox(name, shop);
@@ -36,7 +38,7 @@ export class TestedShops {
     };
   }
 
-  /** From now on callbacks go there, those of shops that come later included. */
+  /** Sends callbacks there from now on, including those of shops added later. */
   async sendTo(urlsOf: (shop: string) => CallbackUrls): Promise<void> {
     this.urlsOf = urlsOf;
     for (const name of this.tokens.keys()) await this.put(name);

@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** A test cannot go on: the message says what to do in the test or in the application. */
+/** A test cannot continue; the message says what to change in the test or the application. */
 export class PaymentTestingError extends PaymentAcceptanceError {
   readonly code = 'testing';
 }
