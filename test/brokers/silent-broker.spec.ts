@@ -21,7 +21,7 @@ class Orders {
   }
 }
 
-/** A pause before the next connection is as short as it may be. */
+/** Makes the pause before reconnecting as short as possible. */
 class ShortPauses extends PaymentRandom {
   override fraction = (): number => 0;
 }
@@ -29,13 +29,13 @@ class ShortPauses extends PaymentRandom {
 describe('silent broker', () => {
   const closeLater = closing();
 
-  /** A client as those of `@nestjs/microservices`, whose broker answers or not. */
+  /** A client like those of `@nestjs/microservices`, with a broker that answers or not. */
   function makeBroker() {
     const broker = {
       answers: false,
       sent: [] as string[],
       connecting: Promise.resolve(),
-      /** How many events have been sent through each connection. */
+      /** Events sent through each connection. */
       sentThrough: [] as number[],
       client: {
         connect: () => {
@@ -74,7 +74,7 @@ describe('silent broker', () => {
     return { harness, orders };
   }
 
-  /** Pays so many orders; their events are there, and nobody has been handed one. */
+  /** Pays that many orders; their events exist, but none has been delivered. */
   async function pay(harness: Harness, count: number): Promise<string[]> {
     const orderIds = Array.from({ length: count }, (_, index) => `A-${index}`);
     for (const orderId of orderIds) {
@@ -101,7 +101,7 @@ describe('silent broker', () => {
       return ask();
     };
 
-  /** Its time passes, as its worker looks again and again. */
+  /** Lets time pass while its worker polls. */
   const passing =
     <T>(harness: Harness, ask: () => T | Promise<T>) =>
     async (): Promise<T> => {
@@ -142,7 +142,7 @@ describe('silent broker', () => {
       for (let more = 0; more < 5; more += 1) await passing(harness, () => undefined)();
       const lastError: unknown = expect.stringContaining(reason);
       expect(await deliveriesTo(harness, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
-      // One that says when it goes on is left alone until then.
+      // A broker that announces when it resumes is left alone until then.
       if (trouble === 'blocked') expect(broker.count).toEqual({ connections: 1, published: 1 });
 
       broker.end();

@@ -16,25 +16,25 @@ import { until } from '../support/until.js';
 
 const DAY = 86_400_000;
 
-/** Name of the killed processes' connections; on MariaDB every connection that is in a transaction counts as one. */
+/** Name of the killed processes' connections; on MariaDB every connection in a transaction counts as one of them. */
 const VICTIM = 'killed';
 
-/** What happens in the process: one payment that succeeds, or also what goes wrong without anybody being killed. */
+/** What happens in the process: one successful payment, or also failures that occur without a kill. */
 export type Journey = 'straight' | 'troubled';
 
-/** Longer than every lease of the processes, and than the first pause before a bill is checked unasked. */
+/** Longer than every lease of the processes and the pause before a bill's first scheduled check. */
 const PAST_LEASES_MS = 121_000;
 
 const OPTIONS = {
-  // One at a time, so that the same point comes at the same place in every process.
+  // One at a time, so that every process reaches the points in the same order.
   confirmer: { concurrency: 1 },
   deliveries: { concurrency: 1, timeLimitMs: 5_000 },
-  // What an earlier process has paid is not looked at again.
+  // Do not check again what an earlier process has paid.
   schedule: { openMs: [60_000], paidEveryMs: 300 * DAY, paidForMs: 900 * DAY, jitterPercent: 0 },
   callbacks: { resultWaitMs: 1 },
 };
 
-/** What the killed process would have done: the same consumers, in an instance that lives. */
+/** Does what the killed process would have done: the same consumers, in an instance that survives. */
 @Injectable()
 class Handlers {
   constructor(private readonly dataSource: DataSource) {}
@@ -52,7 +52,7 @@ class Handlers {
   }
 }
 
-/** A service, a database and an instance that lives, for one process after another. */
+/** A service, a database and a surviving instance, for one process after another. */
 export class Lane {
   private ahead = 0;
 
@@ -66,7 +66,7 @@ export class Lane {
     return this.harness.close();
   }
 
-  /** The points of a journey that nobody is killed on, in order. */
+  /** The points of a journey without a kill, in order. */
   async points(journey: Journey): Promise<string[]> {
     const orderId = `undisturbed-${journey}`;
     const { code, output } = await this.run(journey, orderId);
@@ -76,8 +76,8 @@ export class Lane {
   }
 
   /**
-   * Waits until the server has noticed that the killed process is gone: until then its transaction is open, holds its
-   * locks, and what it has locked is skipped by everybody else.
+   * Waits until the server has noticed that the killed process is gone: until then its transaction stays open and holds
+   * its locks, and everybody else skips the locked rows.
    */
   private async buried(): Promise<void> {
     await until(
@@ -90,7 +90,7 @@ export class Lane {
     );
   }
 
-  /** Kills a process at a point, lets the instance that lives finish, and throws if anything came out wrong. */
+  /** Kills a process at a point, lets the surviving instance finish, and throws if the result is wrong. */
   async crash(journey: Journey, at: number): Promise<void> {
     const orderId = `killed-${journey}-at-${at}`;
     const { signal, output } = await this.run(journey, orderId, at);
@@ -140,7 +140,7 @@ export class Lane {
     await this.pass(PAST_LEASES_MS);
     await this.pass(PAST_LEASES_MS);
     const paid = this.harness.sandbox.bills().find((bill) => bill.orderId === orderId && bill.paid);
-    // A payer who never got to pay comes again: whatever the bill was left as, a usable one can be had.
+    // A payer who could not pay returns: whatever state the bill was left in, a usable one can be created.
     const billId = paid?.id ?? (await this.payAgain(orderId));
     const truth = this.harness.sandbox.bill(billId).payments;
     const succeeded = truth.filter(({ status }) => status === 'SUCCESS');

@@ -10,7 +10,7 @@ let harness: Harness;
 describe('backlog', () => {
   afterEach(() => harness.close());
 
-  /** Bills, each with a postback, an event that was delivered, and one that waits to be unless all `ended` long ago. */
+  /** Bills, each with a postback, a delivered event, and a pending one unless all `ended` long ago. */
   const seeds = (name: string, bills: number, ended: boolean): string[] => [
     `INSERT INTO payment_acceptance.shop_order (shop, order_id) SELECT 'main', '${name}' || n FROM generate_series(1, ${bills}) n`,
     `INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom,
@@ -39,7 +39,7 @@ describe('backlog', () => {
     readonly Plans?: readonly Node[];
   }
 
-  /** Rows that each scan of a table or an index has read. */
+  /** Rows read by each table or index scan. */
   function scans(node: Node): { scan: string; rows: number }[] {
     const rows = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
     const scan = `${node['Node Type']} ${node['Index Name'] ?? ''}`;
@@ -58,7 +58,7 @@ describe('backlog', () => {
     readonly parameters: readonly Value[];
   }
 
-  /** Where statements pass that come with every payment. */
+  /** Captures the statements that every payment executes. */
   interface Preparing {
     sendPrepared(sql: string, parameters: readonly Value[], manager: unknown): Promise<unknown>;
   }
@@ -77,7 +77,7 @@ describe('backlog', () => {
     return scans(row['QUERY PLAN'][0].Plan).map((scan) => ({ ...scan, mode, statement: sql.slice(0, 60) }));
   }
 
-  /** What prepared statements read that come with some work, by either kind of plan. */
+  /** What the prepared statements of some work read, with either kind of plan. */
   async function scansOf(work: () => Promise<unknown>) {
     const sent: Sent[] = [];
     const database = harness.host.app.get<Preparing>(Database, { strict: false });
@@ -110,7 +110,7 @@ describe('backlog', () => {
       }
       for (const statement of seeds('backlog', 3_000, false)) await dataSource.query(statement);
       await pay(harness, 'after');
-      // Its turn comes first, so that something is settled.
+      // It is due first, so that something is settled.
       await dataSource.query(
         `UPDATE payment_acceptance.callback SET due_at = now() - interval '1 hour' WHERE order_id = 'after'`,
       );

@@ -18,7 +18,7 @@ describe('checks', () => {
 
   const checks = () => harness.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
 
-  /** Lets the time pass in steps; gives how many checks were made. */
+  /** Advances time in steps; returns the number of checks. */
   async function pass(totalMs: number, stepMs: number): Promise<number> {
     const before = checks();
     for (let passed = 0; passed < totalMs; passed += stepMs) {
@@ -120,7 +120,7 @@ describe('checks', () => {
       await harness.sandbox.clearFaults();
       await harness.settle();
       expect(await harness.effects()).toEqual([]);
-      // Neither of them is due: it is another one that shows that the service is back.
+      // Neither is due: another bill shows that the service is back.
       await paid('c');
       for (let second = 0; second < 4; second += 1) {
         harness.clock.advance(1_000);

@@ -25,7 +25,7 @@ describe('claims', () => {
         `CREATE TRIGGER refuse BEFORE UPDATE ON payment_acceptance.bill FOR EACH ROW
        WHEN (NEW.shop = 'eu' AND NEW.lease_token IS NOT NULL) EXECUTE FUNCTION refuse()`,
       );
-      // The shops take turns: one of the two looks comes to main first.
+      // The shops take turns: one of the two polls starts with main.
       const looks = [await look(), await look()];
       expect(looks.sort()).toEqual([1, 'not now']);
       await harness.host.deliveries.runOnce();
@@ -49,7 +49,7 @@ describe('claims', () => {
   });
 
   onPostgres(test)('a look for bills passes over one that somebody has locked, and takes the others', async () => {
-    // Should it wait after all, it fails soon.
+    // If it waits after all, it fails soon.
     harness = await startHarness({
       providers: [EffectWriter],
       through: (url) => `${url}?options=-c%20lock_timeout%3D3s`,

@@ -17,19 +17,19 @@ import { WHOLE_FORM } from '../support/forms.js';
 import { SEED } from '../support/seed.js';
 import { resolved } from '../support/units.js';
 
-/** The whole form as it is in production; the short one quicker in everything. */
+/** The full run uses production timings; the short one is faster in everything. */
 const FORM = WHOLE_FORM
   ? { creations: 100_000, waves: 40, abreast: 16, openAheadMs: 2_000, idleMs: 5_000 }
   : { creations: 600, waves: 12, abreast: 8, openAheadMs: 80, idleMs: 200 };
 
-/** No request is longer on its way on this machine. After a while its port is that of another connection. */
+/** No request takes longer than this to arrive on this machine. Later, its port may belong to another connection. */
 const CROSSING_MS = 2_000;
 
-/** What a creation ended as, and what its last connection was. */
+/** How a creation ended, and what its last connection was. */
 interface Creation {
   outcome: 'made' | 'none' | 'unknown';
   port?: number;
-  /** When the connection was its own, in milliseconds of the machine's clock. */
+  /** When the connection was assigned to it, in milliseconds of the machine's clock. */
   givenAt?: number;
   openedAhead?: boolean;
 }
@@ -43,13 +43,13 @@ interface Truth {
 interface Run {
   readonly creations: ReadonlyMap<string, Creation>;
   readonly truth: Truth;
-  /** Unknown although the service has read nothing of the request. */
+  /** Unknown, although the service read nothing of the request. */
   readonly unread: readonly Creation[];
 }
 
 const milliseconds = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** axios that tells of each request which connection it is given. */
+/** An axios instance that reports the connection of each request. */
 function watchedAxios(creations: ReadonlyMap<string, Creation>): AxiosInstance {
   const instance = axios.create();
   instance.interceptors.request.use((config) => {
@@ -112,7 +112,7 @@ describe('creations while the service closes idle connections and resets others 
         while (creations.size < end) await create();
       };
       await Promise.all(Array.from({ length: FORM.abreast }, caller));
-      // Connections of every age, and some that no creation comes for.
+      // Connections of every age, and some that no creation uses.
       await pause((openAheadMs * 1.5 * wave) / FORM.waves);
     }
     client.onApplicationShutdown();
@@ -143,7 +143,7 @@ describe('creations while the service closes idle connections and resets others 
       const fresh = await run(0);
       if (WHOLE_FORM) console.log(`opened ahead: ${told(ahead)}\nfresh: ${told(fresh)}`);
       for (const { creations, truth } of [ahead, fresh]) {
-        // Nothing is sent twice, and what was told to be made, or not to be, is so.
+        // Nothing is sent twice, and every reported outcome is true.
         expect(Object.values(truth.reads).filter((count) => count !== 1)).toEqual([]);
         const wrong = [...creations].filter(
           ([orderId, { outcome }]) => outcome !== 'unknown' && (outcome === 'made') !== (truth.reads[orderId] === 1),
@@ -151,13 +151,13 @@ describe('creations while the service closes idle connections and resets others 
         expect(wrong).toEqual([]);
       }
       const used = [...ahead.creations.values()].filter(({ openedAhead }) => openedAhead);
-      // How many depends on the machine; without them the rest says nothing.
+      // The number depends on the machine; without any, the rest proves nothing.
       expect(used.length).toBeGreaterThan(FORM.creations / 20);
-      // None went out on a connection that the service had ended before; what crosses on its way meets a fresh one too.
+      // None was sent on a connection that the service had already closed; crossing resets also hit fresh connections.
       const crossed = ({ port, givenAt }: Creation): boolean =>
         ahead.truth.unread.some((end) => end.port === port && end.at >= givenAt! && end.at < givenAt! + CROSSING_MS);
       expect(ahead.unread.filter((creation) => creation.openedAhead && !crossed(creation))).toEqual([]);
-      // And it crosses as seldom as on fresh connections, chance aside. Those that opened their own are fresh ones.
+      // Crossings are as rare as on fresh connections, chance aside. Creations that opened their own used fresh ones.
       const crossing = ahead.unread.filter(({ openedAhead }) => openedAhead);
       expect(crossing.length).toBeLessThanOrEqual(fresh.unread.length + FORM.creations / 20_000);
     },

@@ -35,7 +35,7 @@ describe('creating a bill while things fail', () => {
   });
 
   onPostgres(test)("the service's answer survives a database that is away for a moment", async () => {
-    // Fails twice: a sequence goes on although its transaction is rolled back.
+    // Fails twice: a sequence advances even if its transaction is rolled back.
     await harness.host.dataSource.query(`
       CREATE SEQUENCE failures;
       CREATE FUNCTION fail_twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

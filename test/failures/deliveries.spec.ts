@@ -124,7 +124,7 @@ describe('deliveries while things change', () => {
   });
 
   onPostgres(test)('a delivery that somebody has locked is passed over, and the others are handed over', async () => {
-    // Should the claim wait after all, it fails soon.
+    // If the claim waits after all, it fails soon.
     harness = await startHarness({
       providers: [OnlySuccess],
       through: (url) => `${url}?options=-c%20lock_timeout%3D3s`,

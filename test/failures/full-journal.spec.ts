@@ -5,9 +5,9 @@ import { postbackFields, postJson } from '../support/http.js';
 import { until } from '../support/until.js';
 
 const QUEUED = 20;
-/** Those of one instance that are stored one by one at the same time. */
+/** Callbacks that one instance stores singly at the same time. */
 const SINGLES = 2;
-/** Any number: postbacks without a bill wait for whoever holds it. */
+/** Any lock number: postbacks without a bill wait for its holder. */
 const LOCK = 4711;
 
 let harness: Harness;

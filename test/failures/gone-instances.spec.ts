@@ -13,7 +13,7 @@ let harness: Harness;
 describe('gone instances', () => {
   afterEach(() => harness.close());
 
-  /** How long the server lets a transaction of this connection be without a statement, in milliseconds. */
+  /** How long the server lets a transaction of this connection idle, in milliseconds. */
   async function unattendedMs(manager: EntityManager): Promise<number> {
     const [row] = await manager.query<{ ms: string }[]>(
       ON_MARIADB
@@ -54,13 +54,13 @@ describe('gone instances', () => {
     });
     frozen.catch(() => undefined);
     await Promise.race([hasLocked, frozen]);
-    // Waits for the lock: until the server has ended the transaction.
+    // Waits for the lock until the server has ended the transaction.
     const other = harness.instances[1]!.dataSource.getRepository(Effect);
     await other.update({ id: row.id }, { consumer: 'of the other' });
     thaw();
     await expect(frozen).rejects.toThrow();
     expect((await other.find()).map(({ consumer }) => consumer)).toEqual(['of the other']);
-    // What it has left of its pool works.
+    // The rest of its pool still works.
     await harness.host.payments.createBill({ orderId: 'next', amount: '5' });
     expect((await harness.host.ledger()).bills).toHaveLength(1);
   });

@@ -13,7 +13,7 @@ describe('handler branches', () => {
 
   type Work = (manager: EntityManager, write: (what: string) => Promise<unknown>, run: number) => Promise<void>;
 
-  /** A paid bill whose only handler does this; gives the delivery as another instance sees it. */
+  /** Pays a bill whose only handler runs this; returns the delivery as another instance sees it. */
   async function paidFor(work: Work, subscriber?: EntitySubscriberInterface) {
     let runs = 0;
     @Injectable()
@@ -147,7 +147,7 @@ describe('handler branches', () => {
     followed.mockRestore();
   });
 
-  /** Holds the transaction of a handler where it is committed, and not yet released. */
+  /** Holds a handler's transaction after its commit and before its release. */
   class AtCommit implements EntitySubscriberInterface {
     letGo = (): void => undefined;
     private begun = (): void => undefined;

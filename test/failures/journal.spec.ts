@@ -24,12 +24,12 @@ describe('journal', () => {
   const together = <T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: count }, (_, index) => one(index)));
   const count = (statuses: number[], status: number) => statuses.filter((each) => each === status).length;
-  /** The first that came first. */
+  /** Oldest first. */
   const rows = async () => (await harness.host.ledger()).callbacks.toReversed();
   const query = <T>(sql: string, parameters?: unknown[]) => harness.host.dataSource.query<T>(sql, parameters);
   const dropped = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped;
 
-  /** The statements that store callbacks, from now on. */
+  /** Records the statements that store callbacks from now on. */
   function insertions({ dataSource }: Instance): string[] {
     const seen: string[] = [];
     const note = (statement: string): void => {
@@ -65,7 +65,7 @@ describe('journal', () => {
       let answered = false;
       const answer = post(billId, harness.host, 'o').finally(() => (answered = true));
       await held.reached();
-      // An answer that waits for nothing would be here by now.
+      // An answer that did not wait would have arrived by now.
       for (let other = 0; other < 5; other += 1) await fetch(`${harness.host.url}/nothing-here`);
       expect(answered).toBe(false);
       await held.letGo();
@@ -103,7 +103,7 @@ describe('journal', () => {
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
       const kept = (await rows()).map(({ status }) => status);
       expect(kept.slice(0, 3)).toEqual(['SUCCESS', 'SUCCESS', 'FAIL']);
-      // Two are stored one by one at a time, and do not see each other.
+      // Two are stored singly at the same time and do not see each other.
       expect(kept.length).toBeLessThanOrEqual(4);
     });
 
@@ -169,7 +169,7 @@ describe('journal', () => {
       const answers = await together(20, () => callbacks.postback(undefined, fields(billId)));
       expect(answers).toEqual(Array(20).fill({ kind: 'stored', status: 200 }));
       expect(await rows()).toHaveLength(24);
-      // Once with a name and once without: still together.
+      // Once as a named statement and once unnamed: still as one batch.
       expect(statements).toHaveLength(2);
       for (const runner of others) await runner.release();
     });
@@ -223,7 +223,7 @@ describe('journal', () => {
       let answers = 0;
       let turn = false;
       await together(40, async (index) => {
-        // One half comes while the other one's statement is under way, so that some always wait.
+        // One half arrives while the other half's statement runs, so that some always wait.
         if (index >= 20) await looked;
         for (; !turn && answers < 20_000; answers += 1) {
           if (answers === 1_000) setImmediate(() => (turn = true));
@@ -252,7 +252,7 @@ describe('journal', () => {
       let coming = true;
       let begun = (): void => undefined;
       const many = new Promise<void>((resolve) => (begun = resolve));
-      // Of bills that nobody knows: they are stored one by one, so that some are always waiting.
+      // For unknown bills: they are stored singly, so that some always wait.
       const senders = together(20, async (index) => {
         while (coming) {
           statuses.push((await callbacks.postback(undefined, fields(`unknown-${index}`))).status);
@@ -287,7 +287,7 @@ describe('journal', () => {
           killed.abort();
           for (const { child } of hosts) child.kill('SIGKILL');
         };
-        // Where the hosts stop answering 200 the test says what they answered instead of it.
+        // If the hosts stop answering 200, the test reports what they answered.
         const limit = setTimeout(kill, 15_000);
         await together(40, async (sender) => {
           for (let nr = 0; !over(); nr += 1) {
@@ -308,7 +308,7 @@ describe('journal', () => {
     }, 90_000);
   });
 
-  /** A host in a process of its own. */
+  /** A host in its own process. */
   async function receive(
     children: ChildProcess[],
   ): Promise<{ url: string; child: ChildProcess; ended: Promise<unknown> }> {

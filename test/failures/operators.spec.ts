@@ -49,7 +49,7 @@ describe('operators', () => {
       'SELECT operator, action, target FROM payment_acceptance.operator_action ORDER BY at',
     );
 
-  /** A creation whose answer is lost: the service has the bill, and nobody here knows. */
+  /** A creation whose answer is lost: the service has the bill, but we do not know. */
   async function unknown(orderId: string): Promise<{ intentId: string; billId: string }> {
     await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     const error = await harness.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);

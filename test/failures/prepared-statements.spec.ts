@@ -22,7 +22,7 @@ describe('kept plans', () => {
     query(statement: string): Promise<{ rows: unknown[] }>;
   }
 
-  /** Every connection that the pool holds. */
+  /** Every connection of the pool. */
   function connections(): readonly Client[] {
     return (harness.host.dataSource.driver as unknown as { master: { _clients: readonly Client[] } }).master._clients;
   }

@@ -20,7 +20,7 @@ describe('query timeout', () => {
   const LOCK = 77;
   const WAIT = `SELECT pg_advisory_xact_lock(${LOCK})`;
 
-  /** Holds the lock that statements of the test then wait for, until they are let go. */
+  /** Holds the lock that the test's statements wait for, until it is released. */
   async function holdLock(): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: harness.databaseUrl });
     await client.connect();
@@ -119,7 +119,7 @@ describe('query timeout', () => {
     const limit = new AbortController();
     const limits = { ...LIMITS, signal: limit.signal };
     const transactions = app.get(DestroyableTransaction, { strict: false });
-    // Both databases have been asked by then what has to be known once.
+    // By then both databases have answered the one-time queries.
     await transactions.run(limits, () => Promise.resolve());
     const giveBack = await takeAll();
     let worked = false;

@@ -20,7 +20,7 @@ import { until } from '../support/until.js';
 
 const DAY = 24 * 3_600_000;
 
-/** Takes nothing of the orders that it is told to refuse. */
+/** Fails events of the orders that it is told to refuse. */
 let refused = new Set<string>();
 const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
 @Injectable()
@@ -52,7 +52,7 @@ describe('retention', () => {
     worker = harness.host.app.get(RetentionWorker);
   }
 
-  /** One row of the table, or all of them, as JSON. */
+  /** The matching rows of a table, as JSON. */
   const rows = async <T>(table: string, where = 'true'): Promise<T[]> =>
     (
       await harness.host.dataSource.query<{ row: T }[]>(
@@ -61,7 +61,7 @@ describe('retention', () => {
     ).map(({ row }) => row);
   const count = async (table: string, where?: string): Promise<number> => (await rows(table, where)).length;
 
-  /** Runs batches until one finds nothing; gives their sizes. */
+  /** Runs batches until one finds nothing; returns their sizes. */
   async function removeAll(): Promise<number[]> {
     const sizes: number[] = [];
     for (;;) {
@@ -78,7 +78,7 @@ describe('retention', () => {
     return { orderId, billId };
   }
 
-  /** Consumed postbacks, as many as a busy year leaves. */
+  /** Inserts that many consumed postbacks of that age. */
   const seed = (many: number, ageDays: number): Promise<unknown> =>
     harness.host.dataSource.query(
       `INSERT INTO payment_acceptance.callback

@@ -21,7 +21,7 @@ describe('rolling releases', () => {
     await harness.close();
   });
 
-  /** A release in which `orders` takes what succeeded of these shops. Its effects say which release took it. */
+  /** A release in which `orders` handles successes of these shops. Its effects show which release handled one. */
   function release(consumer: string, shops?: string[]): Type {
     @Injectable()
     class Release {
@@ -41,7 +41,7 @@ describe('rolling releases', () => {
   };
   const takenBy = async () => (await harness.effects()).map(({ consumer, orderId }) => `${orderId} by ${consumer}`);
   const deliveries = async () => (await harness.host.ledger()).events.flatMap((event) => event.deliveries);
-  /** A minute later it says that it is still there; gives what it has handed over. */
+  /** Advances a minute, so that it renews its registration; returns what it has delivered. */
   const beat = (instance: Instance) => {
     harness.clock.advance(HEARTBEAT_MS);
     return instance.deliveries.runOnce();
@@ -59,7 +59,7 @@ describe('rolling releases', () => {
         await harness.start({ providers: [release('before', ['main'])] });
         await pay('new-shop');
         await pay('old-shop', 'main');
-        // The release before has no code for the new shop, whatever is there to be taken.
+        // The previous release has no code for the new shop, whatever is pending.
         expect(await beat(harness.host)).toBe(1);
         expect(await takenBy()).toEqual(['old-shop by before']);
         expect(await beat(next)).toBe(1);

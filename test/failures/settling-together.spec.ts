@@ -20,7 +20,7 @@ describe('settling together', () => {
       poolSize: 16,
       options: { confirmer: { concurrency: 16 }, ...options },
     });
-    // What is done once, and what is done now and then.
+    // One-time and periodic work first.
     await pay('before');
     await harness.settle();
   };
@@ -31,7 +31,7 @@ describe('settling together', () => {
     return count;
   }
 
-  /** Pays a bill of each order; their postbacks have been stored. */
+  /** Pays a bill of each order; their postbacks are stored then. */
   async function pay(...orderIds: string[]): Promise<string[]> {
     const billIds: string[] = [];
     for (const orderId of orderIds) {
@@ -43,7 +43,7 @@ describe('settling together', () => {
     return billIds;
   }
 
-  /** Keeps the answers of the service until so many have come. Gives how many have. */
+  /** Holds the service's answers until that many have arrived; returns their number. */
   function gather(count: number): () => number {
     const client = harness.host.app.get(PaymentServiceClient, { strict: false });
     const list = client.readPaymentList.bind(client);
@@ -133,7 +133,7 @@ describe('settling together', () => {
       gather(3);
       const count = counting();
       expect(await harness.host.confirmer.runOnce()).toBe(3);
-      // And one to put the failed check off.
+      // And one to postpone the failed check.
       expect(count.take()).toEqual({ statements: 8 + 1, commits: 2 + 1 });
       expect(await states()).toMatchObject({ b: 'PAID', c: 'OPEN', d: 'PAID' });
     });
@@ -222,7 +222,7 @@ describe('settling together', () => {
       expect(await hanging).toBe(1);
       await holder.query('SELECT pg_advisory_unlock(4711)');
       await holder.release();
-      // What was under way may end all the same; it has held the lock of its bill.
+      // Running work may still finish; it held the lock of its bill.
       await until(states, (all) => all['stuck'] === 'PAID');
       await harness.settle();
       expect((await harness.effects()).filter(({ orderId }) => orderId === 'stuck')).toHaveLength(1);

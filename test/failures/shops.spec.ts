@@ -28,7 +28,7 @@ describe('shops', () => {
       const both = async () =>
         (await Promise.all([a.confirmer.runOnce(), b.confirmer.runOnce()])).reduce((x, y) => x + y);
       const round = async () => (await both()) + (await both()) + (await both());
-      // The database's own clock goes on by less than a quarter of a second while three rounds run.
+      // The database's own clock advances by less than a quarter of a second during three rounds.
       expect(await round()).toBeLessThanOrEqual(5);
       harness.clock.advance(1_000);
       expect(await round()).toBeLessThanOrEqual(5);
@@ -38,7 +38,7 @@ describe('shops', () => {
     onPostgres(test)(
       'is spent by one instance at a time: while another one claims, there is nothing to claim',
       async () => {
-        // Should the claim wait after all, it fails soon.
+        // If the claim waits after all, it fails soon.
         harness = await startHarness({ through: (url) => `${url}?options=-c%20lock_timeout%3D3s` });
         await harness.host.payments.createBill({ orderId: 'due', amount: '1' });
         harness.clock.advance(2 * MINUTE);

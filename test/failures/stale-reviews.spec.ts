@@ -21,7 +21,7 @@ describe('stale reviews', () => {
     readonly paymentId: string;
   }
 
-  /** A bill over 100.00, whose payment the service is going to list. */
+  /** A bill over 100.00 whose payment the service will list. */
   async function billed(): Promise<Bill> {
     count += 1;
     const bill = { orderId: `S-${count}`, billId: `bill-${count}`, paymentId: `payment-${count}` };
@@ -30,14 +30,14 @@ describe('stale reviews', () => {
     return bill;
   }
 
-  /** The service lists the payment so, and is asked. */
+  /** Has the service list the payment like this, then checks the bill. */
   async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<void> {
     const payment = { id: bill.paymentId, bill_id: bill.billId, status, amount, currency_in: 'RUB', ...more };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [payment] }) });
     await recorded.harness.host.app.get(PaymentChecks).check(bill.billId);
   }
 
-  /** The service refuses to list the bill, and is asked. */
+  /** Has the service refuse to list the bill, then checks it. */
   async function refusesToList({ billId }: Bill): Promise<void> {
     recorded.recorder.answer({ status: 400, body: '{"message":"api:error.too_many_payments"}' });
     await expect(recorded.harness.host.app.get(PaymentChecks).check(billId)).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe('stale reviews', () => {
   const dismiss = async (bill: Bill, reason: string) =>
     reviews.dismiss((await of(bill)).review(reason), { operator: 'ann' });
 
-  /** The acceptance is refused with what to do, and nothing has changed. */
+  /** Expects the acceptance to be refused with advice, and nothing to have changed. */
   async function refused(bill: Bill, reason: string, said: RegExp, more: object = {}): Promise<void> {
     const before = await of(bill);
     const error: unknown = await accept(bill, reason, more).catch((thrown: unknown) => thrown);
@@ -108,7 +108,7 @@ describe('stale reviews', () => {
       await refusesToList(bill);
       await accept(bill, 'too-many-payments', { paymentId: bill.paymentId, amount: '100', hadFailed: true });
       expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
-      // A list that shows it so changes nothing any more.
+      // A list that shows it like this no longer changes anything.
       await shows(bill, 'SUCCESS', '100.00');
       const { events, open } = await of(bill);
       expect([events.filter((name) => name === 'payment.succeeded'), open]).toEqual([['payment.succeeded'], []]);

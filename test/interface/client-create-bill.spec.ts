@@ -6,7 +6,7 @@ import { formOf } from '../support/recorder.js';
 
 let recorded: RecordedHarness;
 let count = 0;
-/** An order and a bill id that no other test has. */
+/** An order and a bill id that no other test uses. */
 const fresh = () => {
   count += 1;
   return { orderId: `A-${count}`, billId: `bill-${count}` };

@@ -30,7 +30,7 @@ describe('client errors', () => {
     return error;
   }
 
-  /** The shape of the error body is not shown: every one that is met in practice. */
+  /** The specification does not show error bodies: these are the shapes seen in practice. */
   const SHAPES: [string, (message: string) => string][] = [
     ['message', (message) => JSON.stringify({ message, success: false })],
     ['error', (message) => JSON.stringify({ error: message })],

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { until } from '../support/until.js';
 
-/** A connection as the service has it: which orders' requests came on it. */
+/** A connection as the service sees it, with the orders requested on it. */
 interface Connection {
   readonly socket: Socket;
   readonly orders: string[];
@@ -15,7 +15,7 @@ let harness: Harness;
 let shop: Instance;
 let server: Server;
 const connections: Connection[] = [];
-/** What the service does with a request in place of an answer. */
+/** What the service does instead of answering. */
 let instead: ((socket: Socket) => void) | undefined;
 
 const create = (orderId: string) => shop.payments.createBill({ orderId, amount: '10' });

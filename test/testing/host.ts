@@ -16,7 +16,7 @@ import {
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { randomUUID } from 'node:crypto';
 
-/** A host application as its authors write it: nothing in it knows that it is tested. */
+/** A host application as its authors would write it: nothing in it knows about tests. */
 
 @Entity()
 export class CartOrder {
@@ -53,7 +53,7 @@ export class Checkout {
   }
 }
 
-/** A handler that fails as often as it is told to. */
+/** A handler that fails as often as told. */
 @Injectable()
 export class Mailer {
   failures = 0;
@@ -86,7 +86,7 @@ export class CheckoutController {
 })
 class OrdersModule {}
 
-/** The live settings, which no test may ever reach. */
+/** The live settings, which no test may ever use. */
 export const LIVE: PaymentAcceptanceOptions = {
   shops: {
     main: { shopId: '17', apiToken: 'live-token-0123456789', apiBaseUrl: 'https://api.pay.example' },

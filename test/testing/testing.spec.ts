@@ -47,7 +47,7 @@ describe('testing', () => {
     adapter?: FastifyAdapter;
   }
 
-  /** The application, made for the test and not attached yet. */
+  /** Creates the application without attaching it. */
   async function create({ module, imports = [], prefix, adapter }: HostOptions = {}): Promise<INestApplication> {
     const builder = Test.createTestingModule({ imports: [module ?? AppModule.with(database.url), ...imports] });
     const made = await payments.override(builder).compile();
@@ -184,7 +184,7 @@ describe('testing', () => {
     });
   });
 
-  /** As a host's login guard does with what it does not know. */
+  /** Refuses what it does not know, like a host's login guard. */
   class LoginGuard implements CanActivate {
     canActivate(): boolean {
       throw new ForbiddenException('sign in first');

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 interface Method {
   readonly [field: string]: number;
 }
-// Not among the exports of the package: found beside its main file.
+// Not exported by the package, so located next to its main file.
 const require = createRequire(import.meta.url);
 const definitions = require(join(dirname(require.resolve('amqplib')), 'lib/defs.js')) as Method & {
   encodeMethod(id: number, channel: number, fields: object): Buffer;
@@ -15,92 +15,111 @@ const METHOD_FRAME = 1;
 const HEADER_BYTES = 'AMQP0091'.length;
 
 /**
- * What a publisher meets. Under an alarm (`blocked` tells of it, `silent` does not) RabbitMQ lets everyone in, and reads
- * nothing more of a connection that has published; `lost` ends the connection, `rejected` its channel, as for a message
- * that is too large.
+ * What happens to a publisher. Under an alarm (`blocked` announces it, `silent` does not) RabbitMQ accepts connections
+ * but stops reading from one that has published; `lost` ends the connection, `rejected` its channel, as for an
+ * oversized message.
  */
 export type Trouble = 'blocked' | 'silent' | 'lost' | 'rejected';
 
-/** As RabbitMQ is in trouble; when it ends, all that was sent meanwhile is confirmed. */
+/** A RabbitMQ in trouble. When the trouble ends, all that was sent meanwhile is confirmed. */
 export async function startTroubledRabbitMq(trouble: Trouble) {
   const held = new Set<() => void>();
   const count = { connections: 0, published: 0 };
-  let troubled = true;
-
-  const serve = (socket: Socket): void => {
-    count.connections += 1;
-    let unread = Buffer.alloc(0);
-    let greeted = false;
-    let tag = 0;
-    let blocked = false;
-    const say = (name: string, channel: number, fields: object): void => {
-      if (socket.writable) socket.write(definitions.encodeMethod(definitions[name]!, channel, fields));
-    };
-    const answers = new Map<number, (channel: number) => void>([
-      [
-        definitions['ConnectionStartOk']!,
-        () => say('ConnectionTune', 0, { channelMax: 0, frameMax: 131_072, heartbeat: 0 }),
-      ],
-      [definitions['ConnectionOpen']!, () => say('ConnectionOpenOk', 0, { knownHosts: '' })],
-      [definitions['ConnectionClose']!, () => say('ConnectionCloseOk', 0, {})],
-      [definitions['ChannelOpen']!, (channel) => say('ChannelOpenOk', channel, { channelId: Buffer.alloc(0) })],
-      [definitions['ConfirmSelect']!, (channel) => say('ConfirmSelectOk', channel, {})],
-      [definitions['ExchangeDeclare']!, (channel) => say('ExchangeDeclareOk', channel, {})],
-      [definitions['BasicPublish']!, (channel) => published(channel)],
-    ]);
-    const published = (channel: number): void => {
-      count.published += 1;
-      tag += 1;
-      const deliveryTag = tag;
-      const confirm = (): void => say('BasicAck', channel, { deliveryTag, multiple: false });
-      if (!troubled) return confirm();
-      if (trouble === 'lost') return void socket.destroy();
-      if (trouble === 'rejected') {
-        const cause = { replyCode: 406, replyText: 'PRECONDITION_FAILED - too large', classId: 60, methodId: 40 };
-        return say('ChannelClose', channel, cause);
-      }
-      held.add(() => {
-        if (blocked) say('ConnectionUnblocked', 0, {});
-        blocked = false;
-        confirm();
-      });
-      if (trouble === 'silent') return;
-      say('ConnectionBlocked', 0, { reason: 'low on memory' });
-      blocked = true;
-    };
-    const read = (): void => {
-      if (!greeted) {
-        if (unread.length < HEADER_BYTES) return;
-        unread = unread.subarray(HEADER_BYTES);
-        greeted = true;
-        const who = { mechanisms: Buffer.from('PLAIN'), locales: Buffer.from('en_US') };
-        say('ConnectionStart', 0, { versionMajor: 0, versionMinor: 9, serverProperties: {}, ...who });
-      }
-      while (unread.length >= 7 && unread.length >= unread.readUInt32BE(3) + 8) {
-        const [type, channel, end] = [unread[0], unread.readUInt16BE(1), unread.readUInt32BE(3) + 8];
-        const method = unread.readUInt32BE(7);
-        unread = unread.subarray(end);
-        if (type === METHOD_FRAME) answers.get(method)?.(channel);
-      }
-    };
-    socket.on('error', () => undefined);
-    socket.on('data', (data) => {
-      unread = Buffer.concat([unread, data]);
-      if (troubled && tag > 0 && trouble !== 'rejected') held.add(read);
-      else read();
-    });
-  };
-
-  const server = createServer(serve);
+  const broker: Broker = { trouble, troubled: true, held, count };
+  const server = createServer((socket) => new Connection(broker, socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `amqp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     count,
     end(): void {
-      troubled = false;
+      broker.troubled = false;
       for (const go of held) go();
       held.clear();
     },
     close: () => new Promise<unknown>((resolve) => server.close(resolve)),
   };
+}
+
+interface Broker {
+  readonly trouble: Trouble;
+  troubled: boolean;
+  /** What runs when the trouble ends. */
+  readonly held: Set<() => void>;
+  readonly count: { connections: number; published: number };
+}
+
+/** The broker's side of one connection. */
+class Connection {
+  private unread = Buffer.alloc(0);
+  private greeted = false;
+  private tag = 0;
+  private blocked = false;
+  private readonly answers = new Map<number, (channel: number) => void>([
+    [
+      definitions['ConnectionStartOk']!,
+      () => this.say('ConnectionTune', 0, { channelMax: 0, frameMax: 131_072, heartbeat: 0 }),
+    ],
+    [definitions['ConnectionOpen']!, () => this.say('ConnectionOpenOk', 0, { knownHosts: '' })],
+    [definitions['ConnectionClose']!, () => this.say('ConnectionCloseOk', 0, {})],
+    [definitions['ChannelOpen']!, (channel) => this.say('ChannelOpenOk', channel, { channelId: Buffer.alloc(0) })],
+    [definitions['ConfirmSelect']!, (channel) => this.say('ConfirmSelectOk', channel, {})],
+    [definitions['ExchangeDeclare']!, (channel) => this.say('ExchangeDeclareOk', channel, {})],
+    [definitions['BasicPublish']!, (channel) => this.published(channel)],
+  ]);
+
+  constructor(
+    private readonly broker: Broker,
+    private readonly socket: Socket,
+  ) {
+    broker.count.connections += 1;
+    const read = (): void => this.read();
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      this.unread = Buffer.concat([this.unread, data]);
+      if (broker.troubled && this.tag > 0 && broker.trouble !== 'rejected') broker.held.add(read);
+      else read();
+    });
+  }
+
+  private say(name: string, channel: number, fields: object): void {
+    if (this.socket.writable) this.socket.write(definitions.encodeMethod(definitions[name]!, channel, fields));
+  }
+
+  private published(channel: number): void {
+    const { trouble, troubled, held, count } = this.broker;
+    count.published += 1;
+    this.tag += 1;
+    const deliveryTag = this.tag;
+    const confirm = (): void => this.say('BasicAck', channel, { deliveryTag, multiple: false });
+    if (!troubled) return confirm();
+    if (trouble === 'lost') return void this.socket.destroy();
+    if (trouble === 'rejected') {
+      const cause = { replyCode: 406, replyText: 'PRECONDITION_FAILED - too large', classId: 60, methodId: 40 };
+      return this.say('ChannelClose', channel, cause);
+    }
+    held.add(() => {
+      if (this.blocked) this.say('ConnectionUnblocked', 0, {});
+      this.blocked = false;
+      confirm();
+    });
+    if (trouble === 'silent') return;
+    this.say('ConnectionBlocked', 0, { reason: 'low on memory' });
+    this.blocked = true;
+  }
+
+  private read(): void {
+    if (!this.greeted) {
+      if (this.unread.length < HEADER_BYTES) return;
+      this.unread = this.unread.subarray(HEADER_BYTES);
+      this.greeted = true;
+      const greeting = { mechanisms: Buffer.from('PLAIN'), locales: Buffer.from('en_US') };
+      this.say('ConnectionStart', 0, { versionMajor: 0, versionMinor: 9, serverProperties: {}, ...greeting });
+    }
+    while (this.unread.length >= 7 && this.unread.length >= this.unread.readUInt32BE(3) + 8) {
+      const end = this.unread.readUInt32BE(3) + 8;
+      const [type, channel, method] = [this.unread[0], this.unread.readUInt16BE(1), this.unread.readUInt32BE(7)];
+      this.unread = this.unread.subarray(end);
+      if (type === METHOD_FRAME) this.answers.get(method)?.(channel);
+    }
+  }
 }

@@ -110,7 +110,7 @@ export const mutants = [
     file: `${src}/client/transport.ts`,
     find: 'progress.left = socket.errored === null;',
     replace: 'progress.left = true;',
-    tests: [`${src}/client/transport.spec.ts`],
+    tests: [`${src}/client/transport.failures.spec.ts`],
     pattern: 'before anything is written',
   },
   {

@@ -28,7 +28,7 @@ const record = (orderId: string): CreationRecord => ({
   linkPageUrl: 'https://pay.example/transfer/b-1',
 });
 
-/** Ends the line, begins another record, colours, closes strings and objects, turns what follows around. */
+/** Ends the line, starts another record, colours, closes strings and objects, reverses the text direction. */
 const HOSTILE = `A\n${CREATION_PREFIX} {"version":1}\u001b[31m"}\\u000a{\u2028\u202e%s%o\ud800`;
 const ORDERS = ['A-1', 'say "10,5" {x}', HOSTILE];
 

@@ -7,10 +7,10 @@ import { BrokerLink } from './broker-link.js';
 
 const EVENT = {} as PaymentCloudEvent;
 
-/** What the broker does with an event. */
+/** How the broker handles an event. */
 let publish: () => Promise<void>;
 let lose: (reason: string) => void;
-/** How many wait for the loss of the connection. */
+/** How many reactions to the connection's loss are pending. */
 let listeners: number;
 let link: BrokerLink;
 

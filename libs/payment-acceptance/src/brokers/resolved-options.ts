@@ -36,7 +36,7 @@ export function resolveBrokerOptions(
   };
   const problems = further.filter((problem) => problem !== false);
   if (resolved.events.length === 0 || !resolved.events.every(isPaymentEventName)) {
-    problems.push(`events: must be some of ${PAYMENT_EVENT_NAMES.join(', ')}; leave it out for all.`);
+    problems.push(`events: some of ${PAYMENT_EVENT_NAMES.join(', ')}, or leave it out for all.`);
   }
   if (new Set(resolved.events).size !== resolved.events.length) problems.push('events: names one twice.');
   if (/[^!-~]|[<>"{}|\\^`]/.test(resolved.source)) {

@@ -18,7 +18,7 @@ interface Connection {
 const tls = certificate();
 const LIFE_MS = 2_000;
 
-/** One turn for what is under way in this process, on both sides. */
+/** One turn of the event loop, for pending work on both sides. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const seen = (what: () => boolean): Promise<boolean> =>
   until(
@@ -26,7 +26,7 @@ const seen = (what: () => boolean): Promise<boolean> =>
     (is) => is,
   );
 
-/** What was opened, used or not. */
+/** Every opened connection, used or not. */
 let opened: Socket[] = [];
 
 class WatchedOpenedAhead extends OpenedAhead {
@@ -46,7 +46,7 @@ describe('opened ahead', () => {
   describe.each(['http', 'https'] as const)('%s', (protocol) => {
     let server: Server;
     let connections: Connection[];
-    /** Answers that are kept back, where a test says so. */
+    /** Answers that a test holds back. */
     let held: ServerResponse[] | undefined;
     let status: number;
     let now: number;
@@ -61,7 +61,7 @@ describe('opened ahead', () => {
       agent = protocol === 'http' ? new HttpCreationAgent(ahead) : new HttpsCreationAgent(ahead, { ca: tls.cert });
     }
 
-    /** One request, noted as the transport notes it; the status of its answer. */
+    /** Sends one request, noted as the transport notes it; returns the status of its answer. */
     function create(): Promise<number> {
       const { port } = server.address() as AddressInfo;
       const answer = new Promise<number>((resolve, reject) => {
@@ -76,12 +76,12 @@ describe('opened ahead', () => {
         request.once('socket', (socket) => request.once('error', () => ahead.noteFailure(socket)));
         request.once('error', reject).end('a bill');
       });
-      // A test that fails leaves it to nobody.
+      // A failing test may never await it.
       answer.catch(() => undefined);
       return answer;
     }
 
-    /** After so many creations at once as many connections stand ready on both sides. */
+    /** Makes that many concurrent creations, after which as many connections are ready on both sides. */
     async function ready(count: number): Promise<Connection[]> {
       await Promise.all(Array.from({ length: count }, create));
       await seen(() => unused().length === count && ahead.size === count);
@@ -117,7 +117,7 @@ describe('opened ahead', () => {
     });
 
     afterEach(() => {
-      // Whatever has happened, none carried two.
+      // In no case did a connection carry two requests.
       expect(connections.filter(({ requests }) => requests > 1)).toEqual([]);
     });
 
@@ -135,7 +135,7 @@ describe('opened ahead', () => {
       now += 1_000;
       await create();
       await turn();
-      // This one alone was needed lately; four of those that were opened before are left.
+      // Only this one was needed lately; four of those opened earlier are left.
       expect([ahead.size, unused().length]).toEqual([4, 4]);
     });
 
@@ -223,7 +223,7 @@ describe('opened ahead', () => {
 
     test('an end that has reached the machine, and that nobody has heard of yet, is heard before one is used', async () => {
       const waiting = await ready(3);
-      // The server's side is in this process: the client has not had a moment to read.
+      // The server runs in this process, so the client has had no chance to read.
       for (const { socket } of waiting) {
         if (protocol === 'http') socket.resetAndDestroy();
         else socket.destroy();
@@ -241,7 +241,7 @@ describe('opened ahead', () => {
       server.on('connection', () => (attempts += 1));
       const creating = create();
       await seen(() => held?.length === 1 && attempts === 1 && ahead.size === 0);
-      // These two open their own, which fail; no further one is tried beside them.
+      // These two open their own connections, which fail; no others are opened.
       const ends = await Promise.allSettled([create(), create()]);
       expect(ends.map((end) => end.status)).toEqual(['rejected', 'rejected']);
       expect([attempts, ahead.size]).toEqual([3, 0]);
@@ -279,7 +279,7 @@ describe('opened ahead', () => {
 
     test('what is kept for further connections has nothing of the request that came first', async () => {
       await ready(1);
-      // Node keeps with a connection over TLS what it was opened with.
+      // Node keeps the options with a TLS connection.
       const keptBy = (socket: Socket): unknown[] =>
         Object.getOwnPropertySymbols(socket).map((key): unknown => Reflect.get(socket, key));
       expect(inspect(opened.map(keptBy), { depth: 4 })).not.toContain('a-secret');

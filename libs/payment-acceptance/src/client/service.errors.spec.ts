@@ -55,7 +55,7 @@ describe('service.errors', () => {
     });
   }
 
-  /** Everything that a log, a debugger or a serializer gets to see of an error, its causes included. */
+  /** Everything that a log, debugger or serializer can see of an error, including its causes. */
   function everythingOf(error: Error): string {
     const texts: string[] = [];
     for (let each: unknown = error; each instanceof Error; each = each.cause) {

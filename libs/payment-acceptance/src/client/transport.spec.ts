@@ -1,53 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import axios from 'axios';
-import type { ClientRequest } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { Recorder } from '../../../../test/support/recorder.js';
-import { until } from '../../../../test/support/until.js';
-import { Transport, TransportFailure, type TransportLimits } from './transport.js';
-
-const LIMITS: TransportLimits = {
-  connectTimeoutMs: 2_000,
-  totalTimeoutMs: 5_000,
-  maxAnswerBytes: 10_000,
-  openAheadMs: 2_000,
-};
-const sockets: Socket[] = [];
-const servers: Server[] = [];
-const transports: Transport[] = [];
-
-function transport(limits: Partial<TransportLimits> = {}): Transport {
-  const made = new Transport(axios.create(), { ...LIMITS, ...limits }, Date.now);
-  transports.push(made);
-  return made;
-}
-
-/** A server that does with each connection what the test says; gives its port. */
-async function serve(onConnection: (socket: Socket) => void, server = createServer()): Promise<number> {
-  server.on('connection', (socket: Socket) => {
-    sockets.push(socket.on('error', () => undefined));
-    onConnection(socket);
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-}
-
-async function failure(
-  url: string,
-  limits: Partial<TransportLimits> = {},
-  signal?: AbortSignal,
-  method: 'GET' | 'POST' = 'POST',
-): Promise<TransportFailure> {
-  const form = method === 'POST' ? new FormData() : undefined;
-  const end: unknown = await transport(limits)
-    .send({ method, url, token: 'a-token', form, signal })
-    .catch((thrown: unknown) => thrown);
-  if (!(end instanceof TransportFailure)) throw new Error('The request did not fail as a request.');
-  return end;
-}
+import { closeTransports, transport } from '../../../../test/support/transports.js';
+import { TransportFailure } from './transport.js';
 
 let recorder: Recorder;
 
@@ -56,164 +12,8 @@ describe('transport', () => {
     recorder = await new Recorder().open();
   });
   afterAll(async () => {
-    for (const made of transports) made.close();
-    for (const socket of sockets) socket.destroy();
-    for (const server of servers) server.close();
+    closeTransports();
     await recorder.close();
-  });
-
-  describe.each(['GET', 'POST'] as const)('provably never left, %s:', (method) => {
-    const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
-      failure(url, limits, signal, method);
-
-    test('a refused port', async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const { port } = server.address() as AddressInfo;
-      await new Promise((resolve) => server.close(resolve));
-      expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNREFUSED', false, false));
-    });
-
-    test('a name that does not exist', async () => {
-      const { mayHaveLeft: left, reason } = await failing('http://name.invalid/');
-      expect([left, reason]).toEqual([false, expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
-    });
-
-    test('a TLS handshake that fails, although the connection was accepted', async () => {
-      const port = await serve(() => undefined, createTlsServer());
-      const { mayHaveLeft: left, reason } = await failing(`https://127.0.0.1:${port}/`);
-      expect([left, reason]).toEqual([false, expect.stringMatching(/SSL|TLS|EPROTO|ECONNRESET/)]);
-    });
-
-    test('something else than TLS at an https address', async () => {
-      const port = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'));
-      expect((await failing(`https://127.0.0.1:${port}/`)).mayHaveLeft).toBe(false);
-    });
-
-    test('a TLS handshake that never ends, up to the limit of connecting', async () => {
-      const port = await serve(() => undefined);
-      const failed = await failing(`https://127.0.0.1:${port}/`, { connectTimeoutMs: 30 });
-      expect(failed).toEqual(new TransportFailure('CONNECT_TIMEOUT', false, false));
-    });
-
-    test.each(['https://api.example /api', 'http://[::1', 'http://127.0.0.1:99999/', '/api'])(
-      'an address that cannot be requested (%s)',
-      async (url) => {
-        expect(await failing(url)).toEqual(new TransportFailure('ERR_INVALID_URL', false, false));
-      },
-    );
-
-    test('a caller who gave up before', async () => {
-      const failed = await failing(`${recorder.url}/`, {}, AbortSignal.abort());
-      expect([failed.mayHaveLeft, failed.aborted]).toEqual([false, true]);
-    });
-  });
-
-  describe('on a connection that was opened ahead', () => {
-    /**
-     * Sends a creation, so that a connection stands ready, and another one; gives how that ends, and the waiting side.
-     */
-    async function second(act: (waiting: Socket) => void, atHandOver: boolean): Promise<TransportFailure | 'answered'> {
-      const accepted: Socket[] = [];
-      let answered = false;
-      const port = await serve((socket) => {
-        accepted.push(socket);
-        socket.once('data', () => {
-          if (answered) return;
-          answered = true;
-          socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}');
-        });
-        if (!atHandOver && accepted.length === 2) act(socket);
-      });
-      const client = axios.create();
-      const sender = new Transport(client, LIMITS, Date.now);
-      transports.push(sender);
-      const send = () =>
-        sender.send({ method: 'POST', url: `http://127.0.0.1:${port}/`, token: 'a-token', form: new FormData() });
-      await send();
-      await until(
-        () => new Promise<number>((resolve) => setImmediate(() => resolve(accepted.length))),
-        (count) => count === 2,
-      );
-      if (atHandOver) {
-        client.interceptors.request.use((config) => {
-          const { request } = config.transport as { request: (...given: unknown[]) => ClientRequest };
-          const transport = {
-            request: (...given: unknown[]) => request(...given).once('socket', () => act(accepted[1]!)),
-          };
-          return { ...config, transport };
-        });
-      }
-      return send().then(
-        () => 'answered' as const,
-        (error: unknown) => error as TransportFailure,
-      );
-    }
-
-    test('reset when it has just been given, before anything is written: provably never left', async () => {
-      const failed = await second((waiting) => waiting.resetAndDestroy(), true);
-      expect(failed).toMatchObject({ mayHaveLeft: false, aborted: false });
-    });
-
-    test('reset after something was read: may have left', async () => {
-      const failed = await second((waiting) => waiting.once('data', () => waiting.resetAndDestroy()), false);
-      expect(failed).toMatchObject({ mayHaveLeft: true });
-    });
-
-    test('answered without a word, then closed: may have left', async () => {
-      const failed = await second((waiting) => waiting.once('data', () => waiting.end()), false);
-      expect(failed).toMatchObject({ mayHaveLeft: true });
-    });
-  });
-
-  describe.each(['GET', 'POST'] as const)('may have left, %s:', (method) => {
-    const failing = (url: string, limits?: Partial<TransportLimits>, signal?: AbortSignal) =>
-      failure(url, limits, signal, method);
-
-    test('a connection that is accepted, then reset', async () => {
-      const port = await serve((socket) => socket.once('data', () => socket.resetAndDestroy()));
-      expect(await failing(`http://127.0.0.1:${port}/`)).toEqual(new TransportFailure('ECONNRESET', true, false));
-    });
-
-    test('one that is closed without an answer', async () => {
-      const port = await serve((socket) => socket.once('data', () => socket.end()));
-      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
-    });
-
-    test('an answer that is not HTTP', async () => {
-      const port = await serve((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')));
-      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
-    });
-
-    test('an answer that breaks off', async () => {
-      const port = await serve((socket) =>
-        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"success":')),
-      );
-      expect((await failing(`http://127.0.0.1:${port}/`)).mayHaveLeft).toBe(true);
-    });
-
-    test('no answer at all, up to the limit of the whole', async () => {
-      const port = await serve(() => undefined);
-      const failed = await failing(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 50 });
-      expect(failed).toEqual(new TransportFailure('timeout', true, false));
-    });
-
-    test('an answer that drips: the limit is on the whole, not on the pauses', async () => {
-      const port = await serve((socket) => {
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
-        const drip = setInterval(() => socket.write('x'), 5);
-        socket.on('close', () => clearInterval(drip));
-      });
-      const failed = await failing(`http://127.0.0.1:${port}/`, { totalTimeoutMs: 80 });
-      expect(failed).toEqual(new TransportFailure('timeout', true, false));
-    });
-
-    test('a caller who gives up while the answer is awaited', async () => {
-      const control = new AbortController();
-      const port = await serve((socket) => socket.once('data', () => control.abort()));
-      const failed = await failing(`http://127.0.0.1:${port}/`, {}, control.signal);
-      expect([failed.mayHaveLeft, failed.aborted]).toEqual([true, true]);
-    });
   });
 
   describe('the size of an answer', () => {
@@ -263,8 +63,7 @@ describe('transport', () => {
       seen.push([answer.status, answer.headers['content-type'], answer.data, answer.config.url]);
       return answer;
     });
-    const sender = new Transport(client, LIMITS, Date.now);
-    transports.push(sender);
+    const sender = transport({}, client);
     const asked: (string | undefined)[] = [];
     recorder.answer((request, response) => {
       asked.push(`${request.url} ${String(request.headers['x-tenant'])} ${request.headers.authorization}`);

@@ -9,7 +9,7 @@ import { HandlerExplorer } from './handler.explorer.js';
 type OnEventOptions = NonNullable<Parameters<typeof OnEvent>[1]>;
 type Emitter = NonNullable<Parameters<typeof handlerModule>[0]['emitter']>;
 
-/** The host as far as the runtime takes it: listeners prepared before `@nestjs/event-emitter` reads them. */
+/** Starts the host as the runtime does: listeners are prepared before `@nestjs/event-emitter` reads them. */
 async function host(providers: Type[], emitter: Emitter = {}) {
   const module = await handlerModule({ explorers: [HandlerExplorer, EventEmitterConsumers], providers, emitter });
   const consumers = module.get(EventEmitterConsumers);
@@ -29,7 +29,7 @@ async function emit(providers: Type[], emitter?: Emitter): Promise<void> {
   }
 }
 
-/** A provider whose listener of that event does as told; each call makes a class of its own. */
+/** A provider with a listener of that event that runs the given code; each call creates a new class. */
 function listener(
   event: string | string[],
   options?: OnEventOptions,
