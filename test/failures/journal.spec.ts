@@ -1,33 +1,18 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentCallbacks } from 'nestjs-payment-acceptance/callbacks';
-import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'typeorm';
 import { holdUp } from '../support/hold-up.js';
-import { moduleOptions, startHarness, type Harness, type HarnessOptions, type Instance } from '../support/harness.js';
+import { moduleOptions, type Instance } from '../support/harness.js';
 import { firstWords } from '../support/first-words.js';
-import { postbackFields, postJson } from '../support/http.js';
-
-let harness: Harness;
+import { postJson } from '../support/http.js';
+import { bill, count, dropped, fields, harness, post, rows, start, together } from './support/journal.js';
 
 describe('journal', () => {
   afterEach(() => harness.close());
 
-  const start = async (callbacks: object = {}, more: HarnessOptions = {}) =>
-    (harness = await startHarness({ ...more, options: { callbacks } }));
-  const bill = async (orderId: string) => (await harness.host.payments.createBill({ orderId, amount: '10' })).billId;
-  const fields = (TrsId: string, InvId = 'o', Status = 'SUCCESS') =>
-    postbackFields({ InvId, OutSum: '10.00', TrsId, Status });
-  const post = async (TrsId: string, { url }: Pick<Instance, 'url'> = harness.host, InvId?: string): Promise<number> =>
-    (await postJson(`${url}/postback/payment`, fields(TrsId, InvId))).status;
-  const together = <T>(count: number, one: (index: number) => Promise<T>): Promise<T[]> =>
-    Promise.all(Array.from({ length: count }, (_, index) => one(index)));
-  const count = (statuses: number[], status: number) => statuses.filter((each) => each === status).length;
-  /** Oldest first. */
-  const rows = async () => (await harness.host.ledger()).callbacks.toReversed();
   const query = <T>(sql: string, parameters?: unknown[]) => harness.host.dataSource.query<T>(sql, parameters);
-  const dropped = async () => (await harness.host.app.get(PaymentOperations).stats()).dropped;
 
   /** Records the statements that store callbacks from now on. */
   function insertions({ dataSource }: Instance): string[] {
@@ -172,99 +157,6 @@ describe('journal', () => {
       // Once as a named statement and once unnamed: still as one batch.
       expect(statements).toHaveLength(2);
       for (const runner of others) await runner.release();
-    });
-  });
-
-  describe('a database that does not answer', () => {
-    const LOCK = 'LOCK TABLE payment_acceptance.callback IN ACCESS EXCLUSIVE MODE';
-
-    test('makes callbacks fail when their time is over, and holds up none that come after it', async () => {
-      await start({ storeTimeoutMs: 300 });
-      const billId = await bill('o');
-      const runner = harness.host.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner.query(LOCK);
-      expect(await together(5, () => post(billId))).toEqual(Array(5).fill(503));
-      await runner.rollbackTransaction();
-      await runner.release();
-      expect(await together(5, () => post(billId))).toEqual(Array(5).fill(200));
-      // What was answered 503 may have been stored; what was answered 200 has been.
-      expect((await rows()).length).toBeGreaterThanOrEqual(5);
-    });
-
-    test('fills the queue: further ones are told when to come again, counted, and taken later', async () => {
-      await start({ maxQueued: 10 });
-      const billId = await bill('o');
-      const runner = harness.host.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner.query(LOCK);
-      let open = 0;
-      const answers = together(30, async () => {
-        const answer = await postJson(`${harness.host.url}/postback/payment`, fields(billId));
-        if (answer.status === 503 && (open += 1) === 20) await runner.rollbackTransaction();
-        return [answer.status, answer.headers.get('retry-after')];
-      });
-      const told = (await answers).map(String).sort();
-      expect(told).toEqual([...Array<string>(10).fill('200,'), ...Array<string>(20).fill('503,1')]);
-      await runner.release();
-      expect(await dropped()).toMatchObject({ delayedCallbacks: 20 });
-      expect(await post(billId)).toBe(200);
-    });
-
-    test('refuses at once: callers in this process who come again at once leave the event loop to others', async () => {
-      await start();
-      const { app, dataSource } = await harness.start();
-      const callbacks = app.get(PaymentCallbacks);
-      await dataSource.destroy();
-      const looked = new Promise<void>((resolve) => {
-        const create = dataSource.createQueryRunner.bind(dataSource);
-        dataSource.createQueryRunner = (mode) => (resolve(), create(mode));
-      });
-      let answers = 0;
-      let turn = false;
-      await together(40, async (index) => {
-        // One half arrives while the other half's statement runs, so that some always wait.
-        if (index >= 20) await looked;
-        for (; !turn && answers < 20_000; answers += 1) {
-          if (answers === 1_000) setImmediate(() => (turn = true));
-          await callbacks.postback(undefined, fields(`unknown-${index}`));
-        }
-      });
-      expect(turn).toBe(true);
-    });
-
-    test('shutting down answers all that came before the data source goes', async () => {
-      await start({ maxPerBill: 1_000 });
-      const billId = await bill('o');
-      const instance = await harness.start();
-      const callbacks = instance.app.get(PaymentCallbacks);
-      const answers = together(300, () => callbacks.postback(undefined, fields(billId)));
-      await instance.app.close();
-      expect(await answers).toEqual(Array(300).fill({ kind: 'stored', status: 200 }));
-      expect(await rows()).toHaveLength(300);
-    });
-
-    test('shutting down ends while they go on coming, and each is answered', async () => {
-      await start({ maxUnmatched: 100_000 });
-      const instance = await harness.start();
-      const callbacks = instance.app.get(PaymentCallbacks);
-      const statuses: number[] = [];
-      let coming = true;
-      let begun = (): void => undefined;
-      const many = new Promise<void>((resolve) => (begun = resolve));
-      // For unknown bills: they are stored singly, so that some always wait.
-      const senders = together(20, async (index) => {
-        while (coming) {
-          statuses.push((await callbacks.postback(undefined, fields(`unknown-${index}`))).status);
-          if (statuses.length > 100) begun();
-        }
-      });
-      await many;
-      await instance.app.close();
-      coming = false;
-      await senders;
-      expect(count(statuses, 200) + count(statuses, 503)).toBe(statuses.length);
-      expect((await rows()).length).toBeGreaterThanOrEqual(count(statuses, 200));
     });
   });
 

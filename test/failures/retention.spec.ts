@@ -1,82 +1,16 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
-import {
-  migratePaymentAcceptance,
-  NonRetryableError,
-  OnPaymentFailed,
-  OnPaymentSucceeded,
-  OrderAlreadyPaidError,
-  type PaymentAcceptanceOptions,
-  type PaymentFailedEvent,
-  type PaymentSucceededEvent,
-} from 'nestjs-payment-acceptance';
-import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
+import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
-import { startHarness, type Harness } from '../support/harness.js';
-import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { onPostgres } from '../support/database.js';
+import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { until } from '../support/until.js';
-
-const DAY = 24 * 3_600_000;
-
-/** Fails events of the orders that it is told to refuse. */
-let refused = new Set<string>();
-const seen: (PaymentSucceededEvent | PaymentFailedEvent)[] = [];
-@Injectable()
-class Orders {
-  @OnPaymentSucceeded({ consumer: 'orders' })
-  @OnPaymentFailed({ consumer: 'orders' })
-  take(event: PaymentSucceededEvent | PaymentFailedEvent): void {
-    if (refused.has(event.orderId) && event.name === 'payment.failed') throw new NonRetryableError('not now');
-    seen.push(event);
-  }
-}
-
-let harness: Harness;
-let worker: RetentionWorker;
+import { close, count, DAY, harness, open, paid, removeAll, rows, worker } from './support/retention.js';
 
 describe('retention', () => {
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    refused = new Set();
-    seen.length = 0;
-    await harness.close();
-  });
-
-  async function open(
-    retention: PaymentAcceptanceOptions['retention'],
-    more: Partial<PaymentAcceptanceOptions> = {},
-  ): Promise<void> {
-    harness = await startHarness({ providers: [Orders], options: { ...more, retention } });
-    worker = harness.host.app.get(RetentionWorker);
-  }
-
-  /** The matching rows of a table, as JSON. */
-  const rows = async <T>(table: string, where = 'true'): Promise<T[]> =>
-    (
-      await harness.host.dataSource.query<{ row: T }[]>(
-        `SELECT to_jsonb(t) AS row FROM payment_acceptance.${table} t WHERE ${where}`,
-      )
-    ).map(({ row }) => row);
-  const count = async (table: string, where?: string): Promise<number> => (await rows(table, where)).length;
-
-  /** Runs batches until one finds nothing; returns their sizes. */
-  async function removeAll(): Promise<number[]> {
-    const sizes: number[] = [];
-    for (;;) {
-      const size = await worker.runOnce();
-      if (size === 0) return sizes;
-      sizes.push(size);
-    }
-  }
-
-  async function paid(orderId: string): Promise<{ orderId: string; billId: string }> {
-    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
-    await harness.sandbox.pay(billId);
-    await harness.settle();
-    return { orderId, billId };
-  }
+  afterEach(close);
 
   /** Inserts that many consumed postbacks of that age. */
   const seed = (many: number, ageDays: number): Promise<unknown> =>
@@ -215,80 +149,6 @@ describe('retention', () => {
       expect(await count('migration', 'version = 2')).toBe(1);
     },
   );
-
-  describe('what is accounting', () => {
-    test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
-      await open({ batchSize: 1000 });
-      await paid('paid');
-      const { billId } = await harness.host.payments.createBill({ orderId: 'short', amount: '10' });
-      await harness.sandbox.pay(billId, { amount: '9.00' });
-      await harness.settle();
-      await harness.host.app
-        .get(PaymentReviews)
-        .dismiss((await harness.host.ledger()).reviews[0]!.id, { operator: 'ann' });
-      const tables = ['shop_order', 'bill', 'payment', 'event', 'delivery', 'review', 'operator_action'];
-      const before = await Promise.all(tables.map((table) => rows(table)));
-      harness.clock.advance(3650 * DAY);
-      expect(await removeAll()).toEqual([2]);
-      expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
-    });
-
-    test('so a paid order takes no second bill, and a second payment is found after years', async () => {
-      await open(undefined);
-      const { orderId, billId } = await paid('A-1');
-      harness.clock.advance(1000 * DAY);
-      await harness.settle();
-      await removeAll();
-      await expect(harness.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
-        OrderAlreadyPaidError,
-      );
-      await harness.sandbox.pay(billId);
-      harness.clock.advance(60_000); // the least pause between two checks
-      await harness.settle();
-      expect((await harness.host.ledger()).reviews).toMatchObject([
-        { orderId, reason: 'second-payment', state: 'OPEN' },
-      ]);
-      expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
-    });
-
-    test('deliveries that are done go at the age that is given; pending ones and dead letters stay', async () => {
-      await open({ deleteDeliveriesAfterMs: 365 * DAY });
-      await paid('done');
-      refused.add('dead');
-      const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
-      await harness.sandbox.pay(billId, { outcome: 'fail' });
-      await harness.settle();
-      harness.clock.advance(366 * DAY);
-      const { billId: late } = await harness.host.payments.createBill({ orderId: 'pending', amount: '10' });
-      await harness.sandbox.pay(late);
-      await harness.sandbox.settled();
-      await harness.host.confirmer.runOnce();
-      await removeAll();
-      const states = (await rows<{ state: string }>('delivery')).map(({ state }) => state).sort();
-      expect(states).toEqual(['DEAD', 'PENDING']);
-      await harness.settle();
-      expect(seen.map(({ orderId }) => orderId)).toEqual(['done', 'pending']);
-      expect(await count('event', `name <> 'bill.expired'`)).toBe(3);
-    });
-
-    test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
-      await open({ deleteDeliveriesAfterMs: 1 });
-      refused.add('A-1');
-      const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
-      await harness.sandbox.pay(billId, { outcome: 'fail' });
-      await harness.sandbox.pay(billId);
-      await harness.settle();
-      harness.clock.advance(DAY);
-      await removeAll();
-      refused = new Set();
-      await harness.host.app.get(PaymentOperations).replay({}, 'ann');
-      await harness.settle();
-      expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
-      harness.clock.advance(DAY);
-      await removeAll();
-      expect(await count('delivery', `state = 'DONE'`)).toBe(0);
-    });
-  });
 
   describe('the worker', () => {
     test('runs by itself from the start on, batch after batch, and ends with the application', async () => {

@@ -1,5 +1,6 @@
 const src = 'libs/payment-acceptance/src';
 const retention = 'test/failures/retention.spec.ts';
+const accounting = 'test/failures/retention-accounting.spec.ts';
 const inbox = `${src}/inbox/process-once.spec.ts`;
 
 /** What is kept and removed: old records, the inbox of a consumer, tables, prepared statements. */
@@ -28,7 +29,7 @@ export const mutants = [
     file: `${src}/storage/postgres/retention.store.ts`,
     find: "AND d.state = 'DONE' AND d.ended_at",
     replace: "AND d.state <> 'PENDING' AND d.ended_at",
-    tests: [retention],
+    tests: [accounting],
     pattern: 'pending ones and dead letters stay',
   },
   {
@@ -37,7 +38,7 @@ export const mutants = [
     file: `${src}/storage/postgres/retention.store.ts`,
     find: "AND earlier.seq < d.seq AND earlier.state <> 'DONE')",
     replace: "AND earlier.seq < d.seq AND earlier.state = 'PENDING')",
-    tests: [retention],
+    tests: [accounting],
     pattern: 'that later events have overtaken',
   },
   {

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { OrderAlreadyPaidError } from 'nestjs-payment-acceptance';
+import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { close, count, DAY, harness, open, paid, refused, removeAll, rows, seen } from './support/retention.js';
+
+describe('what retention keeps for accounting', () => {
+  afterEach(close);
+
+  test('bills, payments, events, deliveries, reviews and actions stay, however old', async () => {
+    await open({ batchSize: 1000 });
+    await paid('paid');
+    const { billId } = await harness.host.payments.createBill({ orderId: 'short', amount: '10' });
+    await harness.sandbox.pay(billId, { amount: '9.00' });
+    await harness.settle();
+    await harness.host.app
+      .get(PaymentReviews)
+      .dismiss((await harness.host.ledger()).reviews[0]!.id, { operator: 'ann' });
+    const tables = ['shop_order', 'bill', 'payment', 'event', 'delivery', 'review', 'operator_action'];
+    const before = await Promise.all(tables.map((table) => rows(table)));
+    harness.clock.advance(3650 * DAY);
+    expect(await removeAll()).toEqual([2]);
+    expect(await Promise.all(tables.map((table) => rows(table)))).toEqual(before);
+  });
+
+  test('so a paid order takes no second bill, and a second payment is found after years', async () => {
+    await open(undefined);
+    const { orderId, billId } = await paid('A-1');
+    harness.clock.advance(1000 * DAY);
+    await harness.settle();
+    await removeAll();
+    await expect(harness.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
+      OrderAlreadyPaidError,
+    );
+    await harness.sandbox.pay(billId);
+    harness.clock.advance(60_000); // the least pause between two checks
+    await harness.settle();
+    expect((await harness.host.ledger()).reviews).toMatchObject([{ orderId, reason: 'second-payment', state: 'OPEN' }]);
+    expect(seen.map(({ name }) => name)).toEqual(['payment.succeeded', 'payment.succeeded']);
+  });
+
+  test('deliveries that are done go at the age that is given; pending ones and dead letters stay', async () => {
+    await open({ deleteDeliveriesAfterMs: 365 * DAY });
+    await paid('done');
+    refused.add('dead');
+    const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.settle();
+    harness.clock.advance(366 * DAY);
+    const { billId: late } = await harness.host.payments.createBill({ orderId: 'pending', amount: '10' });
+    await harness.sandbox.pay(late);
+    await harness.sandbox.settled();
+    await harness.host.confirmer.runOnce();
+    await removeAll();
+    const states = (await rows<{ state: string }>('delivery')).map(({ state }) => state).sort();
+    expect(states).toEqual(['DEAD', 'PENDING']);
+    await harness.settle();
+    expect(seen.map(({ orderId }) => orderId)).toEqual(['done', 'pending']);
+    expect(await count('event', `name <> 'bill.expired'`)).toBe(3);
+  });
+
+  test('a dead letter that later events have overtaken still says that it is late when it is replayed', async () => {
+    await open({ deleteDeliveriesAfterMs: 1 });
+    refused.add('A-1');
+    const { billId } = await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+    await harness.sandbox.pay(billId, { outcome: 'fail' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    harness.clock.advance(DAY);
+    await removeAll();
+    refused.clear();
+    await harness.host.app.get(PaymentOperations).replay({}, 'ann');
+    await harness.settle();
+    expect(seen).toMatchObject([{ name: 'payment.succeeded' }, { name: 'payment.failed', late: true }]);
+    harness.clock.advance(DAY);
+    await removeAll();
+    expect(await count('delivery', `state = 'DONE'`)).toBe(0);
+  });
+});
