@@ -154,11 +154,11 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       [
         'attach',
         ({ intentId, billId }) => ['attach', { intentId, billId }],
-        'Intent ? is no unknown outcome (any more).',
+        'Intent ? is not an unknown outcome, or is no longer one.',
       ],
-      ['void', ({ intentId }) => ['void', { intentId }], 'Intent ? is no unknown outcome (any more).'],
-      ['accept', ({ reviewId }) => ['accept', { reviewId }], 'Review ? is not open (any more).'],
-      ['dismiss', ({ reviewId }) => ['dismiss', { reviewId }], 'Review ? is not open (any more).'],
+      ['void', ({ intentId }) => ['void', { intentId }], 'Intent ? is not an unknown outcome, or is no longer one.'],
+      ['accept', ({ reviewId }) => ['accept', { reviewId }], 'Review ? is not open, or is no longer open.'],
+      ['dismiss', ({ reviewId }) => ['dismiss', { reviewId }], 'Review ? is not open, or is no longer open.'],
     ])(
       "to %s another shop's object is refused as if it were not there, and changes nothing",
       async (_n, command, said) => {

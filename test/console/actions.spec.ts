@@ -164,7 +164,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   test('the bill of another order is refused', async () => {
     const bill = (await harness.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
     const answer = await operator.submit(await operator.open(`actions/attach-bill/${main.lost}`), { billId: bill });
-    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('is that of another order already')]);
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('already belongs to another order')]);
   });
 
   test('an unknown outcome is voided, once', async () => {

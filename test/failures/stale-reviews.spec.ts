@@ -95,7 +95,7 @@ describe('stale reviews', () => {
       await refused(
         bill,
         'too-many-payments',
-        /the ledger says FAIL.* cannot be listed, say so with "hadFailed"/,
+        /the ledger says FAIL.* cannot list it, set "hadFailed"/,
         named,
       );
       await accept(bill, 'too-many-payments', { ...named, paymentId: 'another' });

@@ -59,7 +59,7 @@ describe('where the callbacks are', () => {
       }
       expect((await postJson(`${url}/api/postback/payment`, fields)).status).toBe(200);
       expect(logged.filter((line) => line.startsWith('error'))).toEqual([
-        'error A callback came to /postback/payment, which is answered 404 here: the application serves it at ' +
+        'error A callback came to /postback/payment and was answered 404: the application serves callbacks at ' +
           '/api/postback/payment. Enter /api/postback/payment at the service.',
       ]);
     });

@@ -104,7 +104,7 @@ describe('cli', () => {
       expect(await json('replay --order other')).toEqual({ code: 0, document: { replayed: 0 } });
       expect(await command('replay --order dead --operator ann')).toMatchObject({
         code: 0,
-        out: '1 dead letters are sent again.\n',
+        out: '1 dead letters will be retried.\n',
       });
       await harness.settle();
       expect((await command('status')).code).toBe(0);
@@ -118,7 +118,7 @@ describe('cli', () => {
       expect(await command('deliver')).toMatchObject({ code: 2, err: expect.stringContaining('--consumer NAME') });
       expect(await command('deliver --consumer orders --from yesterday')).toMatchObject({
         code: 2,
-        err: expect.stringContaining('--from: must be a time with its zone'),
+        err: expect.stringContaining('--from: must be a time with a time zone'),
       });
       expect(await command('deliver --consumer nobody')).toMatchObject({ code: 1 });
       expect(await json('deliver --consumer orders --from 2026-01-01T00:00:00Z --dry-run')).toEqual({
@@ -127,7 +127,7 @@ describe('cli', () => {
       });
       expect(await command('deliver --consumer orders')).toEqual({
         code: 0,
-        out: '0 events go out to "orders".\n',
+        out: '0 events will be delivered to "orders".\n',
         err: '',
       });
     });
@@ -159,7 +159,7 @@ describe('cli', () => {
         totals: [{ currency: 'EUR', serviceAmount: '10.00', ledgerAmount: '0.00' }],
       });
       expect((await command('reconcile')).code).toBe(2);
-      expect(await command('reconcile --day today')).toMatchObject({ code: 1, err: expect.stringContaining('no day') });
+      expect(await command('reconcile --day today')).toMatchObject({ code: 1, err: expect.stringContaining('is not a date') });
     });
 
     test('doctor reports every expectation, and ends with 1 where one is different', async () => {

@@ -109,7 +109,7 @@ describe('bills that come back before their orders', () => {
     await expectEachPaidOnce([bills[7]!]);
     expect(await commands.command('release')).toMatchObject({
       code: 0,
-      out: `The events of ${BILLS - 1} held bills go out.\n0 deliveries that found no order are tried again.\n`,
+      out: `The events of ${BILLS - 1} held bills are released.\n0 deliveries that found no order will be retried.\n`,
     });
     await harness.settle();
     await expectEachPaidOnce(bills);

@@ -146,7 +146,7 @@ describe('recovering what a database has lost', () => {
     ]);
     expect(await commands.command('import', out)).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* It is not verified: check/),
+      out: expect.stringMatching(/^0 imported, 0 here already, 2 refused\nbill 1 .* The bill is not verified: check/),
     });
     expect((await commands.command('recover', '--since', ago(0), '--out', out)).code).toBe(2);
     const confirmed = readFileSync(out, 'utf8').split('\n')[0]!.replace('"verified":false', '"verified":true');
@@ -193,8 +193,8 @@ describe('recovering what a database has lost', () => {
         '1 bills are not known here: 1 by our own record, 0 to be confirmed\n\nNext:\n' +
         '1. Run it without --dry-run, with --out FILE.\n' +
         '2. payment-acceptance import FILE --hold, then restore the orders, then payment-acceptance release.\n' +
-        '3. Bills of which neither a line of the log nor a postback is left are not found so. ' +
-        "The merchant's account shows them: export its payments since then, and hold them against the ledger with " +
+        '3. This does not find bills that are in neither a log nor a postback. ' +
+        "The merchant's account shows them: export its payments since then, and compare them with the ledger: " +
         'payment-acceptance reconcile --against FILE.\n',
     );
     expect((await commands.command('recover')).code).toBe(2);

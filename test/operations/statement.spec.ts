@@ -151,7 +151,7 @@ describe('a statement of the account against the ledger', () => {
     });
     expect((await commands.command('reconcile', '--day', '2026-11-21', '--status', 'SUCCESS')).code).toBe(2);
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
-    expect(plain.err).toMatch(/Payments of bills that nothing here has heard of .* --against FILE\.\n$/);
+    expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
   });
 
   test('remembers each payment of a long one', () => {

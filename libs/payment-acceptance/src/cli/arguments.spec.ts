@@ -1,14 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { HELP, readArguments, UsageError } from './arguments.js';
 
-/** The paragraphs of the help: how to call it, the commands, the options of every command, the exit codes. */
+/** The paragraphs of the help: usage, the commands, the common options, the exit codes. */
 const [, commands = '', common = ''] = HELP.split('\n\n');
 const optionsOf = (text: string): string[] => Array.from(text.matchAll(/(?<=--)[a-z][a-z-]*/g), ([name]) => name);
 /** Each command with its lines of the help. */
 const BLOCKS = commands.split(/\n(?= {2}\w)/).map((block) => [/\w+/.exec(block)![0], block] as const);
 const FLAGS = ['json', 'all', 'followed', 'dry-run', 'hold'];
 
-/** Whether the command takes the option. */
 function takes(command: string, block: string, option: string): boolean {
   const operand = /^ +\w+ [A-Z]/.test(block) ? ['x'] : [];
   const value = FLAGS.includes(option) ? [] : ['x'];
@@ -35,7 +34,7 @@ describe('the command line', () => {
     expect(readArguments(args)).toBeUndefined();
   });
 
-  test.each(BLOCKS)('%s takes the options that the help says, and no others', (command, block) => {
+  test.each(BLOCKS)('%s takes the options that the help lists, and no others', (command, block) => {
     const said = [...optionsOf(block), ...optionsOf(common)];
     const every = [...new Set(optionsOf(commands + common))].filter((option) => option !== 'help');
     expect(every.filter((option) => takes(command, block, option)).sort()).toEqual(

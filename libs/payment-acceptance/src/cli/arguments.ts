@@ -3,58 +3,58 @@ import { parseArgs, type ParseArgsConfig } from 'node:util';
 export const HELP = `Usage: payment-acceptance <command> [options]
 
   migrate                  brings the module's tables up to date
-  status                   how things stand; exit code 1 unless all is well
+  status                   shows health and backlog; exit code 1 unless all is well
   check BILL               asks the service about one bill now and settles the answer
                            BILL is the service's bill_id, or the id of our bill
-      -s, --shop NAME      one of this shop; default: of the default shop
-  replay                   sends dead letters again: those that fit, or --all
+      -s, --shop NAME      the bill's shop; default: the default shop
+  replay                   retries dead letters: those that match, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
-  deliver                  gives a consumer events that were settled while it was not there
+  deliver                  delivers past events to a consumer that did not exist when they were settled
       --consumer NAME  --event NAME  --order ID  --shop NAME
-      --from TIME  --to TIME   settled at or after, and before, such as 2026-11-21T00:00:00Z
+      --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
       --operator NAME      who does it, for the record; default: the user's name
-      --dry-run            only says how many
-  reconcile --day DAY      a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
+      --dry-run            only reports how many
+  reconcile --day DAY      compares a day's payments, service against ledger, as CSV; DAY is as in 2026-11-21,
                            on the service's wall clock; exit code 1 on a difference
-      -s, --shop NAME      those of this shop; default: of every shop, of a statement: of the default shop
-      --followed           also bills that ended on an earlier day and are still followed
-      --against FILE       in place of --day: a statement of the merchant's account, CSV or JSON, of one shop
-      --column NAME=TITLE  what a column is called there: payment_id, status, amount, created_at, bill_id,
+      -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
+      --followed           also bills that ended on an earlier day and are still being checked
+      --against FILE       instead of --day: a statement of the merchant's account, CSV or JSON, of one shop
+      --column NAME=TITLE  the statement's name of a column: payment_id, status, amount, created_at, bill_id,
                            order_id, currency; default: as in the service's specification
-      --status TEXT=STATUS what stands there for NEW, PROCESS, SUCCESS or FAIL; STATUS alone: of every row
-  doctor                   looks whether the service behaves as expected; makes nothing there;
-                           exit code 1 where it does not
-      -s, --shop NAME      asks as this shop; default: as each in turn
-  import FILE              takes over open bills of an older integration: JSON, an array or one object a line
+      --status TEXT=STATUS the statement's text for NEW, PROCESS, SUCCESS or FAIL; STATUS alone: for every row
+  doctor                   checks whether the service behaves as expected; creates nothing there;
+                           exit code 1 if it does not
+      -s, --shop NAME      asks as this shop; default: as each shop in turn
+  import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
       -s, --shop NAME      the shop of bills that name none; default: the default shop
-      --hold               keeps the events of these bills back until release
+      --hold               holds the events of these bills until release
       --operator NAME      who does it, for the record; default: the user's name
-      --dry-run            only says what would happen
-  release                  the orders are there again: lets the events of held bills go, and has deliveries tried
+      --dry-run            only reports what would happen
+  release                  once the orders are restored: releases the events of held bills, and retries deliveries
                            that found no order
       --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
-  recover --since TIME     after a restore, or a failover that lost commits: has known bills checked again, and
-                           looks for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
-      -s, --shop NAME      of this shop; default: of every shop
-      --from-log FILE      a log of the application, in which creations are found; may be given several times
-      --out FILE           writes the bills that are not known here, as import takes them, to a new file
+  recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
+                           searches for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
+      -s, --shop NAME      only this shop; default: every shop
+      --from-log FILE      an application log to search for creations; may be given several times
+      --out FILE           writes the bills that are not known here to a new file, in the format of import
       --operator NAME      who does it, for the record; default: the user's name
-      --dry-run            only says what would happen; writes no file
+      --dry-run            only reports what would happen; writes no file
 
 Options of every command:
-  -d, --data-source FILE   module that exports the TypeORM DataSource, as TypeORM's own commands take it
+  -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
-  -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that gives them
+  -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that returns them
                            default: the environment, PAYMENT_ACCEPTANCE_*
       --json               one JSON document instead of text
   -h, --help               shows this
 
-Exit codes: 0 done, 1 failed or something was found, 2 the command line or the configuration is wrong.
+Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configuration.
 `;
 
-/** The command line, or what it names, is wrong. */
+/** The command line, or a file that it names, is invalid. */
 export class UsageError extends Error {}
 
 const OPTIONS = {
@@ -85,7 +85,7 @@ const OPTIONS = {
 
 const COMMON = ['data-source', 'config', 'json'];
 
-/** What each command takes: its own options, and the name of its one operand. */
+/** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
   migrate: { options: [], operand: undefined },
   status: { options: [], operand: undefined },
@@ -106,13 +106,13 @@ export type CommandName = keyof typeof COMMANDS;
 
 export interface Arguments {
   readonly command: CommandName;
-  /** Empty where the command has none. */
+  /** Empty if the command takes none. */
   readonly operand: string;
   readonly values: Readonly<ReturnType<typeof parse>['values']>;
 }
 
 /**
- * Reads the command line; `undefined` where help is asked for.
+ * Reads the command line; `undefined` if it asks for help.
  * @throws UsageError
  */
 export function readArguments(args: readonly string[]): Arguments | undefined {

@@ -13,10 +13,10 @@ import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';
 import { printFields, printJson, type Output } from './output.js';
 
-/** Runs a command with the module's services; gives its exit code. */
+/** Runs a command with the module's services. @returns the exit code */
 export type Command = (context: INestApplicationContext, given: Arguments, output: Output) => Promise<number>;
 
-/** How things stand; 1 unless all is well. */
+/** Exits with 1 unless all is well. */
 export const status: Command = async (context, { values }, output) => {
   const { payments } = await context
     .get(PaymentHealthIndicator)
@@ -59,13 +59,13 @@ export const replay: Command = async (context, { values }, output) => {
   }
   const replayed = await context.get(PaymentOperations).replay(filter, operatorOf(values.operator));
   if (values.json) printJson(output, { replayed });
-  else output.out(`${replayed} dead letters are sent again.\n`);
+  else output.out(`${replayed} dead letters will be retried.\n`);
   return 0;
 };
 
 export const deliver: Command = async (context, { values }, output) => {
   const { consumer, event, shop, order } = values;
-  if (consumer === undefined) throw new UsageError('Say which consumer is to get the events: --consumer NAME.');
+  if (consumer === undefined) throw new UsageError('Say which consumer gets the events: --consumer NAME.');
   const [from, to] = [instantOf('--from', values.from), instantOf('--to', values.to)];
   const filter = {
     consumer,
@@ -83,27 +83,27 @@ export const deliver: Command = async (context, { values }, output) => {
     : await operations.deliverPastEvents(filter, operatorOf(values.operator));
   if (values.json) printJson(output, { dryRun, made, leftOut });
   else {
-    output.out(`${made} events ${dryRun ? 'would go' : 'go'} out to "${shownText(consumer)}".\n`);
+    output.out(`${made} events ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`);
     if (leftOut > 0)
-      output.out(`${leftOut} are left out: it may have had them, and retention has removed the delivery.\n`);
+      output.out(`${leftOut} are left out: it may have had them, and retention has removed their deliveries.\n`);
   }
   return 0;
 };
 
-/** @throws UsageError for a text that is no instant */
+/** @throws UsageError if the text is not a time with a zone */
 export function instantOf(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const instant = new Date(text);
-  // Without a zone it would mean another moment on each machine.
+  // Without a zone it would depend on the machine's time zone.
   if (!/T.*(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(instant.getTime())) {
     throw new UsageError(
-      `${option}: must be a time with its zone, such as 2026-11-21T00:00:00Z, not "${shownText(text)}".`,
+      `${option}: must be a time with a time zone, such as 2026-11-21T00:00:00Z, not "${shownText(text)}".`,
     );
   }
   return instant;
 }
 
-/** Every finding; 1 where one is different. */
+/** Prints every finding; exits with 1 if one is different. */
 export const doctor: Command = async (context, { values }, output) => {
   const findings = await context.get(PaymentDoctor).examine(values.shop);
   if (values.json) printJson(output, findings);
@@ -117,19 +117,19 @@ export const doctor: Command = async (context, { values }, output) => {
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 };
 
-/** What can be known without the application: neither its global prefix nor what a proxy does. */
+/** Prints the callback paths, as far as known without the application: not its global prefix, and no proxy's rewriting. */
 function printCallbacks(context: INestApplicationContext, { out }: Output): void {
   const { publicUrl = '' } = context.get<ResolvedOptions>(RESOLVED_OPTIONS, { strict: false });
   const paths = postedPaths(context.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false }));
   for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
   if (paths.length > 0) {
     out(
-      '               A global prefix of the application stands before these paths: its log says at the start what it serves.\n',
+      "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
     );
   }
 }
 
-/** 1 where a bill is refused. */
+/** Exits with 1 if a bill is refused. */
 export const importFile: Command = async (context, { operand, values }, output) => {
   const bills = (await readBills(operand)).map((bill) =>
     values.shop === undefined ? bill : inShop(bill, values.shop),
@@ -146,7 +146,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
       `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
     );
     if (values.hold && imported > 0 && !dryRun) {
-      output.out('Their events are kept back: restore the orders, then run payment-acceptance release.\n');
+      output.out('Their events are held: restore the orders, then run payment-acceptance release.\n');
     }
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
@@ -161,13 +161,13 @@ export const release: Command = async (context, { values }, output) => {
   const released = await context.get(PaymentOperations).release(filter, operatorOf(values.operator));
   if (values.json) printJson(output, released);
   else {
-    output.out(`The events of ${released.bills} held bills go out.\n`);
-    output.out(`${released.retried} deliveries that found no order are tried again.\n`);
+    output.out(`The events of ${released.bills} held bills are released.\n`);
+    output.out(`${released.retried} deliveries that found no order will be retried.\n`);
   }
   return 0;
 };
 
-/** The shop of those that name none. */
+/** Sets the shop of a bill that names none. */
 function inShop(bill: BillToImport, shop: string): BillToImport {
   return typeof bill === 'object' && (bill as object | null) !== null ? { shop, ...bill } : bill;
 }
@@ -183,13 +183,13 @@ async function readBills(file: string): Promise<BillToImport[]> {
   }
 }
 
-/** Who runs the command, where nobody is named. */
+/** The named operator, else the user who runs the command. */
 export function operatorOf(given: string | undefined): string {
   if (given !== undefined) return given;
   try {
     return `cli:${userInfo().username}`;
   } catch {
-    // A user id without a name, as in a container.
+    // In a container the user id may have no name.
     return 'cli';
   }
 }

@@ -11,18 +11,18 @@ import { PaymentAcceptanceModule } from '../module/payment-acceptance.module.js'
 import { UsageError, type Arguments } from './arguments.js';
 import type { Output } from './output.js';
 
-/** The module as a command uses it: on the host's database, with no workers and no routes. */
+/** The module for a command: on the host's database, without workers or routes. */
 @Module({})
 class CommandModule {}
 
-/** Runs work on the host's data source, and lets go of it afterwards. */
+/** Runs work on the host's data source and closes it afterwards. */
 export async function withDataSource<T>(
   { values }: Arguments,
   env: NodeJS.ProcessEnv,
   work: (dataSource: DataSource) => Promise<T>,
 ): Promise<T> {
   const dataSource = await dataSourceOf(values['data-source'], env);
-  // What a start of the application may be meant to do to its own tables is no business of these commands.
+  // What the application does to its own tables at startup must not happen here.
   dataSource.setOptions({
     subscribers: [],
     synchronize: false,
@@ -68,7 +68,7 @@ function commandModule(dataSource: DataSource, options: PaymentAcceptanceOptions
         ...options,
         autoStart: false,
         migrations: 'verify',
-        // Hosts nothing: events wait for the instances of the application.
+        // Hosts no consumer: events wait for the application's instances.
         role: 'callbacks',
       }),
     ],
@@ -101,17 +101,19 @@ async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Prom
   }
   const options = await givenBy(defaultOf(exported));
   if (typeof options !== 'object' || options === null || !('shops' in options || 'shopResolver' in options)) {
-    throw new UsageError(`--config: ${file} must export the options by default, or a function that gives them.`);
+    throw new UsageError(
+      `--config: ${file} must have the options, or a function that returns them, as its default export.`,
+    );
   }
   return options as PaymentAcceptanceOptions;
 }
 
-/** For commands that need no shop. */
+/** The schema, for commands that need no shop. */
 export async function schemaOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   return file === undefined ? schemaFromEnv(env) : (await optionsOf(file, env)).schema;
 }
 
-/** A CommonJS file may be the options itself, or hold them under `default`, once more where it was an ES module. */
+/** A CommonJS file may export the options itself or as `default`; one compiled from an ES module nests `default` twice. */
 function defaultOf(exported: unknown): unknown {
   const inner =
     typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : exported;
@@ -122,7 +124,7 @@ function givenBy(value: unknown): unknown {
   return typeof value === 'function' ? (value as () => unknown)() : value;
 }
 
-/** Standard output is for results: what the module has to say goes to the other stream. */
+/** Standard output is for results, so the module logs to standard error. */
 function loggerTo({ err }: Output): LoggerService {
   const write = (message: unknown): void => err(`${String(message)}\n`);
   return { log: () => undefined, warn: write, error: write, fatal: write };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from './run.js';
 
-// A reader that has seen enough, such as `head`, does not break off what the command does.
+// A reader that closes the pipe early, such as `head`, must not abort the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { shownText, NON_PRINTING } from '../common/text.js';
 
 /**
- * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and the id of an order
- * is anybody's text: what comes from outside goes through {@link shownText}, a JSON document as its own escapes.
+ * Where a command writes: results to `out`, all else to `err`. A terminal obeys control characters, and order ids are
+ * untrusted text: external text goes through {@link shownText}, and JSON documents through {@link jsonText}.
  */
 export interface Output {
   readonly out: (text: string) => void;
@@ -14,28 +14,28 @@ export function printJson({ out }: Output, document: unknown): void {
   out(`${jsonText(document, 2)}\n`);
 }
 
-/** JSON in which nothing is left that a terminal would obey. */
+/** JSON without any character that a terminal would obey. */
 export function jsonText(value: unknown, indent = 0): string {
   const text = JSON.stringify(value, null, indent);
-  // JSON escapes the controls below the space, and no others.
+  // JSON.stringify escapes only the control characters below the space.
   return text.replace(NON_PRINTING, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Names and values, one a line. */
+/** Prints names and values, one per line. */
 export function printFields({ out }: Output, fields: Readonly<Record<string, unknown>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   for (const [name, value] of Object.entries(fields)) out(`${name.padEnd(width)}  ${shown(value)}\n`);
 }
 
-/** A record of RFC 4180. Text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay. */
+/** A record of RFC 4180. Text that a spreadsheet would take for a formula is prefixed with an apostrophe; numbers are not. */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map((value) => quoted(value ?? '')).join(',')}\r\n`;
 }
 
 function quoted(value: string): string {
-  // Wide forms of the signs count for some spreadsheets, too.
+  // Some spreadsheets accept the full-width forms of the signs, too.
   const formula = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(value) && !/^-\d+(\.\d+)?$/.test(value);
   const shown = shownText(value);
   const text = formula ? `'${shown}` : shown;

@@ -30,13 +30,13 @@ const COLUMNS: readonly [name: string, value: (row: StatementComparison) => stri
 ];
 
 const UNSEEN =
-  'Only bills that are known here were asked about. Payments of bills that nothing here has heard of stand in a statement ' +
-  "of the merchant's account alone: hold one against the ledger with --against FILE.\n";
+  'Only bills that are known here were checked. Payments of unknown bills are found only in a statement of the ' +
+  "merchant's account: compare one with the ledger with --against FILE.\n";
 
-/** How many unreadable rows a JSON document names; the other stream names all. */
+/** How many unreadable rows a JSON document lists; standard error lists all. */
 const MAX_NAMED = 1_000;
 
-/** What was found so far, without the rows. */
+/** Totals so far, without the rows. */
 class Findings {
   readonly totals = new Map<string, ReconciliationTotal>();
   readonly named: UnreadableRow[] = [];
@@ -59,13 +59,13 @@ class Findings {
 }
 
 /**
- * A day's payments, or a statement's, as CSV, written as they come, with the sums on the other stream; 1 on a difference
- * or a row that cannot be read.
+ * Streams a day's or a statement's payments as CSV, with the totals on standard error. Exits with 1 on a difference or an
+ * unreadable row.
  */
 export const reconcile: Command = async (context, given, output) => {
   const { day, against, json = false } = given.values;
   if ((day === undefined) === (against === undefined)) {
-    throw new UsageError('Say which day: --day 2026-11-21. Or which statement of the account: --against FILE.');
+    throw new UsageError('Name either a day, --day 2026-11-21, or a statement of the account, --against FILE.');
   }
   const found = new Findings();
   const rows = day === undefined ? ofStatement(context, given, found, output) : ofDay(context, given, day);
@@ -111,7 +111,7 @@ async function* ofStatement(
   yield* context.get(PaymentReconciliation).against(payments, shop.name);
 }
 
-/** Writes rows as they come: a statement may have a million. */
+/** Writes rows one by one: a statement may have a million. */
 interface Rows {
   write(row: StatementComparison): void;
   end(found: Findings): void;

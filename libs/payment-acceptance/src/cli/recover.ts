@@ -6,13 +6,13 @@ import { UsageError } from './arguments.js';
 import { instantOf, operatorOf, type Command } from './commands.js';
 import { jsonText, printJson, type Output } from './output.js';
 
-/** 1 where a line of the log cannot be read, or the service does not show a bill that the log has. */
+/** Exits with 1 if a line of the log cannot be read, or the service does not show a bill that is in the log. */
 export const recover: Command = async (context, { values }, output) => {
   const since = instantOf('--since', values.since);
-  if (!since) throw new UsageError('Say from when on commits may be missing: --since 2026-11-21T00:00:00Z.');
+  if (!since) throw new UsageError('Say since when commits may be missing: --since 2026-11-21T00:00:00Z.');
   const { out, shop, 'from-log': logs = [], 'dry-run': dryRun = false } = values;
-  // A person may have confirmed bills in it.
-  if (out !== undefined && existsSync(out)) throw new UsageError(`--out: ${out} is there already: name a new file.`);
+  // Never overwrite it: a person may have confirmed bills in it.
+  if (out !== undefined && existsSync(out)) throw new UsageError(`--out: ${out} already exists: name a new file.`);
   const report = await context.get(PaymentRecovery).recover({
     since,
     operator: operatorOf(values.operator),
@@ -39,7 +39,7 @@ async function* linesOfLogs(files: readonly string[]): AsyncGenerator<string> {
   }
 }
 
-/** A bill a line, readable by its owner alone, so that a person can confirm one after the other. */
+/** One bill per line, so that a person can confirm them one by one. Only the file's owner can read it. */
 async function writeBills(file: string, { bills }: RecoveryReport): Promise<void> {
   const lines = bills.map((bill) => `${jsonText(bill)}\n`);
   try {
@@ -66,7 +66,7 @@ function printReport(report: RecoveryReport, withLog: boolean, { out }: Output):
   out(
     `${bills.length} bills are not known here: ${verified} by our own record, ${bills.length - verified} to be confirmed\n`,
   );
-  if (underWay > 0) out(`${underWay} creations are still under way: run it again in some minutes\n`);
+  if (underWay > 0) out(`${underWay} creations are still in progress: run it again in some minutes\n`);
   if (unknownOutcomes > 0) out(`${unknownOutcomes} creations have no known outcome: look for them at the service\n`);
 }
 
@@ -77,14 +77,14 @@ function printNext({ bills, dryRun }: RecoveryReport, written: string | null, { 
     if (written === null) steps.push(`Run it${dryRun ? ' without --dry-run,' : ''} with --out FILE.`);
     if (bills.some(({ verified }) => !verified)) {
       steps.push(
-        `Look up each bill of ${file} that says "verified": false, in the account and among the orders; correct it, and set true, or remove it.`,
+        `Look up each bill in ${file} that says "verified": false, in the account and among the orders. Correct it and set true, or remove it.`,
       );
     }
     steps.push(`payment-acceptance import ${file} --hold, then restore the orders, then payment-acceptance release.`);
   }
   steps.push(
-    "Bills of which neither a line of the log nor a postback is left are not found so. The merchant's account shows them: " +
-      'export its payments since then, and hold them against the ledger with payment-acceptance reconcile --against FILE.',
+    "This does not find bills that are in neither a log nor a postback. The merchant's account shows them: export its " +
+      'payments since then, and compare them with the ledger: payment-acceptance reconcile --against FILE.',
   );
   out(`\nNext:\n${steps.map((step, index) => `${index + 1}. ${shownText(step)}\n`).join('')}`);
 }

@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   recover,
 };
 
-/** Runs a command line; gives the exit code, and never rejects. */
+/** Runs a command line. Never rejects. @returns the exit code */
 export async function run(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   try {
     const given = readArguments(args);
@@ -33,7 +33,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
     return await perform(given, env, output);
   } catch (error) {
     output.err(`${shownLines(errorText(error))}\n`);
-    if (error instanceof UsageError) output.err('payment-acceptance --help shows what there is.\n');
+    if (error instanceof UsageError) output.err('payment-acceptance --help lists commands and options.\n');
     return isOfConfiguration(error) ? 2 : 1;
   }
 }
@@ -51,7 +51,7 @@ function perform(given: Arguments, env: NodeJS.ProcessEnv, output: Output): Prom
   });
 }
 
-/** Our own errors say in their words what to do; others may have no words at all, as where no address answers. */
+/** Our own messages say what to do. Others may be empty, as when no address answers. */
 function errorText(error: unknown): string {
   if (error instanceof UsageError || error instanceof PaymentAcceptanceError) return error.message;
   return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);

@@ -8,7 +8,7 @@ import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 
-/** What is used of Express's and Fastify's applications. */
+/** The parts of Express and Fastify applications that are used here. */
 interface HttpApplication {
   readonly router?: { readonly stack: readonly { readonly route?: ExpressRoute }[] };
   use?(handler: (request: Requested, response: unknown, next: () => void) => void): void;
@@ -31,8 +31,8 @@ interface Requested {
 const PAUSE_MS = 3_600_000;
 
 /**
- * Says at the start where the service reaches the callbacks: a global prefix moves them, and a postback that goes to the
- * address without it is answered 404 by the host itself, before any code of ours. So that is said, too.
+ * Logs at startup where the service reaches the callbacks. A global prefix moves them, and the host itself answers 404 to a
+ * postback that is sent to the address without the prefix, before any of our code runs. Such misses are logged, too.
  */
 @Injectable()
 export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
@@ -50,22 +50,22 @@ export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
     this.misses = new RateLimitedLog(this.logger, clock, PAUSE_MS);
   }
 
-  /** The host's routes are there by now, and its answer to what nobody serves is not: what reaches us goes there. */
+  /** The host has registered its routes by now but not its 404 handler, so on Express only unmatched requests get here. */
   onModuleInit(): void {
     const moved = new Map([...this.served()].filter(([own, path]) => path !== `/${own}`));
     if (moved.size === 0) return;
-    const look = ({ method, originalUrl, url }: Requested): void => {
-      if (method === 'POST') this.tellOfMiss(moved, (originalUrl ?? url ?? '').split('?', 1)[0] ?? '');
+    const inspect = ({ method, originalUrl, url }: Requested): void => {
+      if (method === 'POST') this.logMiss(moved, (originalUrl ?? url ?? '').split('?', 1)[0] ?? '');
     };
     const { application, kind } = this;
     if (kind === 'express') {
       application?.use?.((request, _response, next) => {
-        look(request);
+        inspect(request);
         next();
       });
     } else {
       application?.addHook?.('onResponse', (request, reply, done) => {
-        if (reply.statusCode === 404) look(request);
+        if (reply.statusCode === 404) inspect(request);
         done();
       });
     }
@@ -78,22 +78,22 @@ export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
     const addresses = paths.map((path) => `POST ${publicUrl}${path}[/SHOP]`).join(', ');
     this.logger.log(
       `The service reaches the callbacks at ${addresses}.` +
-        (publicUrl ? '' : ' With the option publicUrl these are whole addresses.'),
+        (publicUrl ? '' : ' Set the option publicUrl to see full URLs here.'),
     );
   }
 
-  private tellOfMiss(moved: ReadonlyMap<string, string>, path: string): void {
+  private logMiss(moved: ReadonlyMap<string, string>, path: string): void {
     for (const [own, served] of moved) {
       if (path !== `/${own}` && !(path.startsWith(`/${own}/`) && /^[^/]+\/?$/.test(path.slice(own.length + 2))))
         continue;
-      const line = (leftOut: string): string =>
-        `A callback came to /${own}, which is answered 404 here: the application serves it at ${served}. Enter ` +
-        `${this.options.publicUrl ?? ''}${served} at the service.${leftOut}`;
+      const line = (suppressed: string): string =>
+        `A callback came to /${own} and was answered 404: the application serves callbacks at ${served}. Enter ` +
+        `${this.options.publicUrl ?? ''}${served} at the service.${suppressed}`;
       this.misses.error(own, line, {});
     }
   }
 
-  /** The paths of the callbacks, each with where the host has it; those that are not found are left out. */
+  /** Maps the path of each callback to the path at which the host serves it; omits those that are not found. */
   private served(): Map<string, string> {
     const served = new Map<string, string>();
     if (this.role === 'workers') return served;
@@ -112,7 +112,7 @@ export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
     return layers.some(({ route }) => route?.path === url && route.methods['post'] === true);
   }
 
-  /** Nest tells nobody but itself; where it stands elsewhere one day, the paths without it are looked for alone. */
+  /** Nest has no public API for it. Should this internal move, only the paths without a prefix are searched. */
   private globalPrefix(): string {
     const [module] = this.modules.values();
     const { container } = (module ?? {}) as { container?: { applicationConfig?: { getGlobalPrefix?(): string } } };

@@ -8,7 +8,7 @@ import { Database } from '../storage/database.js';
 import { migratePaymentAcceptance, verifySchema } from '../storage/migrate.js';
 import { openDatabase } from '../storage/open-database.js';
 
-/** The database, ready: whoever has it injected finds the module's tables in place. */
+/** The database, ready to use: the module's tables exist by the time it is injected. */
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {
   return {
     provide: Database,

@@ -15,12 +15,12 @@ import { Database } from '../storage/database.js';
 import { databaseProvider } from './database.provider.js';
 import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
 
-/** What is listed here is kept out of the options. */
+/** Nest strips from the options only what is listed here. */
 const EXTRAS = readExtras({});
 
 const GIVEN_OPTIONS = Symbol.for('nestjs-payment-acceptance/options');
 
-/** Checks the options that it is given on asking, so that a test may ask for others. */
+/** Calls the function that gives the options and validates the result. A test may replace it to use other options. */
 export type OptionsResolver = (
   give: () => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>,
 ) => Promise<ResolvedOptions>;
@@ -57,7 +57,7 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
   const routes = resolveRoutes(extras.routes ?? {});
   return {
     ...definition,
-    // As TypeOrmModule.forRoot: what forFeature provides must find the shops from anywhere.
+    // Like TypeOrmModule.forRoot: the providers of forFeature need the shops in any module.
     global: true,
     imports: [...(definition.imports ?? []), ...routeImports],
     controllers: role === 'workers' ? [] : createCallbackControllers(routes),
@@ -68,14 +68,14 @@ function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras)
       { provide: CALLBACK_ROUTES, useValue: routes },
       databaseProvider(dataSource),
     ],
-    // For the module's own entries above it.
+    // For the package's other entry points, which build on this module.
     exports: [Database, ShopRegistry, AddedConsumers, DeliveryWorker],
   };
 }
 
 /**
- * Nest keeps what every provider gives, and shows it to whoever prints the application. So the options as the host gave
- * them, tokens and all, are no provider's value: they pass through a factory, and only what is resolved is kept.
+ * Nest keeps the value of every provider, and printing the application shows it. So the host's own options, which contain
+ * tokens, must not be a provider's value: they pass through a factory, and only the resolved options are kept.
  */
 function onlyResolved(provider: Provider): Provider {
   if (!('provide' in provider) || provider.provide !== GIVEN_OPTIONS) return provider;
@@ -87,7 +87,7 @@ function onlyResolved(provider: Provider): Provider {
   };
 }
 
-/** The provider that the builder makes: with a value for `forRoot`, with a factory for `forRootAsync`. */
+/** The builder's provider: a value for `forRoot`, a factory for `forRootAsync`. */
 interface GivenOptions {
   readonly useValue: PaymentAcceptanceOptions;
   readonly useFactory?: (...injected: unknown[]) => PaymentAcceptanceOptions | Promise<PaymentAcceptanceOptions>;

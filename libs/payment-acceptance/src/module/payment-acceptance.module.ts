@@ -72,8 +72,8 @@ const PUBLIC = [
 ];
 
 /**
- * What can be found in an application that has loaded another copy of the package, whose classes are not one's own. All but
- * the first are for `nestjs-payment-acceptance/testing`.
+ * Also found by a token, since an application may have loaded another copy of the package, with other classes. All but the
+ * first are for `nestjs-payment-acceptance/testing`.
  */
 const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock];
 
@@ -130,8 +130,8 @@ const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
 })
 export class PaymentAcceptanceModule extends ConfigurableModuleClass {
   /**
-   * Makes the named shops injectable with `@InjectPaymentShop(name)` in the importing module. A name that the options do
-   * not have fails the start, unless there is a `shopResolver`: its shops are looked up when they are used.
+   * Makes the named shops injectable with `@InjectPaymentShop(name)` in the importing module. A name that is missing in the
+   * options fails the start, unless there is a `shopResolver`: its shops are looked up when they are used.
    */
   static forFeature(...shops: string[]): DynamicModule {
     const providers = shops.map((shop) => ({

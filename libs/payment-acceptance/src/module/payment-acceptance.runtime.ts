@@ -24,13 +24,13 @@ import { Signals } from '../storage/signals.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
 
-/** Token of the `role` given beside the factory. */
+/** Token of the extra `role`. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
 
-/** How long a statement may take once the application shuts down, in milliseconds. */
+/** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_MS = 3_000;
 
-/** Starts the workers when the application is ready, wakes them, and stops them before anything they need goes away. */
+/** Starts the workers when the application is ready, wakes them up, and stops them while their dependencies still work. */
 @Injectable()
 export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('PaymentAcceptance');
@@ -77,30 +77,30 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     this.workers.start();
   }
 
-  /** While listeners and the database are still there. */
+  /** Here, because listeners and the database still work. */
   async beforeApplicationShutdown(): Promise<void> {
     this.database.hurry(STOPPING_STATEMENT_MS);
     await Promise.all([this.workers.stop(), this.signals.stop()]);
   }
 
-  /** Work is told of within the instance, and to the others; without that, each finds it when it looks. */
+  /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
   private connectSignals(): void {
     if (!this.options.autoStart) return;
-    const works = this.role !== 'callbacks';
+    const hasWorkers = this.role !== 'callbacks';
     const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
     this.wakeUps.listen((wakeUp) => {
-      if (works) wake[wakeUp]();
+      if (hasWorkers) wake[wakeUp]();
       this.signals.tell(wakeUp);
     });
-    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => works && wake[wakeUp]());
+    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
   }
 
-  /** A handler holds a connection while it runs, and what ends it needs another. */
+  /** A handler holds one connection while it runs, and aborting it needs a second one. */
   private checkPool(): void {
     if (poolSizeOf(this.database.dataSource) > 1) return;
     throw new PaymentConfigurationError([
-      "The data source's pool has one connection, which a handler would hold while it runs, with none left to end it. Raise " +
-        "the pool's size (poolSize).",
+      "The data source's pool has one connection. A handler holds it while it runs, which leaves none to abort the handler. " +
+        "Raise the pool's size (poolSize).",
     ]);
   }
 }

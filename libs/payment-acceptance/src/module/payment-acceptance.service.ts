@@ -8,16 +8,15 @@ import type { ReportedPayment } from '../domain/payment.js';
 import type { PaymentShop } from './payment-shop.js';
 import { PaymentShops } from './payment-shops.js';
 
-/** The default shop, and the way to every other one. */
+/** The default shop, and access to every other shop. */
 @Injectable()
 export class PaymentAcceptanceService {
   /** @internal */
   constructor(private readonly shops: PaymentShops) {}
 
   /**
-   * The shop of that name; without one, the default shop. One that comes from the option `shopResolver` is looked up when
-   * it is used.
-   * @throws UnknownShopError where the options have no such shop, and there is no resolver
+   * The shop with that name, or the default shop. A shop from the option `shopResolver` is looked up when it is used.
+   * @throws UnknownShopError if the options have no such shop and there is no resolver
    */
   shop(name?: string): PaymentShop {
     return this.shops.shop(name);

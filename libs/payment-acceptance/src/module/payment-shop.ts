@@ -9,9 +9,9 @@ import type { BillRecord } from '../domain/bill.js';
 import type { ReportedPayment } from '../domain/payment.js';
 
 /**
- * One shop of the payment acceptance service: what business code talks to. A shop that comes from the option
- * `shopResolver` is looked up at each call. Its methods then throw, beside their own errors, UnknownShopError where it is
- * not there (any more), ShopResolverError or InvalidShopError; nothing was stored or sent.
+ * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is looked up
+ * at each call. Its methods may then also throw UnknownShopError if the shop does not exist (any more), ShopResolverError or
+ * InvalidShopError; in that case nothing was stored or sent.
  */
 export class PaymentShop {
   /** @internal */
@@ -24,8 +24,8 @@ export class PaymentShop {
   ) {}
 
   /**
-   * Currency of bills that name none.
-   * @throws ShopNotReadError while nothing was asked of a shop that comes from the resolver: see {@link settings}
+   * Default currency of the shop's bills.
+   * @throws ShopNotReadError for a shop from the resolver that has not been looked up yet: see {@link settings}
    */
   get currency(): string {
     const shop = this.shops.peek(this.name);
@@ -33,29 +33,29 @@ export class PaymentShop {
     return shop.currency;
   }
 
-  /** The shop's settings as they are now, without its tokens. */
+  /** The shop's current settings, without its tokens. */
   async settings(): Promise<PaymentShopSettings> {
     const { token: _token, previousTokens: _previous, ...settings } = await this.shops.get(this.name);
     return settings;
   }
 
   /**
-   * Creates the bill of an order, or returns the open one; see {@link BillService.create} for the errors. Send the payer
-   * to `linkPageUrl`.
+   * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. For the errors see
+   * {@link BillService.create}.
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
     return this.bills.create(await this.shops.get(this.name), request, options);
   }
 
   /**
-   * The payments of a bill as the service lists them now (section 4.2), by the service's `bill_id`. Settles nothing.
+   * The payments that the service lists now for a bill (section 4.2), by the service's `bill_id`. Settles nothing.
    * @throws PaymentServiceError
    */
   async listPayments(billId: string, control?: RequestControl): Promise<ReportedPayment[]> {
     return this.client.listPayments(await this.shops.get(this.name), billId, control);
   }
 
-  /** The bills of an order as we keep them, first attempt first; also those of a shop that is no longer there. */
+  /** The stored bills of an order, first attempt first, even if the shop no longer exists. */
   findBills(orderId: string): Promise<BillRecord[]> {
     return this.bills.ofOrder(this.name, orderId);
   }

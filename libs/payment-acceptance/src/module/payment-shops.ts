@@ -4,7 +4,7 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShop } from './payment-shop.js';
 
-/** Makes `PaymentShop`s; what `forFeature` asks, so that a test may replace `PaymentAcceptanceService` alone. */
+/** Creates `PaymentShop`s. Used by `forFeature`, so that a test can replace `PaymentAcceptanceService` alone. */
 @Injectable()
 export class PaymentShops {
   constructor(
@@ -13,7 +13,7 @@ export class PaymentShops {
     private readonly client: PaymentServiceClient,
   ) {}
 
-  /** @throws UnknownShopError where there can be no such shop; a shop of the resolver's is looked up when it is used. */
+  /** @throws UnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
   shop(name: string = this.registry.defaultName): PaymentShop {
     return new PaymentShop(this.registry.named(name), this.registry, this.bills, this.client);
   }

@@ -6,27 +6,27 @@ import { Confirmer } from '../settlement/confirmer.js';
 
 /** One of the {@link PaymentWorkers}. */
 export interface PaymentWorker {
-  /** One round, of what is due now; gives the number of things done. Works whether or not the worker was started. */
+  /** Processes what is due now, once. Works whether or not the worker was started. @returns how many items were processed */
   runOnce(): Promise<number>;
-  /** Works by itself from now on. */
+  /** Starts polling. */
   start(): void;
-  /** Ends what is going on, within a bounded time, and begins nothing more. */
+  /** Starts no new work, and waits a bounded time for running work to end. */
   stop(): Promise<void>;
 }
 
 /**
- * The workers of this instance, by what they do. They start with the application; with the option `autoStart: false` a test,
- * or a job with a pace of its own, drives them.
+ * The workers of this instance. They start with the application. With the option `autoStart: false` a test, or a job with a
+ * schedule of its own, runs them.
  */
 @Injectable()
 export class PaymentWorkers {
   /** Asks the service about bills that are due, and settles what it lists. */
   readonly checks: PaymentWorker;
-  /** Hands events to their consumers. */
+  /** Delivers events to their consumers. */
   readonly deliveries: PaymentWorker;
-  /** Asks the service for bills that only a postback names. */
+  /** Asks the service about bills that only a postback names. */
   readonly inquiries: PaymentWorker;
-  /** Removes what is older than the option `retention` keeps. */
+  /** Removes records that are older than the option `retention` allows. */
   readonly retention: PaymentWorker;
 
   /** @internal */

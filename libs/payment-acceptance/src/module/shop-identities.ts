@@ -6,8 +6,8 @@ import { DueStore } from '../storage/due.store.js';
 import { ShopIdentityStore } from '../storage/shop-identity.store.js';
 
 /**
- * Holds the shops of the options against those that the tables know by the same names. Where two applications meant
- * different shops by one name, each would get the other's bills and events.
+ * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
+ * different shops, each would get the other's bills and events.
  */
 @Injectable()
 export class ShopIdentities {
@@ -20,8 +20,8 @@ export class ShopIdentities {
   ) {}
 
   /**
-   * Stores what is new. Another address is stored and warned of: a service moves now and then.
-   * @throws PaymentConfigurationError where a name stands for another shop
+   * Stores new shops. A changed address is stored with a warning, because a service may move.
+   * @throws PaymentConfigurationError if a name belongs to another shop
    */
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
@@ -34,8 +34,8 @@ export class ShopIdentities {
       if (!known) problems.push(taken(name, shopId, before?.shopId ?? null));
       else if (before?.apiBaseUrl && before.apiBaseUrl !== apiBaseUrl) {
         this.logger.warn(
-          `Shop "${name}" was at ${before.apiBaseUrl} until now and is at ${apiBaseUrl}: its bills of before are asked ` +
-            'about there. Where that is another service, give it a schema of its own (option "schema").',
+          `Shop "${name}" has moved from ${before.apiBaseUrl} to ${apiBaseUrl}: its earlier bills are now checked there. ` +
+            'If that is another service, give it a schema of its own (option "schema").',
           { shop: name },
         );
       }
@@ -47,7 +47,7 @@ export class ShopIdentities {
 function taken(name: string, shopId: string, before: string | null): string {
   return (
     `shops.${name}.shopId: the tables know a shop "${name}" with the id ${JSON.stringify(before)}, not ${JSON.stringify(shopId)}. ` +
-    'Another application on one database needs a schema of its own (option "schema"), or other names for its shops. Where ' +
+    'Another application on the same database needs a schema of its own (option "schema"), or other names for its shops. If ' +
     'it is the same shop and the service has given it a new id, set shop_id of this shop in the table shop_state to NULL.'
   );
 }

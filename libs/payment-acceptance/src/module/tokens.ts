@@ -5,7 +5,7 @@ export function getPaymentShopToken(shop: string): symbol {
   return Symbol.for(`nestjs-payment-acceptance/shop/${shop}`);
 }
 
-/** Injects the `PaymentShop` of that name. */
+/** Injects the `PaymentShop` with that name. */
 export function InjectPaymentShop(shop: string): PropertyDecorator & ParameterDecorator {
   return Inject(getPaymentShopToken(shop));
 }

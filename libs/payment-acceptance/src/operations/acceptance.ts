@@ -4,7 +4,7 @@ import type { PaymentReview, ReviewRow } from '../storage/operator.store.js';
 import { OperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 
-/** What the service listed of a payment when a review was opened. */
+/** What the service reported about a payment when a review was opened. */
 export interface ListedPayment {
   readonly status: string | null;
   readonly amount: string | null;
@@ -12,30 +12,30 @@ export interface ListedPayment {
   readonly billId: BillId | null;
 }
 
-/** What there is to know, under the lock of the bill, of a payment that is to be accepted and has not counted yet. */
+/** Everything known, under the bill's lock, about a payment that an operator accepts and that has not counted yet. */
 export interface Acceptance {
   readonly bill: LockedBill;
   readonly review: ReviewRow;
   readonly paymentId: PaymentId;
-  /** The ledger's. */
+  /** The payment in the ledger. */
   readonly row: LedgerPayment | undefined;
-  /** The newest review of the payment, which may be this one. */
+  /** The payment's newest review, which may be this one. */
   readonly newest: PaymentReview | undefined;
-  /** The order of the shop's bill with this id at the service; `undefined` where it has none. */
+  /** The order of the shop's bill with this `bill_id`; `undefined` if the shop has no such bill. */
   readonly orderOf: (billId: BillId) => Promise<string | undefined>;
-  /** What the operator knows of it. */
+  /** The operator says that the payment had failed before; see `AcceptReviewOptions`. */
   readonly hadFailed: boolean;
 }
 
-/** `undefined` where the review is about its bill as a whole. */
+/** `undefined` if the review is about the bill as a whole. */
 export function listedIn({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment | undefined {
   return (JSON.parse(detail) as { listed?: ListedPayment }).listed;
 }
 
 /**
- * A review may be older than what is known by now. What has failed, what is another bill's, and what a later review shows
- * otherwise never counts by an earlier one.
- * @throws OperatorActionError which says what to do instead
+ * A review may be out of date. A payment that has failed, that belongs to another bill, or that a later review shows
+ * differently can never be accepted through an earlier review.
+ * @throws OperatorActionError that says what to do instead
  */
 export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
@@ -47,8 +47,8 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const ofWholeBill = review.paymentId === null;
   if (row?.status === 'FAIL' && !(ofWholeBill && hadFailed)) {
     throw new OperatorActionError(
-      `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. Should the service show SUCCESS by now, ` +
-        `check the bill: it then counts by itself.${ofWholeBill ? ' Where it cannot be listed, say so with "hadFailed".' : ''}`,
+      `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service shows SUCCESS by now, ` +
+        `check the bill: the payment then counts by itself.${ofWholeBill ? ' If the service cannot list it, set "hadFailed".' : ''}`,
     );
   }
   const latest = newest && listedIn(newest);
@@ -62,7 +62,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
     const order = await orderOf(listed.billId);
     if (order !== undefined) {
       throw new OperatorActionError(
-        `The service says that payment ${paymentId} is of bill ${listed.billId}, which is that of order "${order}". ` +
+        `The service says that payment ${paymentId} belongs to bill ${listed.billId} of order "${order}". ` +
           'Dismiss the review, and check that bill.',
       );
     }
@@ -70,8 +70,8 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   if (newest?.state === 'OPEN' && latest && differs(listedIn(review), latest)) {
     const { status, amount, currency } = latest;
     throw new OperatorActionError(
-      `The service has listed payment ${paymentId} otherwise since: ${status ?? 'no status'}, ${amount ?? 'no amount'} ` +
-        `${currency ?? 'without a currency'}. Decide the review that shows this first: ${newest.reason}, ${newest.id}.`,
+      `The service has since listed payment ${paymentId} differently: ${status ?? 'no status'}, ${amount ?? 'no amount'} ` +
+        `${currency ?? 'without a currency'}. First decide the review that shows this: ${newest.reason}, ${newest.id}.`,
     );
   }
 }

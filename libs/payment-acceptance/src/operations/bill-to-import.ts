@@ -6,38 +6,37 @@ import type { IntentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { ForeignBill } from '../storage/import.store.js';
 
-/** An open bill that an older integration has had made. */
+/** An open bill that an older integration created. */
 export interface BillToImport {
-  /** Name of its shop in the options. Default: the default shop. */
+  /** Name of the bill's shop in the options. Default: the default shop. */
   readonly shop?: string;
-  /** The order it was made for, 1 to 255 characters. */
+  /** The order that the bill is for, 1 to 255 characters. */
   readonly orderId: string;
   /** The service's `bill_id` (section 2.2). */
   readonly billId: string;
-  /** What it asks for: an exact decimal above 0, such as `100.05`. */
+  /** The billed amount: an exact decimal above 0, such as `100.05`. */
   readonly amount: DecimalAmount;
   /** Three capital letters. Default: the shop's currency. */
   readonly currency?: string;
-  /** When it was made: ISO 8601 with its zone, such as `2026-11-21T12:00:00Z`. From then on its lifetime counts. */
+  /** When the bill was created: ISO 8601 with a time zone, such as `2026-11-21T12:00:00Z`. Its lifetime starts then. */
   readonly createdAt: string | Date;
-  /** Its payment page, http or https, in production https; without it `createBill` cannot return the bill for the same order. */
+  /** The payment page, http or https, in production https. Without it `createBill` cannot return the bill for the same order. */
   readonly linkPageUrl?: string;
   readonly linkUrl?: string;
-  /** What went out as `custom`, where anything did. */
+  /** The `custom` value that was sent, if any. */
   readonly custom?: string;
   readonly payerPaysCommission?: boolean;
   readonly description?: string;
   /**
-   * `false` where order and amount are not our own record, as a postback names them, and nobody has confirmed them: it is
-   * refused then. Default `true`.
+   * `false` if order and amount are not from our own records but, for example, from a postback, and nobody has confirmed
+   * them. Such a bill is refused. Default `true`.
    */
   readonly verified?: boolean;
 }
 
-/** What the bill does not say about itself. */
-interface Surroundings {
+interface ImportContext {
   readonly shop: Shop;
-  /** Our id for it. */
+  /** Our id for the bill. */
   readonly intentId: IntentId;
   readonly now: Date;
   readonly production: boolean;
@@ -46,17 +45,17 @@ interface Surroundings {
 const BILL_ID = /^[\x21-\x7e]{1,128}$/;
 const ZONED = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 
-/** The bill with its defaults, or a sentence for each of its problems. */
+/** The bill with its defaults filled in, or one sentence per problem. */
 export function readBillToImport(
   given: BillToImport,
-  { shop, intentId, now, production }: Surroundings,
+  { shop, intentId, now, production }: ImportContext,
 ): ForeignBill | string[] {
   const problems: string[] = [];
   if (given.verified !== undefined && (given.verified as unknown) !== true) {
-    problems.push('It is not verified: check its order and amount, correct them, and set "verified" to true.');
+    problems.push('The bill is not verified: check its order and amount, correct them, and set "verified" to true.');
   }
   const createdAt = instantOf(given.createdAt);
-  if (!createdAt) problems.push('createdAt must be an ISO 8601 instant with its zone, such as 2026-11-21T12:00:00Z.');
+  if (!createdAt) problems.push('createdAt must be an ISO 8601 time with a time zone, such as 2026-11-21T12:00:00Z.');
   else if (createdAt > now) problems.push('createdAt is in the future.');
   if (typeof given.billId !== 'string' || !BILL_ID.test(given.billId)) {
     problems.push('billId must be 1 to 128 visible characters without a space.');

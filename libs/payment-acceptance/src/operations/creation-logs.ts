@@ -11,17 +11,17 @@ import { OperatorActionError } from './operator.errors.js';
 import { PaymentOperations } from './payment-operations.service.js';
 import { billOfRecord, type RecoveredBill } from './recovery.js';
 
-/** A bill of the log that the tables know as an unknown outcome. */
+/** A bill in the log that the tables have as an unknown outcome. */
 export interface AttachedBill {
   readonly shop: string;
   readonly orderId: OrderId;
   readonly billId: BillId;
   readonly intentId: IntentId;
-  /** Code of the error where the service does not show the bill, or gives no answer; `null` where it is attached. */
+  /** The error's code if the service does not show the bill or does not answer; `null` if the bill was attached. */
   readonly error: string | null;
 }
 
-/** What a recovery has found in the log so far. */
+/** What has been found in the log so far. */
 export class LogFindings {
   lines = 0;
   creations = 0;
@@ -29,16 +29,16 @@ export class LogFindings {
   readonly unreadable: number[] = [];
   readonly attached: AttachedBill[] = [];
   readonly bills = new Map<string, RecoveredBill>();
-  /** Those of our own that were not known, by shop and bill: a line may stand in two logs. */
-  readonly taken = new Set<string>();
+  /** Sealed creations already handled, by shop and bill: two logs may contain the same line. */
+  readonly handled = new Set<string>();
 }
 
-/** Which lines are read, and what is done about them. */
+/** Which log lines to read, and how to handle them. */
 interface LogReading {
   readonly log?: AsyncIterable<string>;
-  /** The shops that are recovered. */
+  /** Names of the shops to recover. */
   readonly names: readonly string[];
-  /** Name of the only shop: lines about others are passed over. */
+  /** Only this shop: lines about other shops are skipped. */
   readonly shop?: string;
   readonly since: Date;
   readonly operator: string;
@@ -49,7 +49,7 @@ const BATCH = 500;
 const MAX_UNREADABLE = 100;
 
 const UNSEALED =
-  'The line has no seal of a token that the shop has now: the token is another one since, or somebody had the line logged.';
+  'The line has no seal of a current token of the shop: the token has changed since, or somebody forged the line.';
 
 /** Reads the creations in an application's log. */
 @Injectable()
@@ -62,7 +62,7 @@ export class CreationLogs {
   ) {}
 
   /**
-   * Finds the bills of the log that are not known here, and attaches those of unknown outcomes.
+   * Finds the log's bills that are not known here, and attaches those that belong to unknown outcomes.
    * @throws ShopResolverError, InvalidShopError
    */
   async read(options: LogReading): Promise<LogFindings> {
@@ -82,18 +82,14 @@ export class CreationLogs {
       found.creations += 1;
       batch.push(creation);
       if (batch.length < BATCH) continue;
-      await this.takeCreations(batch, found, options);
+      await this.handleBatch(batch, found, options);
       batch = [];
     }
-    await this.takeCreations(batch, found, options);
+    await this.handleBatch(batch, found, options);
     return found;
   }
 
-  private async takeCreations(
-    batch: readonly LoggedCreation[],
-    found: LogFindings,
-    options: LogReading,
-  ): Promise<void> {
+  private async handleBatch(batch: readonly LoggedCreation[], found: LogFindings, options: LogReading): Promise<void> {
     for (const name of new Set(batch.map(({ record }) => record.shop))) {
       const ofShop = batch.filter(({ record }) => record.shop === name);
       const named = await this.reconciliation.billsNamed(
@@ -107,31 +103,31 @@ export class CreationLogs {
         const key = billKey(name, record.billId);
         if (known.has(record.billId)) continue;
         const isOwn = shop !== undefined && isSealed(creation, shop);
-        // A line that somebody made up takes the place of none of ours.
-        if (found.taken.has(key)) continue;
+        // A forged line must never replace one of ours.
+        if (found.handled.has(key)) continue;
         if (isOwn) {
-          found.taken.add(key);
+          found.handled.add(key);
           found.bills.delete(key);
-          await this.takeOwn(record, key, found, options);
+          await this.handleOwn(record, key, found, options);
         } else found.bills.set(key, billOfRecord(record, UNSEALED));
       }
     }
   }
 
-  private async takeOwn(record: CreationRecord, key: string, found: LogFindings, options: LogReading): Promise<void> {
+  private async handleOwn(record: CreationRecord, key: string, found: LogFindings, options: LogReading): Promise<void> {
     const { shop, orderId, billId, intentId } = record;
     const intent: BillRecord | undefined = isUuid(intentId) ? await this.bills.byId(intentId, shop) : undefined;
-    // Its creation has ended since it was looked up.
+    // The creation finished after the batch was looked up.
     if (intent?.billId === billId) return;
     if (intent?.state === 'CREATING') found.underWay += 1;
     else if (intent?.state === 'UNKNOWN') {
       const error = options.dryRun ? null : await this.attach(record, options.operator);
       found.attached.push({ shop, orderId, billId, intentId, error });
     } else if (!intent) found.bills.set(key, billOfRecord(record));
-    else found.bills.set(key, billOfRecord(record, `Its intent ${intentId} is ${intent.state} here.`));
+    else found.bills.set(key, billOfRecord(record, `The bill's intent ${intentId} is ${intent.state} here.`));
   }
 
-  /** Gives the code of the error. */
+  /** @returns the error's code, or `null` if the bill was attached */
   private async attach(
     { shop, billId, intentId, linkPageUrl }: CreationRecord,
     operator: string,
@@ -148,7 +144,7 @@ export class CreationLogs {
   }
 }
 
-/** Of a bill among those of all shops. */
+/** Identifies a bill across all shops. */
 export function billKey(shop: string, billId: BillId): string {
   return `${shop} ${billId}`;
 }

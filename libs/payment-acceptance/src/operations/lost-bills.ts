@@ -9,21 +9,21 @@ import type { ShopScope } from '../storage/scope.js';
 import { OperatorActionError } from './operator.errors.js';
 import { PaymentImport } from './payment-import.service.js';
 
-/** What a person has found out about a lost bill. The service's list does not say it, and a postback proves nothing. */
+/** What a person has found out about a lost bill: the service does not report it, and a postback proves nothing. */
 export interface TakeInOptions {
-  /** The order it was made for, 1 to 255 characters. */
+  /** The order that the bill is for, 1 to 255 characters. */
   readonly orderId: OrderId;
-  /** What the bill asks for: an exact decimal above 0, such as `100.05`. What was paid may be another amount. */
+  /** The billed amount: an exact decimal above 0, such as `100.05`. The paid amount may differ. */
   readonly amount: DecimalAmount;
   /** Three capital letters. Default: the shop's currency. */
   readonly currency?: string;
-  /** Who says so: it is recorded. */
+  /** Who says so; recorded. */
   readonly operator: string;
-  /** How it was found out, for the record. */
+  /** How they found out; recorded. */
   readonly note?: string;
 }
 
-/** What people do about bills that the service has made and the ledger does not have. */
+/** Lists, imports and dismisses bills that exist at the service but not in the ledger. */
 @Injectable()
 export class LostBills {
   constructor(
@@ -50,7 +50,7 @@ export class LostBills {
 
   /** See `OperationsView.dismissLostBill`. */
   async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
-    if (note.trim() === '') throw new OperatorActionError('Say in a note why the bill is none of yours.');
+    if (note.trim() === '') throw new OperatorActionError('Say in a note why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
     await this.operator.transaction(async (manager) => {
       if (!(await this.store.dismiss(manager, id))) throw notLost(id);
@@ -67,12 +67,12 @@ export class LostBills {
   }
 }
 
-/** Nobody here knows when it was made: it was there when its first payment was made, and when its first postback came. */
+/** Nobody knows when the bill was created; it already existed at its first payment and at its first postback. */
 function earliest({ payments, firstPostbackAt }: LostBill): string {
   const times = [firstPostbackAt, ...payments.map(({ createdAt }) => createdAt)].filter((at) => at !== null);
   return times.reduce((first, at) => (at < first ? at : first));
 }
 
 function notLost(id: string): OperatorActionError {
-  return new OperatorActionError(`There is no lost bill ${id.slice(0, 64)} (any more).`);
+  return new OperatorActionError(`There is no lost bill ${id.slice(0, 64)}, or it is no longer lost.`);
 }

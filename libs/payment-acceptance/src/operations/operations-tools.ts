@@ -12,21 +12,21 @@ import type { StatisticsStore } from '../storage/records/statistics.store.js';
 import type { LostBills } from './lost-bills.js';
 import type { Workload } from './workload.js';
 
-/** Whether a shop of the records is still there. */
+/** Whether a shop in the records still exists. */
 export interface KnownShop {
-  /** Whether the options or the shop resolver have the shop; `null` while the resolver fails. */
+  /** Whether the options or the shop resolver have the shop; `null` while the resolver is failing. */
   readonly known: boolean | null;
 }
 
-/** What {@link OperationsView.deliverPastEvents} has done. */
+/** Result of {@link OperationsView.deliverPastEvents}. */
 export interface PastEventsReport {
-  /** How many deliveries were made. */
+  /** Number of deliveries created. */
   readonly made: number;
-  /** How many events were left out, since the consumer may have had them. */
+  /** Number of events left out because the consumer may already have had them. */
   readonly leftOut: number;
 }
 
-/** What a view works with. */
+/** Dependencies of a view. */
 export interface OperationsTools {
   readonly ledger: LedgerStore;
   readonly store: OperatorStore;

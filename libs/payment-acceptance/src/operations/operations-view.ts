@@ -21,9 +21,9 @@ import { fitsNothing } from './records-view.js';
 import type { PaymentWorkload } from './workload.js';
 
 /**
- * What operators see and do, of one shop or of all: `PaymentOperations` is the view of all, and its `forShop(name)` gives
- * that of one. What belongs to another shop is to a view as if it were not there. Nothing here asks who is calling: keep
- * it behind a guard of yours.
+ * What operators see and do, for one shop or for all. `PaymentOperations` covers all shops; its `forShop(name)` covers one,
+ * and treats records of other shops as if they did not exist. Nothing here checks who is calling: keep it behind your own
+ * guard.
  */
 export class OperationsView {
   /** @internal */
@@ -33,24 +33,24 @@ export class OperationsView {
     private readonly scope: ShopScope,
   ) {}
 
-  /** Everything recorded, newest first, at most `limit` rows of each kind (default 1000). Carries no secret. */
+  /** All records, newest first, at most `limit` rows of each kind (default 1000). Contains no secrets. */
   readLedger(limit = 1_000): Promise<PaymentLedger> {
     return this.tools.ledger.read(limit, this.scope);
   }
 
-  /** Counts and ages that tell whether somebody has to look, and what this instance has dropped since it started. */
+  /** Counts and ages that show whether somebody has to act, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {
     return { ...(await this.tools.statistics.stats(this.scope)), dropped: this.tools.overload.counts(this.scope) };
   }
 
-  /** What this process does at this moment, and how much of it it may do at once, as the service and the pool let it. */
+  /** What this process is doing right now, and its current limits, which follow from the service and the pool. */
   workload(): PaymentWorkload {
     return this.tools.workload.read(this.scope);
   }
 
   /**
-   * The shops, which of them the service refuses (401, or the merchant unknown or blocked), and which are neither in the
-   * options nor at the shop resolver any more: their bills are kept and not checked.
+   * The shops, which of them the service refuses (401, or the merchant unknown or blocked), and which are no longer in the
+   * options or at the shop resolver: their bills are kept but not checked.
    */
   async shopStates(): Promise<(ShopState & KnownShop)[]> {
     const [states, names] = await Promise.all([this.tools.statistics.shops(this.scope), this.names()]);
@@ -72,12 +72,11 @@ export class OperationsView {
   }
 
   /**
-   * Ties an unknown outcome to the bill that the service turned out to have. Asks the service for it first; it is checked
-   * at once, and settles like any other.
-   * @param intentId id of our intent: it went out as `custom` where the shop gave none
-   * @param linkPageUrl where the payer can pay it, http or https, in production https; without it `createBill` cannot return
-   *   the bill
-   * @throws OperatorActionError, and PaymentServiceError where the service does not show the bill
+   * Attaches the service's bill to an unknown outcome. Asks the service for the bill first. The bill is then checked at
+   * once, and settles like any other.
+   * @param intentId id of our intent, which was sent as `custom` unless the shop gave its own
+   * @param linkPageUrl the payment page, http or https, in production https; without it `createBill` cannot return the bill
+   * @throws OperatorActionError, and PaymentServiceError if the service does not show the bill
    */
   async attachBill(
     intentId: IntentId,
@@ -104,13 +103,13 @@ export class OperationsView {
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      throw new OperatorActionError(`Bill ${billId} is that of another order already.`);
+      throw new OperatorActionError(`Bill ${billId} already belongs to another order.`);
     }
     await linkLateCallbacks(bills, { ...bill, billId });
   }
 
   /**
-   * Says that an unknown outcome made no bill.
+   * Records that an unknown outcome created no bill.
    * @throws OperatorActionError
    */
   async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
@@ -121,41 +120,42 @@ export class OperationsView {
   }
 
   /**
-   * Bills that the service has made and the ledger does not have, those found first at first, at most `limit`: postbacks named
-   * them, and the service lists their payments.
-   * @param after id of the last one of a page: then those that follow it
+   * Bills that exist at the service but not in the ledger, in the order in which they were found, at most `limit`: postbacks
+   * named them, and the service lists their payments.
+   * @param after id of the last bill of the previous page
    */
   lostBills(limit = 1_000, after?: string): Promise<LostBill[]> {
     return this.tools.lostBills.list(limit, this.scope, after);
   }
 
   /**
-   * Takes a lost bill into the ledger, for the order that a person has found out: it is imported, checked at once, and settles
+   * Imports a lost bill into the ledger, for the order that a person has found out. The bill is checked at once, and settles
    * like any other. Recorded as `import-bill`.
-   * @param id of the lost bill, as {@link lostBills} gives it
-   * @throws OperatorActionError where there is none (any more), or it cannot be imported so
+   * @param id the lost bill's id, as {@link lostBills} returns it
+   * @throws OperatorActionError if there is no such lost bill, or it cannot be imported
    */
   takeInLostBill(id: string, options: TakeInOptions): Promise<void> {
     return this.tools.lostBills.takeIn(id, options, this.scope);
   }
 
   /**
-   * Says that a lost bill is none of ours: it counts no longer, and is not asked for again.
-   * @param note why: it is required
+   * Records that a lost bill is not ours: it no longer counts, and the service is not asked about it again.
+   * @param note the reason; required
    * @throws OperatorActionError
    */
   dismissLostBill(id: string, operator: string, note: string): Promise<void> {
     return this.tools.lostBills.dismiss(id, operator, note, this.scope);
   }
 
-  /** Dead letters that fit the filter, in settlement order, at most `limit`. */
+  /** Dead letters that match the filter, in settlement order, at most `limit`. */
   async deadLetters(filter: DeadLetterFilter = {}, limit = 1_000): Promise<DeadLetter[]> {
     return fitsNothing(filter) ? [] : this.tools.lists.deadLetters(this.scope, filter, limit);
   }
 
   /**
-   * Sends dead letters again, with all their attempts: one (`deliveryId`), those that fit, or with `{}` all. An event
-   * that later ones of its bill have overtaken then says `late: true`. Gives their number.
+   * Retries dead letters with a full set of attempts: one (`deliveryId`), those that match the filter, or all with `{}`. An
+   * event that later events of its bill have overtaken says `late: true`.
+   * @returns how many are retried
    */
   async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
     if (fitsNothing(filter)) return 0;
@@ -168,19 +168,19 @@ export class OperationsView {
     });
   }
 
-  /** How many deliveries {@link deliverPastEvents} would make now, and how many events it would leave out. */
+  /** How many deliveries {@link deliverPastEvents} would create now, and how many events it would leave out. */
   pastEvents(filter: PastEventFilter): Promise<PastEventCounts> {
     return this.tools.pastEvents.count(filter, this.scope);
   }
 
   /**
-   * Gives a consumer events that were settled while it was not there: a handler that a release has added gets those of
-   * before, a shop that a consumer has begun to take gets its past. Each event goes out once, in settlement order within its
-   * bill, with all its attempts; one that later events of its bill have overtaken says `late: true`. Left out is what the
-   * consumer may have had already: events since it was registered whose deliveries retention may have removed
+   * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
+   * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
+   * attempts; one that later events of its bill have overtaken says `late: true`. Events that the consumer may already have
+   * had are left out: those since it was registered whose deliveries retention may have removed
    * (`retention.deleteDeliveriesAfterMs`), or that are older than migration 12.
-   * @returns how many deliveries were made, and how many events were left out
-   * @throws OperatorActionError where no instance has ever hosted the consumer: start one first
+   * @returns how many deliveries were created, and how many events were left out
+   * @throws OperatorActionError if no instance has ever hosted the consumer: start one first
    */
   async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<PastEventsReport> {
     const { pastEvents, deliveries } = this.tools;
@@ -199,9 +199,9 @@ export class OperationsView {
   }
 
   /**
-   * Says that orders are there again: lets the events of bills go that were imported with `hold`, in their order, and has
-   * deliveries tried now whose handler threw an `OrderNotFoundError`: those that fit, or with `{}` all. Doing it again does
-   * no harm.
+   * Call it once the orders are restored. Releases the events of bills that were imported with `hold`, in order, and retries
+   * at once the deliveries whose handler threw an `OrderNotFoundError`: those that match the filter, or all with `{}`.
+   * Idempotent.
    */
   async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
@@ -236,5 +236,5 @@ export class OperationsView {
 }
 
 function notUnknown(intentId: IntentId): OperatorActionError {
-  return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is no unknown outcome (any more).`);
+  return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`);
 }

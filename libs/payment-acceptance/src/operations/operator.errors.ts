@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** What an operator asked for cannot be done; nothing was changed. */
+/** An operator's request cannot be carried out; nothing was changed. */
 export class OperatorActionError extends PaymentAcceptanceError {
   readonly code = 'operator-action';
 }

@@ -14,7 +14,7 @@ import { CheckStore } from '../storage/check.store.js';
 import { OperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
-/** What one check out of turn came to. */
+/** Result of a check that an operator asked for. */
 export interface BillCheck {
   readonly shop: string;
   readonly orderId: OrderId;
@@ -26,17 +26,17 @@ export interface BillCheck {
   readonly stateAfter: BillState;
   /** What the service lists now (section 4.2). */
   readonly payments: readonly ReportedPayment[];
-  /** Names of the events that it has made. Their consumers take them as always. */
+  /** Names of the events that the check created. They are delivered as usual. */
   readonly events: readonly string[];
 }
 
 /** The checks of one shop's bills. */
 export interface ShopChecks {
-  /** As {@link PaymentChecks.check}; a bill of another shop is as if it were not there. */
+  /** As {@link PaymentChecks.check}, for bills of that shop only. */
   check(bill: string): Promise<BillCheck>;
 }
 
-/** Checks of single bills, at once and for a person who waits for the answer. */
+/** Checks single bills at once, for a person who waits for the answer. */
 @Injectable()
 export class PaymentChecks {
   /** @internal */
@@ -51,7 +51,7 @@ export class PaymentChecks {
   ) {}
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ShopChecks {
@@ -60,17 +60,17 @@ export class PaymentChecks {
   }
 
   /**
-   * Asks the service about a bill now and settles the answer, as a check on the schedule does. Where the service gives
-   * none, the bill keeps its place in the schedule.
+   * Asks the service about a bill now and settles the answer, like a scheduled check. If the service does not answer, the
+   * bill keeps its place in the schedule.
    * @param bill the service's `bill_id`, or the id of our bill
-   * @param shop name of its shop; the default shop where absent
-   * @throws OperatorActionError where the shop has no such bill, or another check of it is under way
-   * @throws PaymentServiceError where the service gives no answer
+   * @param shop name of the bill's shop; the default shop if omitted
+   * @throws OperatorActionError if the shop has no such bill, or another check of it is running
+   * @throws PaymentServiceError if the service does not answer
    * @throws UnknownShopError
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
     const of = await this.shops.get(shop);
-    // The request may be made several times, and with each token.
+    // The request may be retried, and repeated with each token.
     const { leaseMs } = this.options.creation;
     const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
     if (claim === 'unknown') throw new OperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
@@ -94,14 +94,14 @@ export class PaymentChecks {
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };
   }
 
-  /** So that the bill can be asked about again at once, and not only when the lease is over. */
+  /** Releases the lease, so that the bill can be checked again before the lease expires. */
   private async giveBack(claim: ClaimedBill, error: unknown): Promise<void> {
-    // It may still commit, and holds the bill's lock: whatever was written of the bill here would wait, too.
+    // The transaction may still commit and holds the bill's lock: a write to the bill here would block.
     if (error instanceof GroupCommitTimeoutError) return;
     try {
       if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
     } finally {
-      // Nothing where the claim ended with what was settled.
+      // No effect if settlement has already ended the claim.
       await this.checks.release(claim);
     }
   }

@@ -13,18 +13,17 @@ export type { DoctorFinding, DoctorVerdict } from './doctor/findings.js';
 
 /** The examination of one shop. */
 export interface ShopDoctor {
-  /** As {@link PaymentDoctor.examine}, of that shop. */
+  /** As {@link PaymentDoctor.examine}, for that shop. */
   examine(): Promise<DoctorFinding[]>;
 }
 
-/** How many bills with payments are asked about, and how many kept postbacks and payments are looked at. */
+/** How many bills with payments are queried, and how many stored postbacks and payments are examined. */
 const SAMPLE_BILLS = 5;
 const SAMPLE_ROWS = 1_000;
 
 /**
- * Looks whether the service behaves as the module expects. It only reads: a few `GET bill/payments` for each shop, one of
- * them with a token that no shop has, and what the tables have kept. It makes nothing at the service and changes nothing
- * here.
+ * Checks whether the service behaves as the module expects. It only reads: a few `GET bill/payments` for each shop, one of
+ * them with a token that no shop has, and the module's tables. It creates nothing at the service and changes nothing here.
  */
 @Injectable()
 export class PaymentDoctor {
@@ -38,7 +37,7 @@ export class PaymentDoctor {
   ) {}
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ShopDoctor {
@@ -47,8 +46,8 @@ export class PaymentDoctor {
   }
 
   /**
-   * Every expectation with what was seen of it, shop by shop.
-   * @param shop name of the only shop to look at; all shops where absent
+   * Every expectation with what was observed, shop by shop.
+   * @param shop name of the only shop to examine; all shops if omitted
    * @throws UnknownShopError
    */
   async examine(shop?: string): Promise<DoctorFinding[]> {

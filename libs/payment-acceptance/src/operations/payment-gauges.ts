@@ -5,37 +5,43 @@ import { Snapshots } from './snapshot.js';
 import { Workload } from './workload.js';
 
 const GAUGES = {
-  'payment_acceptance.checks.overdue.age': { unit: 's', description: 'How long the longest overdue check has waited.' },
-  'payment_acceptance.deliveries.oldest.age': { unit: 's', description: 'Age of the oldest event not yet taken.' },
-  'payment_acceptance.deliveries.pending': { unit: '{delivery}', description: 'Events that a consumer has not taken.' },
+  'payment_acceptance.checks.overdue.age': { unit: 's', description: 'How long the most overdue check has waited.' },
+  'payment_acceptance.deliveries.oldest.age': { unit: 's', description: 'Age of the oldest undelivered event.' },
+  'payment_acceptance.deliveries.pending': {
+    unit: '{delivery}',
+    description: 'Events not yet delivered to a consumer.',
+  },
   'payment_acceptance.dead_letters': {
     unit: '{delivery}',
-    description: 'Deliveries given up, for a person to replay.',
+    description: 'Deliveries that used up their attempts, for a person to replay.',
   },
-  'payment_acceptance.reviews.open': { unit: '{review}', description: 'What does not match, for a person to decide.' },
+  'payment_acceptance.reviews.open': { unit: '{review}', description: 'Mismatches for a person to decide.' },
   'payment_acceptance.bills.unknown': { unit: '{bill}', description: 'Creations whose outcome never became known.' },
   'payment_acceptance.bills.lost': {
     unit: '{bill}',
-    description: 'Bills of the service that the ledger does not have.',
+    description: 'Bills at the service that the ledger does not have.',
   },
   'payment_acceptance.callbacks.waiting': { unit: '{callback}', description: 'Postbacks that name no bill of ours.' },
   'payment_acceptance.shops.refused': { unit: '{shop}', description: 'Shops that the service refuses.' },
 } as const;
 
 const WORKLOAD_GAUGES = {
-  'payment_acceptance.checks.running': { unit: '{request}', description: "Requests for bills' payments that run." },
-  'payment_acceptance.checks.limit': { unit: '{request}', description: 'Most such requests at once, as it is now.' },
-  'payment_acceptance.checks.rate.limit': { unit: '{request}/s', description: 'Most such requests a second.' },
-  'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Deliveries that run.' },
-  'payment_acceptance.handlers.running': { unit: '{handler}', description: 'Handlers that run in transactions.' },
-  'payment_acceptance.handlers.limit': { unit: '{handler}', description: 'Most of them at once, as the pool is now.' },
+  'payment_acceptance.checks.running': { unit: '{request}', description: "Running requests for bills' payments." },
+  'payment_acceptance.checks.limit': { unit: '{request}', description: 'Current limit of concurrent requests.' },
+  'payment_acceptance.checks.rate.limit': { unit: '{request}/s', description: 'Limit of requests per second.' },
+  'payment_acceptance.deliveries.running': { unit: '{delivery}', description: 'Running deliveries.' },
+  'payment_acceptance.handlers.running': { unit: '{handler}', description: 'Handlers running in transactions.' },
+  'payment_acceptance.handlers.limit': {
+    unit: '{handler}',
+    description: 'Current limit of such handlers; it follows from the pool.',
+  },
 } as const;
 
 const TIME_LIMIT_MS = 5_000;
 
 /**
- * Gauges for the host's metrics. How things stand in the tables, every instance shows alike: take the maximum, not the sum.
- * What runs is of each instance alone.
+ * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum, not by
+ * sum. The workload gauges are per instance.
  */
 @Injectable()
 export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -54,7 +60,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
     ];
   }
 
-  /** While the database is still there. */
+  /** Here, because the database is still connected. */
   beforeApplicationShutdown(): void {
     for (const end of this.ends) end();
   }

@@ -9,19 +9,19 @@ import type { FailingConsumer, FailingShop, PaymentStats } from '../domain/recor
 import { ReadOnlyDatabaseError } from '../storage/storage.errors.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
-/** From which values on the module counts as degraded. Ages and pauses in milliseconds. */
+/** Values from which the module counts as degraded. Ages and durations in milliseconds. */
 export interface PaymentHealthThresholds {
   /** How long the database may take to answer before it counts as unreachable. Default 2000. */
   readonly timeLimitMs?: number;
-  /** Age of the longest overdue check of a bill. Default 5 minutes. */
+  /** How long the most overdue check of a bill has waited. Default 5 minutes. */
   readonly overdueCheckMs?: number;
-  /** Bills whose last five checks, or more, have failed. Default 1. */
+  /** Bills whose last five or more checks have failed. Default 1. */
   readonly failingBills?: number;
-  /** Age of the oldest event that a consumer has not taken. Default 5 minutes. */
+  /** Age of the oldest undelivered event. Default 5 minutes. */
   readonly oldestDeliveryMs?: number;
-  /** Age of the oldest event whose delivery fails and is tried again. Default 10 minutes. */
+  /** Age of the oldest event whose delivery is failing and being retried. Default 10 minutes. */
   readonly failingDeliveryMs?: number;
-  /** Bills whose events are kept back until they are released. Default 1. */
+  /** Bills whose events are held until they are released. Default 1. */
   readonly heldBills?: number;
   /** Dead letters. Default 1. */
   readonly deadLetters?: number;
@@ -29,15 +29,15 @@ export interface PaymentHealthThresholds {
   readonly openReviews?: number;
   /** Creations whose outcome never became known. Default 10. */
   readonly unknownBills?: number;
-  /** Bills that the service has made and the ledger does not have. Default 1. */
+  /** Bills that exist at the service but not in the ledger. Default 1. */
   readonly lostBills?: number;
-  /** Requests to the service in a row, of this process, that got no usable answer. Default 3. */
+  /** Consecutive requests from this process that got no usable answer from the service. Default 3. */
   readonly serviceFailures?: number;
-  /** How long a worker of this process may not have looked for work. Default 60000. */
+  /** How long a worker of this process may go without polling for work. Default 60000. */
   readonly workerSilenceMs?: number;
 }
 
-/** What is wrong while payments can still be taken. */
+/** Reasons for being degraded; payments can still be taken. */
 export type PaymentDegradation =
   | 'checks-overdue'
   | 'checks-failing'
@@ -52,25 +52,25 @@ export type PaymentDegradation =
   | 'service-not-answering'
   | 'worker-stalled';
 
-/** The indicator's details. Numbers, and names of shops, consumers and hosts only: nothing about an order, nothing secret. */
+/** The indicator's details: only numbers and the names of shops, consumers and hosts. No order data, no secrets. */
 export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   readonly status: Status;
-  /** Everything that is past its threshold; empty where all is well. */
+  /** Everything that has reached its threshold; empty if all is well. */
   readonly degraded: readonly PaymentDegradation[];
-  /** `readOnly`: it answers and takes no writes, as a standby, or a primary that has been demoted. */
+  /** `readOnly`: it answers but takes no writes, like a standby or a demoted primary. */
   readonly database: { readonly reachable: boolean; readonly readOnly?: true; readonly error?: string };
-  /** By host: how it has answered the requests of this process. Nothing is asked for the sake of health. */
+  /** By host: how it answered this process's requests. A health check sends no request of its own. */
   readonly service: Readonly<
     Record<string, { lastAnswerAt: string | null; lastFailureAt: string | null; failuresInARow: number }>
   >;
   /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
   readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
-  /** Of all instances together; absent while the database cannot be reached. */
+  /** Of all instances together; absent while the database is unreachable. */
   readonly backlog?: PaymentStats & {
     readonly refusedShops: readonly string[];
-    /** Consumers whose deliveries fail and are tried again, that of the oldest event first. */
+    /** Consumers whose deliveries are failing and being retried; the one with the oldest event comes first. */
     readonly failingConsumers: readonly FailingConsumer[];
-    /** Shops with bills whose last five checks, or more, have failed. */
+    /** Shops with bills whose last five or more checks have failed. */
     readonly failingShops: readonly FailingShop[];
   };
 }
@@ -93,11 +93,11 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
 };
 
 /**
- * Health as `@nestjs/terminus` takes it, which it does not need: `health.check([() => payments.isHealthy('payments')])`.
+ * Health in the format of `@nestjs/terminus`, which is not required: `health.check([() => payments.isHealthy('payments')])`.
  *
- * `down` only where the platform has to act: the database does not answer, or takes no writes, so that nothing can be stored. What needs a
- * person, or passes by itself, is `degraded`: an instance that is taken out of service could only make it worse. Never
- * throws. At most one reading of the tables a second, however often it is asked.
+ * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
+ * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. Never
+ * throws. Reads the tables at most once a second, however often it is called.
  */
 @Injectable()
 export class PaymentHealthIndicator {
@@ -110,9 +110,9 @@ export class PaymentHealthIndicator {
   ) {}
 
   /**
-   * @param key under which the result stands
-   * @param options thresholds, and the status of what is degraded: `up` (the default) is understood by every version of
-   *   Terminus, `degraded` by version 12, which then says so for the whole application and still answers 200
+   * @param key key of the result
+   * @param options thresholds, and the status to report when degraded: every version of Terminus understands `up` (the
+   *   default); version 12 also understands `degraded`, reports it for the whole application and still answers 200
    */
   async isHealthy<Key extends string, Degraded extends 'up' | 'degraded' = 'up'>(
     key: Key,
@@ -162,7 +162,7 @@ function whyDown(error: unknown): PaymentHealth['database'] {
   return { reachable: readOnly, ...(readOnly && { readOnly }), error: reasonOf(error) };
 }
 
-/** A code such as `ECONNREFUSED`: the driver's own sentences name hosts and users, and health may be public. */
+/** A code such as `ECONNREFUSED`: the driver's messages name hosts and users, and health may be public. */
 function reasonOf(error: unknown): string {
   return error instanceof TimeoutError ? error.message : errorType(error);
 }

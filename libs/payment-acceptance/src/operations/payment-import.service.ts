@@ -13,34 +13,34 @@ import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { OperatorActionError } from './operator.errors.js';
 
 export interface ImportOptions {
-  /** Who imports: it is recorded for each bill. */
+  /** Who imports; recorded for each bill. */
   readonly operator: string;
-  /** Why, for the record. Default: none. */
+  /** Why; recorded. Default: none. */
   readonly note?: string;
   /** Only say what would happen. Default `false`. */
   readonly dryRun?: boolean;
   /**
-   * Keep the events of the bills back until `PaymentOperations.release`, since the orders that they are about are yet to be
-   * restored. Of bills that are here already nothing is changed. Default `false`.
+   * Hold the events of the bills until `PaymentOperations.release`, because their orders have yet to be restored. Bills
+   * that are already here do not change. Default `false`.
    */
   readonly hold?: boolean;
 }
 
 /** A bill that was not imported, and why. */
 export interface RefusedBill {
-  /** Its place in what was given: 0 for the first. */
+  /** Its index in the input, from 0. */
   readonly index: number;
   readonly orderId: string;
   readonly billId: string;
-  /** A sentence for each problem. */
+  /** One sentence per problem. */
   readonly problems: readonly string[];
 }
 
 export interface ImportReport {
   readonly dryRun: boolean;
-  /** Bills that are (with `dryRun`: would be) new here. */
+  /** Bills that were (with `dryRun`: would be) imported. */
   readonly imported: number;
-  /** Bills that were here already, the same. */
+  /** Identical bills that were already here. */
   readonly present: number;
   readonly refused: readonly RefusedBill[];
 }
@@ -49,14 +49,14 @@ type Importing = Required<Pick<ImportOptions, 'operator' | 'hold'>> & Pick<Impor
 
 /** The import of one shop's bills. */
 export interface ShopImport {
-  /** As {@link PaymentImport.importBills}; bills that name no shop are that shop's, and those of another are refused. */
+  /** As {@link PaymentImport.importBills}; bills without a shop belong to that shop, and bills of another are refused. */
   importBills(
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
     options: ImportOptions,
   ): Promise<ImportReport>;
 }
 
-/** Takes over open bills of an older integration, so that they are checked and settle here. */
+/** Imports open bills of an older integration, so that they are checked and settled here. */
 @Injectable()
 export class PaymentImport {
   /** @internal */
@@ -71,7 +71,7 @@ export class PaymentImport {
   ) {}
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ShopImport {
@@ -80,12 +80,12 @@ export class PaymentImport {
   }
 
   /**
-   * Stores each bill as `OPEN` and due: it is checked at once, like any other, and what the service lists makes events. So
-   * import only what the older integration has not settled. Each bill is stored on its own, with the postbacks that
-   * already wait for it; one that cannot be is refused with its reasons and keeps no other from being stored. Importing
-   * the same again changes nothing. The service is not asked.
-   * @throws OperatorActionError where `operator` is empty
-   * @throws ShopResolverError, InvalidShopError where a shop cannot be found out; what was stored before stays
+   * Stores each bill as `OPEN` and due: it is checked at once, and the payments that the service lists create events as
+   * usual. So import only what the older integration has not settled. Each bill is stored in a transaction of its own and
+   * linked to the postbacks that already wait for it. A bill that cannot be stored is refused with its reasons, and does
+   * not affect the others. Idempotent. Does not call the service.
+   * @throws OperatorActionError if `operator` is empty
+   * @throws ShopResolverError, InvalidShopError if a shop cannot be resolved; bills stored before that remain
    */
   importBills(
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
@@ -102,12 +102,12 @@ export class PaymentImport {
     const how = { operator, hold, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new OperatorActionError('Say who imports with "operator".');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
-    /** What a dry run would have stored by now. */
+    /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();
     let index = -1;
     for await (const given of bills) {
       index += 1;
-      const outcome = await this.take(scope, given, how, dryRun ? planned : undefined);
+      const outcome = await this.importOne(scope, given, how, dryRun ? planned : undefined);
       if (typeof outcome === 'string') report[outcome] += 1;
       else {
         const { orderId, billId } = (given as Partial<Record<keyof BillToImport, unknown>> | null) ?? {};
@@ -117,8 +117,8 @@ export class PaymentImport {
     return report;
   }
 
-  /** Gives the problems of a bill that is refused. */
-  private async take(
+  /** Returns the problems of a bill that is refused. */
+  private async importOne(
     scope: ShopScope,
     given: BillToImport,
     how: Importing,
@@ -174,7 +174,7 @@ function compare(known: KnownBill, bill: ForeignBill): 'present' | string[] {
   const same = known.orderId === bill.orderId && known.amount === bill.amount && known.currency === bill.currency;
   if (same) return 'present';
   const { orderId, amount, currency, state } = known;
-  return [`Its billId is here already: of order "${orderId}", over ${amount} ${currency}, ${state}.`];
+  return [`A bill with this billId is here already: order "${orderId}", ${amount} ${currency}, ${state}.`];
 }
 
 function keyOf({ shop, billId }: ForeignBill): string {

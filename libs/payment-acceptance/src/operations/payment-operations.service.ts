@@ -15,7 +15,7 @@ import { LostBills } from './lost-bills.js';
 import { OperationsView } from './operations-view.js';
 import { Workload } from './workload.js';
 
-/** What operators and tools see of all shops, and do about unknown outcomes and dead letters. */
+/** {@link OperationsView} of all shops. */
 @Injectable()
 export class PaymentOperations extends OperationsView {
   /** @internal */
@@ -57,7 +57,7 @@ export class PaymentOperations extends OperationsView {
   }
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): OperationsView {

@@ -25,13 +25,13 @@ import type { StatementPayment } from './statement-payment.js';
 import { compareStatement } from './statement-reconciliation.js';
 
 export interface ReconciliationOptions {
-  /** The day, `YYYY-MM-DD`, on the service's wall clock: in the `timeZone` of each shop. */
+  /** The day, `YYYY-MM-DD`, on the service's wall clock, that is in the `timeZone` of each shop. */
   readonly day: string;
-  /** Name of the only shop to look at. Default: all shops. */
+  /** Name of the only shop to reconcile. Default: all shops. */
   readonly shop?: string;
   /**
-   * Also ask about bills that were paid or had expired on an earlier day and are still followed, since a payment may come
-   * late: many more requests. Default `false`.
+   * Also ask about bills that were paid or expired on an earlier day and are still being checked for late payments. Makes
+   * many more requests. Default `false`.
    */
   readonly followed?: boolean;
   readonly signal?: AbortSignal;
@@ -39,22 +39,22 @@ export interface ReconciliationOptions {
 
 /** The reconciliation of one shop's payments. */
 export interface ShopReconciliation {
-  /** As {@link PaymentReconciliation.reconcile}, of that shop. */
+  /** As {@link PaymentReconciliation.reconcile}, for that shop. */
   reconcile(options: Omit<ReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
-  /** As {@link PaymentReconciliation.against}, of that shop. */
+  /** As {@link PaymentReconciliation.against}, for that shop. */
   against(statement: AsyncIterable<StatementPayment>): AsyncGenerator<StatementComparison>;
 }
 
-/** Clocks of the service and of the database may disagree by this much. */
+/** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 const DAY_MS = 24 * 3_600_000;
 const PAGE = 5_000;
-/** The service may be away: after so many bills without an answer in a row, nothing is learnt from asking on. */
+/** Stop after this many consecutive bills without an answer: the service is probably down. */
 const MAX_FAILURES = 10;
 
 /**
- * Holds a day's payments at the service against the ledger. It changes nothing: what differs is settled by the bill's
- * next check, or at once by `PaymentChecks.check`.
+ * Compares a day's payments at the service with the ledger. It changes nothing: a difference is settled by the bill's next
+ * check, or at once by `PaymentChecks.check`.
  */
 @Injectable()
 export class PaymentReconciliation {
@@ -67,7 +67,7 @@ export class PaymentReconciliation {
   ) {}
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ShopReconciliation {
@@ -79,11 +79,11 @@ export class PaymentReconciliation {
   }
 
   /**
-   * Holds a statement of the merchant's account at the service against the ledger, both ways: the only way to find payments
-   * of bills that nothing here has heard of, since the service is only ever asked about bills that are known. A row for
-   * each payment that it lists, and for each of the ledger's within its span of time that it does not. Memory grows by
-   * at most 64 bytes for each row. The service is not asked.
-   * @param shop name of the shop whose account it is; the default shop where absent
+   * Compares a statement of the merchant's account at the service with the ledger, in both directions. This is the only way
+   * to find payments of unknown bills, because the service is only ever asked about known ones. Yields a row for each
+   * payment in the statement, and one for each payment in the ledger that the statement should list but does not. Memory
+   * grows by at most 64 bytes per row. Does not call the service.
+   * @param shop name of the shop whose account it is; the default shop if omitted
    * @throws UnknownShopError
    */
   async *against(
@@ -94,12 +94,12 @@ export class PaymentReconciliation {
   }
 
   /**
-   * Asks the service about each bill that was active that day, at no more than half of the shop's rate, and gives a row for
-   * each payment that was made that day by the service's `created_at`, and for each bill without an answer. A bill was
-   * active when it was open at some time of the day, or a payment or a callback of it became known then.
-   * @throws OperatorActionError for a day that is none
+   * Asks the service about each bill that was active that day, at no more than half of the shop's rate limit. Yields a row
+   * for each payment made that day by the service's `created_at`, and one for each bill without an answer. A bill was active
+   * if it was open at some time of the day, or if one of its payments or callbacks became known then.
+   * @throws OperatorActionError if `day` is not a date
    * @throws UnknownShopError
-   * @throws PaymentServiceError where the service gives no answer for many bills in a row
+   * @throws PaymentServiceError if the service does not answer for many bills in a row
    */
   async *reconcile(options: ReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
@@ -141,7 +141,7 @@ export class PaymentReconciliation {
     } while (last);
   }
 
-  /** The service first: what is settled meanwhile is in the ledger then. */
+  /** Asks the service before reading the ledger, so that what is settled meanwhile is in the ledger. */
   private async ofBill(
     shop: Shop,
     bill: BillToReconcile,
@@ -157,7 +157,7 @@ export class PaymentReconciliation {
   }
 }
 
-/** What says nothing about this bill: the next one will most likely get the same. */
+/** Whether the error is not about this bill: the next one will most likely get the same. */
 function isAway(error: PaymentServiceError): boolean {
   return (
     error instanceof ServiceNetworkError ||
@@ -168,12 +168,12 @@ function isAway(error: PaymentServiceError): boolean {
   );
 }
 
-/** Midnight of the day on a clock in UTC, in epoch milliseconds. */
+/** Midnight UTC of the day, in epoch milliseconds. */
 function midnightOf(day: string): number {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  // 2026-02-30 is read as the 2nd of March.
+  // Date.parse reads 2026-02-30 as 2 March.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) {
-    throw new OperatorActionError(`"${day.slice(0, 32)}" is no day: write it as 2026-11-21.`);
+    throw new OperatorActionError(`"${day.slice(0, 32)}" is not a date: write it as 2026-11-21.`);
   }
   return midnight;
 }

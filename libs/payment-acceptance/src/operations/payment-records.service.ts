@@ -6,7 +6,7 @@ import { FiguresStore } from '../storage/records/figures.store.js';
 import { RecordListsStore } from '../storage/records/record-lists.store.js';
 import { RecordsView } from './records-view.js';
 
-/** What pages for operators show, of all shops. */
+/** {@link RecordsView} of all shops. */
 @Injectable()
 export class PaymentRecords extends RecordsView {
   /** @internal */
@@ -21,7 +21,7 @@ export class PaymentRecords extends RecordsView {
   }
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): RecordsView {

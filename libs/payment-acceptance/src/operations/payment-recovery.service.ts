@@ -10,57 +10,59 @@ import { OperatorActionError } from './operator.errors.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
 export interface RecoveryOptions {
-  /** From when on commits may be missing: the time of the backup, or when the standby was last level. An hour more is looked at. */
+  /**
+   * Time from which commits may be missing: when the backup was made, or when the standby was last in sync. The recovery
+   * also covers the hour before.
+   */
   readonly since: Date;
-  /** Who recovers: it is recorded. */
+  /** Who recovers; recorded. */
   readonly operator: string;
   /** Name of the only shop. Default: all shops. */
   readonly shop?: string;
-  /** Lines of logs, in which the creations since are looked for. Default: none. */
+  /** Log lines to search for creations since then. Default: none. */
   readonly log?: AsyncIterable<string>;
-  /** Only say what would be done. Default `false`. */
+  /** Only report what would be done. Default `false`. */
   readonly dryRun?: boolean;
 }
 
 export interface RecoveryReport {
   readonly dryRun: boolean;
-  /** Of each shop how many known bills are checked again, and within how many seconds. */
+  /** For each shop, how many known bills are checked again, and within how many seconds. */
   readonly shops: readonly { readonly shop: string; readonly rechecked: number; readonly withinSeconds: number }[];
   /** Unknown outcomes for which the log has the bill. */
   readonly attached: readonly AttachedBill[];
-  /** Bills that are not known here: those of the log, then those that only postbacks name. */
+  /** Bills that are not known here: those in the log, then those that only postbacks name. */
   readonly bills: readonly RecoveredBill[];
-  /** Creations of the log that are still under way here, or were a moment ago: look again in some minutes. */
+  /** Creations in the log that are still in progress here, or were a moment ago: run the recovery again in some minutes. */
   readonly underWay: number;
-  /** Creations whose outcome stays unknown: somebody has to look for them at the service. */
+  /** Creations whose outcome remains unknown: somebody has to look for them at the service. */
   readonly unknownOutcomes: number;
-  /** What the log had. */
+  /** What was in the log. */
   readonly log: {
     readonly lines: number;
-    /** Creations since then. */
+    /** Creations since that time. */
     readonly creations: number;
-    /** Numbers, counted from 1 over all that was given, of lines with a creation that cannot be read: the first hundred. */
+    /** Numbers of the first hundred lines with an unreadable creation, counted from 1 over the whole input. */
     readonly unreadable: readonly number[];
   };
 }
 
 /** The recovery of one shop. */
 export interface ShopRecovery {
-  /** As {@link PaymentRecovery.recover}, of that shop; lines of a log about others are passed over. */
+  /** As {@link PaymentRecovery.recover}, for that shop; log lines about others are skipped. */
   recover(options: Omit<RecoveryOptions, 'shop'>): Promise<RecoveryReport>;
 }
 
-/** Clocks may disagree by this much, and a commit may have been under way for so long. */
+/** Allows for clock skew, and for transactions that were still in progress. */
 const MARGIN_MS = 3_600_000;
 
-/** Most checks a second of a shop that a recovery asks for: those of new bills come in between. */
+/** Limits a recovery's checks per second and shop, to leave room for those of new bills. */
 const MAX_RECHECKS_PER_SECOND = 20;
 
 const PAGE = 5_000;
 
 /**
- * Finds again what a database has lost that went back in time: a standby that was behind has been promoted, an older
- * backup restored. Doing it again does no harm.
+ * Recovers from a database that went back in time: a lagging standby was promoted, or an older backup restored. Idempotent.
  */
 @Injectable()
 export class PaymentRecovery {
@@ -74,7 +76,7 @@ export class PaymentRecovery {
   ) {}
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ShopRecovery {
@@ -83,12 +85,12 @@ export class PaymentRecovery {
   }
 
   /**
-   * Has every known bill checked again that is open or has changed since, whatever its state, at no more than half of its
-   * shop's rate; attaches the bills that the log has of unknown outcomes; and gives those that are not known here, for
-   * `PaymentImport`: of the log, as our own record, and of postbacks, to be confirmed. It imports none by itself. A bill
-   * of which neither a line of the log nor a postback is left only the merchant's account shows:
+   * Schedules a new check for every known bill that is open or has changed since, whatever its state, at no more than half
+   * of the shop's rate limit. Attaches the log's bills to their unknown outcomes. Returns the bills that are not known here,
+   * for `PaymentImport`: those in the log, which are our own record, and those in postbacks, which a person has to confirm.
+   * It imports none by itself. A bill that is in neither shows only in the merchant's account: see
    * `PaymentReconciliation.against`.
-   * @throws OperatorActionError where `operator` is empty
+   * @throws OperatorActionError if `operator` is empty
    * @throws UnknownShopError, ShopResolverError, InvalidShopError
    */
   async recover(options: RecoveryOptions): Promise<RecoveryReport> {

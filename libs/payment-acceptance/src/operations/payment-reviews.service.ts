@@ -6,7 +6,7 @@ import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { ReviewsView } from './reviews-view.js';
 
-/** What a person decides about what did not match, of all shops. */
+/** {@link ReviewsView} of all shops. */
 @Injectable()
 export class PaymentReviews extends ReviewsView {
   /** @internal */
@@ -21,7 +21,7 @@ export class PaymentReviews extends ReviewsView {
   }
 
   /**
-   * The same of one shop, for an operator who is in charge of that one only.
+   * The same for one shop, for an operator who may act for that shop only.
    * @throws UnknownShopError
    */
   forShop(name: string): ReviewsView {

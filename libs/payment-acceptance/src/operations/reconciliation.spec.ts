@@ -39,7 +39,7 @@ describe('the day of a payment', () => {
   const at = (createdAt: string | null, firstSeenAt: string | null) =>
     isOfDay({ ...row!, createdAt, firstSeenAt }, '2026-11-21', span);
 
-  test("is that of the service's wall clock, else that of its becoming known, else any", () => {
+  test("is that of the service's wall clock, else the day it was first seen, else any", () => {
     expect(at('2026-11-21 23:59:59', '2026-11-22T08:00:00.000Z')).toBe(true);
     expect(at('2026-11-22 00:00:00', '2026-11-21T12:00:00.000Z')).toBe(false);
     expect(at(null, '2026-11-20T21:00:00.000Z')).toBe(true);

@@ -4,40 +4,40 @@ import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
 import type { BillToReconcile, PaymentToReconcile } from '../storage/reconciliation.store.js';
 import type { BillId, OrderId, PaymentId } from '../domain/ids.js';
 
-/** In what the service's list and the ledger do not agree. */
+/** How the service's list and the ledger differ. */
 export type ReconciliationDifference =
-  /** The service lists the payment, the ledger does not have it. */
+  /** The service lists the payment, but the ledger does not have it. */
   | 'missing-in-ledger'
-  /** The ledger has the payment, the service does not list it. */
+  /** The ledger has the payment, but the service does not list it. */
   | 'missing-at-service'
-  /** The service says that it is a payment of another bill. */
+  /** The service says that the payment belongs to another bill. */
   | 'other-bill'
   | 'status'
   | 'amount'
   | 'currency'
-  /** The ledger calls it succeeded, and there is no `payment.succeeded`. */
+  /** The payment has succeeded in the ledger, but there is no `payment.succeeded`. */
   | 'event-missing'
-  /** The service gave no answer about the bill. */
+  /** The service did not answer about the bill. */
   | 'not-answered'
-  /** Against a statement: the bill of a payment that the ledger does not have is not known here at all. */
+  /** Statement only: the ledger does not have the payment, and its bill is not known here either. */
   | 'unknown-bill'
-  /** Against a statement: the ledger has a payment of its span of time that it does not list. */
+  /** Statement only: the ledger has a payment that the statement should list but does not. */
   | 'missing-in-statement'
-  /** Against a statement: it lists the payment more than once. */
+  /** Statement only: it lists the payment more than once. */
   | 'listed-twice';
 
-/** One payment, at the service and in the ledger; or a bill about which the service gave no answer. */
+/** One payment, at the service and in the ledger; or a bill about which the service did not answer. */
 export interface ReconciledPayment {
   readonly shop: string;
   readonly orderId: OrderId;
   /** The service's `bill_id`. */
   readonly billId: BillId;
   readonly billState: BillState;
-  /** `null` where the row is about the bill as a whole. */
+  /** `null` if the row is about the bill as a whole. */
   readonly paymentId: PaymentId | null;
   /** The service's `created_at`, on its wall clock. */
   readonly createdAt: string | null;
-  /** When the ledger came to know the payment: ISO 8601, UTC. */
+  /** When the payment was first seen: ISO 8601, UTC. */
   readonly firstSeenAt: string | null;
   readonly serviceStatus: PaymentStatus | null;
   readonly ledgerStatus: PaymentStatus | null;
@@ -45,25 +45,25 @@ export interface ReconciledPayment {
   readonly ledgerAmount: DecimalAmount | null;
   readonly serviceCurrency: string | null;
   readonly ledgerCurrency: string | null;
-  /** What the ledger made of it: `pending`, `failed`, `succeeded` or `review`. */
+  /** The ledger's verdict: `pending`, `failed`, `succeeded` or `review`. */
   readonly verdict: string | null;
-  /** Empty where both agree. */
+  /** Empty if both agree. */
   readonly differences: readonly ReconciliationDifference[];
-  /** Code of the error, where the service gave no answer. */
+  /** The error's code, if the service did not answer. */
   readonly error: string | null;
 }
 
-/** One payment, in a statement and in the ledger: `service…` is what the statement says. */
+/** One payment, in a statement and in the ledger; the `service…` fields are the statement's. */
 export interface StatementComparison extends Omit<ReconciledPayment, 'orderId' | 'billId' | 'billState'> {
-  /** The order of our bill; where that is not known the one that the statement names, from which nothing follows. */
+  /** Our bill's order; if the bill is unknown, the order that the statement names, for information only. */
   readonly orderId: OrderId | null;
   /** The service's `bill_id`. */
   readonly billId: BillId | null;
-  /** `null` where the bill is not known here. */
+  /** `null` if the bill is not known here. */
   readonly billState: BillState | null;
 }
 
-/** Sums of SUCCESS payments in one currency; exact. */
+/** Exact sums of SUCCESS payments in one currency. */
 export interface ReconciliationTotal {
   readonly currency: string;
   readonly servicePayments: number;
@@ -73,8 +73,8 @@ export interface ReconciliationTotal {
 }
 
 /**
- * Whether a payment was made on that day (`YYYY-MM-DD`): by the service's `created_at`, else by when the ledger came to
- * know it, which lies in the span of instants; one of which neither is known is on every day.
+ * Whether a payment was made on that day (`YYYY-MM-DD`): by the service's `created_at`, else by whether it was first seen
+ * within `span`. A payment with neither counts for every day.
  */
 export function isOfDay(
   row: ReconciledPayment,
@@ -88,7 +88,7 @@ export function isOfDay(
   return seen >= span.from.getTime() && seen < span.to.getTime();
 }
 
-/** Holds the service's list of a bill against the ledger: one row for each payment that either has. Pure. */
+/** Compares the service's list of a bill with the ledger: one row for each payment that either has. Pure. */
 export function comparePayments(
   shop: string,
   bill: BillToReconcile,
@@ -116,7 +116,7 @@ export function comparePayments(
   });
 }
 
-/** The row of a bill about which the service gave no answer. */
+/** The row of a bill about which the service did not answer. */
 export function notAnswered(shop: string, bill: BillToReconcile, error: string): ReconciledPayment {
   return { ...rowOf(shop, bill), differences: ['not-answered'], error };
 }

@@ -15,7 +15,7 @@ import type { FiguresStore } from '../storage/records/figures.store.js';
 import type { RecordListsStore } from '../storage/records/record-lists.store.js';
 import type { ShopScope } from '../storage/scope.js';
 
-/** What a view works with. */
+/** Dependencies of a view. */
 export interface RecordsTools {
   readonly lists: RecordListsStore;
   readonly histories: BillHistoryStore;
@@ -25,9 +25,9 @@ export interface RecordsTools {
 }
 
 /**
- * What pages for operators show, of one shop or of all: `PaymentRecords` is the view of all, and its `forShop(name)` gives
- * that of one, to which the records of another shop are as if they were not there. Lists come in pages of 20. Reads only,
- * and asks nobody who is calling: keep it behind a guard of yours.
+ * Read-only records for operator pages, for one shop or for all. `PaymentRecords` covers all shops; its `forShop(name)`
+ * covers one, and treats records of other shops as if they did not exist. Lists come in pages of 20. Nothing here checks
+ * who is calling: keep it behind your own guard.
  */
 export class RecordsView {
   /** @internal */
@@ -37,89 +37,89 @@ export class RecordsView {
     private readonly scope: ShopScope,
   ) {}
 
-  /** Names of the shops that there have been, also of those that are gone. */
+  /** Names of all shops in the records, including those that are gone. */
   async shops(): Promise<string[]> {
     return this.scope === null ? this.tools.lists.shops() : [this.scope];
   }
 
-  /** Bills, the newest first. */
+  /** Bills, newest first. */
   async bills({ shop, states = BILL_STATES, before }: BillQuery = {}): Promise<RecordPage<BillSummary>> {
     if (this.scope !== null && shop !== undefined && shop !== this.scope) return pageOf([]);
     const only = shop === undefined ? null : databaseText(shop);
     return this.tools.lists.bills(this.scope ?? only, states, before);
   }
 
-  /** The newest bills with this order, or with this id: the service's of the bill or of a payment, or that of the intent. */
+  /** The newest bills that match an order, a `bill_id`, a payment id or an intent id. */
   searchBills(text: string): Promise<BillSummary[]> {
     return this.tools.lists.search(this.scope, databaseText(text).trim());
   }
 
-  /** One bill; `undefined` where there is none with this intent. */
+  /** One bill; `undefined` if no bill has this intent. */
   bill(intentId: IntentId): Promise<BillDetails | undefined> {
     return this.tools.histories.bill(this.scope, intentId);
   }
 
-  /** One bill with all that happened to it; `undefined` where there is none with this intent. */
+  /** One bill with everything that happened to it; `undefined` if no bill has this intent. */
   history(intentId: IntentId): Promise<BillHistory | undefined> {
     return this.tools.histories.ofBill(this.scope, intentId);
   }
 
   /**
-   * Open reviews, the oldest first.
-   * @param after id of the last one of the page before
+   * Open reviews, oldest first.
+   * @param after id of the last review of the previous page
    */
   openReviews(after?: string): Promise<RecordPage<RecordedReview>> {
     return this.tools.lists.reviews(this.scope, after);
   }
 
-  /** One review, decided or not; `undefined` where there is none. */
+  /** One review, decided or not; `undefined` if there is none. */
   review(id: string): Promise<RecordedReview | undefined> {
     return this.tools.lists.review(this.scope, id);
   }
 
   /**
-   * Dead letters that fit the filter, in settlement order.
-   * @param after id of the last one of the page before
+   * Dead letters that match the filter, in settlement order.
+   * @param after id of the last dead letter of the previous page
    */
   async deadLetters(filter: DeadLetterFilter = {}, after?: string): Promise<RecordPage<DeadLetter>> {
     if (fitsNothing(filter)) return pageOf([]);
     return pageOf(await this.tools.lists.deadLetters(this.scope, filter, PAGE + 1, after));
   }
 
-  /** How many dead letters fit the filter. */
+  /** How many dead letters match the filter. */
   async countDeadLetters(filter: DeadLetterFilter = {}): Promise<number> {
     return fitsNothing(filter) ? 0 : this.tools.lists.deadLetterCount(this.scope, filter);
   }
 
-  /** The newest postbacks that name no bill of ours, and still wait for one. */
+  /** The newest postbacks that name no bill of ours and still wait for one. */
   waitingPostbacks(): Promise<WaitingPostback[]> {
     return this.tools.lists.waitingPostbacks(this.scope);
   }
 
   /**
-   * Bills that the service has made and the ledger does not have, those found first at first.
-   * @param after id of the last one of the page before
+   * Bills that exist at the service but not in the ledger, in the order in which they were found.
+   * @param after id of the last bill of the previous page
    */
   async lostBills(after?: string): Promise<RecordPage<LostBill>> {
     return pageOf(await this.tools.lost.list(PAGE + 1, this.scope, after));
   }
 
-  /** One lost bill; `undefined` where there is none, or it is lost no longer. */
+  /** One lost bill; `undefined` if there is none, or it is no longer lost. */
   lostBill(id: string): Promise<LostBill | undefined> {
     return this.tools.lost.byId(id, this.scope);
   }
 
   /**
-   * What operators did, the newest first. An action may be about several shops, so the view of one shop has none of them.
-   * @param before id of the last one of the page before
+   * What operators did, newest first. Empty in the view of one shop, because an action may concern several shops.
+   * @param before id of the last action of the previous page
    */
   async actions(before?: string): Promise<RecordPage<LoggedAction>> {
     return this.scope === null ? this.tools.lists.actions(before) : pageOf([]);
   }
 
   /**
-   * The last 24 hours in figures, for charts. Each is read from a bounded number of rows.
-   * @param ages from which on waiting work is counted apart, in milliseconds, ascending
+   * Figures of the last 24 hours, for charts. Each is read from a bounded number of rows.
+   * @param ages lower bounds of the age groups in which waiting work is counted, in milliseconds, ascending
    */
   async figures(ages: readonly number[]): Promise<PaymentFigures> {
     const { settled, ...figures } = await this.tools.figuresOfToday.read(this.scope, ages);
@@ -133,7 +133,7 @@ export class RecordsView {
   }
 }
 
-/** With an id that no delivery can have. */
+/** Whether the filter names an id that no delivery can have. */
 export function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
   return deliveryId !== undefined && !isDeliveryId(deliveryId);
 }

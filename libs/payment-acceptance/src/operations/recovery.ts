@@ -4,19 +4,19 @@ import { parseAmount } from '../domain/money.js';
 import type { UnknownBillPostback } from '../storage/recovery.store.js';
 import type { BillToImport } from './bill-to-import.js';
 
-/** A bill that is not known here, as `import` takes it once a person has set `verified`, where that is `false`. */
+/** A bill that is not known here, in the format of `import`, which refuses it while `verified` is `false`. */
 export interface RecoveredBill extends BillToImport {
   readonly shop: string;
-  /** Whether order and amount are our own record; `false` where somebody has to confirm them. */
+  /** Whether order and amount are our own record; if `false`, a person has to confirm them. */
   readonly verified: boolean;
   readonly createdAt: string;
   /** Where it was found. */
   readonly source: 'log' | 'postback';
-  /** What a person has to know of it. */
+  /** What a person has to know about the bill. */
   readonly note: string;
 }
 
-/** The bill of a record of the log. @param doubt why a person has to look at it, if so */
+/** The bill of a log record. @param doubt why a person has to confirm it, if so */
 export function billOfRecord(record: CreationRecord, doubt?: string): RecoveredBill {
   const { linkPageUrl, intentId, ...bill } = record;
   return {
@@ -28,7 +28,7 @@ export function billOfRecord(record: CreationRecord, doubt?: string): RecoveredB
   };
 }
 
-/** What all postbacks together say of a bill that is not known here. */
+/** Collects what all postbacks say about a bill that is not known here. */
 export class PostbackEvidence {
   private readonly orders = new Set<OrderId>();
   private count = 0;
@@ -54,8 +54,8 @@ export class PostbackEvidence {
       verified: false,
       source: 'postback',
       note:
-        `Nothing but postbacks names it (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
-        'Look for the bill in the account, and for its order; its amount is what the bill asked for, without a commission.',
+        `Only postbacks name this bill (${this.count}; the first: ${status ?? 'no status'}, digest ${digest}), and anybody can send one.${orders} ` +
+        'Look up the bill in the account, and its order. The amount is what was billed, without a commission.',
       shop: this.shop,
       orderId,
       billId,

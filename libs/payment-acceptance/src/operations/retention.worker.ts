@@ -6,7 +6,7 @@ import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { RetentionStore } from '../storage/retention.store.js';
 
-/** Removes what has served its purpose, in small batches with pauses between them. */
+/** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
   private readonly logger = new Logger('PaymentRetention');
@@ -19,7 +19,7 @@ export class RetentionWorker {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** One batch of each kind; gives the number of rows that were emptied or deleted. */
+  /** Processes one batch of each kind. @returns how many rows were redacted or deleted */
   async runOnce(): Promise<number> {
     const { retention } = this.options;
     if (retention === false) return 0;
@@ -39,18 +39,18 @@ export class RetentionWorker {
     if (retention !== false) this.loop ??= this.run(retention.everyMs, retention.pauseMs);
   }
 
-  /** Resolves when the batch that is under way has ended, or is waited for no longer. */
+  /** Resolves when the current batch has ended, or when `deliveries.shutdownMs` is over. */
   async stop(): Promise<void> {
     this.stopping.abort();
     try {
       await withTimeout(this.options.deliveries.shutdownMs, this.loop ?? Promise.resolve());
     } catch (error) {
-      this.logger.error(`A removal of old records was left behind by the shutdown. ${describeError(error)}`);
+      this.logger.error(`The shutdown did not wait any longer for a removal of old records. ${describeError(error)}`);
     }
   }
 
   private async run(everyMs: number, pauseMs: number): Promise<void> {
-    // Instances that start together do not look together.
+    // Jitter, so that instances that start together do not poll together.
     await this.pause(everyMs * this.random.fraction());
     while (!this.stopping.signal.aborted) await this.pause((await this.batch()) > 0 ? pauseMs : everyMs);
   }
@@ -59,7 +59,7 @@ export class RetentionWorker {
     try {
       return await this.runOnce();
     } catch (error) {
-      this.logger.error(`Old records could not be removed; trying again later. ${describeError(error)}`);
+      this.logger.error(`Old records could not be removed; retrying later. ${describeError(error)}`);
       return 0;
     }
   }

@@ -15,18 +15,18 @@ import type { BillId, PaymentId } from '../domain/ids.js';
 export interface AcceptReviewOptions {
   readonly operator: string;
   readonly note?: string;
-  /** What was paid, where the service did not say; an exact decimal. */
+  /** The paid amount, if the service did not say it: an exact decimal. */
   readonly amount?: DecimalAmount;
-  /** The payment, where the review is about the bill as a whole. */
+  /** The payment, if the review is about the bill as a whole. */
   readonly paymentId?: PaymentId;
   /**
-   * Of such a payment that the ledger has as FAIL: the service shows it as SUCCESS by now, and refuses to list its bill, so
-   * that it cannot count by itself. Default `false`.
+   * For such a payment that the ledger has as FAIL: confirms that the service shows it as SUCCESS by now but refuses to list
+   * its bill, so that it cannot count by itself. Default `false`.
    */
   readonly hadFailed?: boolean;
 }
 
-/** What a view works with. */
+/** Dependencies of a view. */
 export interface ReviewsTools {
   readonly ledger: LedgerStore;
   readonly store: OperatorStore;
@@ -36,9 +36,8 @@ export interface ReviewsTools {
 }
 
 /**
- * What a person decides about what did not match, of one shop or of all: `PaymentReviews` is the view of all, and its
- * `forShop(name)` gives that of one, to which the reviews of another shop are as if they were not there. Keep it behind a
- * guard of yours.
+ * Decisions about mismatches, for one shop or for all. `PaymentReviews` covers all shops; its `forShop(name)` covers one,
+ * and treats reviews of other shops as if they did not exist. Keep it behind your own guard.
  */
 export class ReviewsView {
   /** @internal */
@@ -48,17 +47,17 @@ export class ReviewsView {
     private readonly scope: ShopScope,
   ) {}
 
-  /** Reviews that nobody has decided, oldest first, at most `limit`. */
+  /** Open reviews, oldest first, at most `limit`. */
   list(limit = 1_000): Promise<LedgerReview[]> {
     return this.tools.ledger.openReviews(limit, this.scope);
   }
 
   /**
-   * Accepts what a review is about. A payment that has had no `payment.succeeded` gets it, with the operator's name in
-   * `acceptedBy`, and its bill is paid; where it has had it (overpaid, second payment, a later change), the review is
-   * only closed.
-   * @throws OperatorActionError where the review is not open, or says too little to accept it; and where the payment has
-   *   failed, is of another bill, or was listed otherwise since, as far as is known by now
+   * Accepts what a review is about. If the payment has had no `payment.succeeded`, that event is created with the operator's
+   * name in `acceptedBy`, and the bill is paid. Otherwise (overpaid, second payment, a later change) the review is only
+   * closed.
+   * @throws OperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
+   *   now, the payment has failed, belongs to another bill, or has since been listed differently
    */
   async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.tools;
@@ -79,8 +78,8 @@ export class ReviewsView {
   }
 
   /**
-   * Closes a review without any consequence.
-   * @throws OperatorActionError where it is not open
+   * Closes a review without any further effect.
+   * @throws OperatorActionError if it is not open
    */
   async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
     await this.open(reviewId);
@@ -110,7 +109,7 @@ export class ReviewsView {
   }
 }
 
-/** The payment that the review is about, or that the operator names. */
+/** The payment that the review is about, else the one that the operator names. */
 function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
@@ -122,7 +121,7 @@ function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
   return paymentId;
 }
 
-/** What counts: what the operator says, else what the review knows. */
+/** The operator's amount, else the review's. */
 function amountOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): DecimalAmount {
   const listed = listedIn(review);
   const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
@@ -136,5 +135,5 @@ function amountOf(review: ReviewRow, currency: string, options: AcceptReviewOpti
 }
 
 function notOpen(reviewId: string): OperatorActionError {
-  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open (any more).`);
+  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open, or is no longer open.`);
 }

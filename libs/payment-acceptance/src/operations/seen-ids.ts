@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 
-/** A place holds 128 bits of the digest of an id, in which no two ids of a file agree. */
+/** A slot holds 128 bits of the digest of an id: enough that no two ids of a file collide. */
 const WORDS = 4;
-const FIRST_PLACES = 1 << 12;
+const INITIAL_SLOTS = 1 << 12;
 
-/** The ids of a file, however many: at most 64 bytes for each, outside of the heap. */
+/** A set of any number of ids: at most 64 bytes for each, outside the V8 heap. */
 export class SeenIds {
-  private words = new Uint32Array(FIRST_PLACES * WORDS);
+  private words = new Uint32Array(INITIAL_SLOTS * WORDS);
   private size = 0;
 
-  /** `false` where it has been added before. */
+  /** Returns `false` if the id was added before. */
   add(id: string): boolean {
     const digest = digestOf(id);
-    const at = this.placeOf(digest, this.words);
+    const at = this.slotOf(digest, this.words);
     if (this.words[at] !== 0) return false;
     this.words.set(digest, at);
     this.size += 1;
@@ -21,23 +21,23 @@ export class SeenIds {
   }
 
   has(id: string): boolean {
-    return this.words[this.placeOf(digestOf(id), this.words)] !== 0;
+    return this.words[this.slotOf(digestOf(id), this.words)] !== 0;
   }
 
   private grow(): void {
     const larger = new Uint32Array(this.words.length * 2);
     for (let at = 0; at < this.words.length; at += WORDS) {
       const digest = this.words.subarray(at, at + WORDS);
-      if (digest[0] !== 0) larger.set(digest, this.placeOf(digest, larger));
+      if (digest[0] !== 0) larger.set(digest, this.slotOf(digest, larger));
     }
     this.words = larger;
   }
 
-  /** Where the digest is, or would be. The first word of a place that is taken is never 0. */
-  private placeOf(digest: Uint32Array, words: Uint32Array): number {
-    const places = words.length / WORDS;
-    for (let place = (digest[1] ?? 0) % places; ; place = (place + 1) % places) {
-      const at = place * WORDS;
+  /** The slot that has the digest, or would get it. The first word of an occupied slot is never 0. */
+  private slotOf(digest: Uint32Array, words: Uint32Array): number {
+    const slots = words.length / WORDS;
+    for (let slot = (digest[1] ?? 0) % slots; ; slot = (slot + 1) % slots) {
+      const at = slot * WORDS;
       if (words[at] === 0 || digest.every((word, index) => words[at + index] === word)) return at;
     }
   }

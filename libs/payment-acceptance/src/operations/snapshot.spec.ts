@@ -8,7 +8,7 @@ import { Snapshots } from './snapshot.js';
 
 const STATS = { openReviews: 1 } as PaymentStats;
 
-/** Answers that the database still owes. */
+/** Resolvers of the database's pending answers. */
 let owed: ((stats: PaymentStats) => void)[];
 let snapshots: Snapshots;
 
@@ -31,10 +31,10 @@ describe('snapshot', () => {
     jest.useRealTimers();
   });
 
-  /** How readings end, without anybody having to wait for them. */
+  /** Catches the error at once, so that a reading that fails before it is awaited is no unhandled rejection. */
   const outcome = (reading: Promise<unknown>): Promise<unknown> => reading.catch((error: unknown) => error);
 
-  test('all who ask at once and within a second share one reading', async () => {
+  test('all callers within a second share one reading', async () => {
     const both = [snapshots.read(), snapshots.read()];
     owed[0]!(STATS);
     expect(await Promise.all(both)).toEqual([
@@ -49,7 +49,7 @@ describe('snapshot', () => {
     expect(owed).toHaveLength(2);
   });
 
-  test('a reading that hangs is given up after ten seconds, and the next one may succeed', async () => {
+  test('a reading that hangs times out after ten seconds, and the next one may succeed', async () => {
     const first = outcome(snapshots.read());
     jest.advanceTimersByTime(9_999);
     const joined = outcome(snapshots.read());
@@ -63,7 +63,7 @@ describe('snapshot', () => {
     expect(await next).toMatchObject(STATS);
   });
 
-  test('no more than three hang at once, and their place is free when they end', async () => {
+  test('at most three hang at once, and each frees its slot when it ends', async () => {
     for (let reading = 0; reading < 5; reading += 1) {
       const hanging = outcome(snapshots.read());
       jest.advanceTimersByTime(10_000);

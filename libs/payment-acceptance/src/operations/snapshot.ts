@@ -5,35 +5,35 @@ import { Database } from '../storage/database.js';
 import { StatisticsStore } from '../storage/records/statistics.store.js';
 import { RefusalStore } from '../storage/refusal.store.js';
 
-/** What the tables say about how things stand. */
+/** The state of the module as read from its tables. */
 export interface Snapshot extends PaymentStats {
   /** Names of the shops that the service refuses, at most {@link MAX_SHOPS}. */
   readonly refusedShops: readonly string[];
-  /** Consumers whose deliveries fail and are tried again, at most {@link MAX_CONSUMERS}. */
+  /** Consumers whose deliveries are failing and being retried, at most {@link MAX_CONSUMERS}. */
   readonly failingConsumers: readonly FailingConsumer[];
-  /** Shops with bills whose checks fail again and again, at most {@link MAX_SHOPS}. */
+  /** Shops with bills whose checks keep failing, at most {@link MAX_SHOPS}. */
   readonly failingShops: readonly FailingShop[];
 }
 
 const MAX_SHOPS = 100;
 const MAX_CONSUMERS = 100;
 
-/** How long one reading serves everybody who asks. */
+/** How long one reading is shared by all callers. */
 const KEPT_MS = 1_000;
 
-/** After that a reading is given up, and the next caller makes a new one: its connection may be dead, and others not. */
+/** Timeout of a reading. Its connection may be dead, so the next caller starts a new one. */
 const LIMIT_MS = 10_000;
 
-/** Readings that were given up may still hold their connections; beyond so many no further one takes another. */
+/** Readings that timed out may still hold their connections; with this many of them no new one starts. */
 const MAX_UNFINISHED = 3;
 
 interface Reading {
   readonly result: Promise<Snapshot>;
-  /** While it is going on there is none. */
+  /** Absent while the reading is running. */
   endedAt?: number;
 }
 
-/** Reads how things stand, once for all who ask at the same time or within a second: probes and scrapes come in numbers. */
+/** Reads the snapshot, once for all callers within a second: probes and scrapes come in bursts. */
 @Injectable()
 export class Snapshots {
   private latest: Reading | undefined;
@@ -46,8 +46,8 @@ export class Snapshots {
   ) {}
 
   /**
-   * A reading that is still going on is joined.
-   * @throws TimeoutError where it takes too long, ReadOnlyDatabaseError where the server takes no writes
+   * Joins a reading that is still running.
+   * @throws TimeoutError if it takes too long, ReadOnlyDatabaseError if the server takes no writes
    */
   read(): Promise<Snapshot> {
     const { latest } = this;
@@ -62,13 +62,14 @@ export class Snapshots {
     return reading.result;
   }
 
-  /** One statement after the other, so that it holds one connection. */
+  /** Runs its statements one after the other, so that it holds only one connection. */
   private async load(): Promise<Snapshot> {
-    if (this.unfinished >= MAX_UNFINISHED) throw new TimeoutError('The database still owes earlier answers.');
+    if (this.unfinished >= MAX_UNFINISHED)
+      throw new TimeoutError('The database has not answered earlier readings yet.');
     this.unfinished += 1;
     try {
       const stats = await this.statistics.stats(null);
-      // A read-only server answers all the rest as if it were well.
+      // A read-only server would answer all other queries normally.
       await this.database.verifyWritable();
       const refusedShops = await this.refusals.refused(MAX_SHOPS);
       const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);

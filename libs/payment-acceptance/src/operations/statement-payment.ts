@@ -3,23 +3,23 @@ import type { BillId, OrderId, PaymentId } from '../domain/ids.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus } from '../domain/payment.js';
 
-/** A payment as a statement of the merchant's account has it. */
+/** A payment in a statement of the merchant's account. */
 export interface StatementPayment {
   readonly paymentId: PaymentId;
   readonly status: PaymentStatus;
   readonly amount: DecimalAmount;
-  /** When the service made it, as the statement says. */
+  /** When the service created it, as the statement writes it. */
   readonly createdAtText: string;
   readonly createdAt: Date;
-  /** The service's `bill_id`; `null` where the statement has none. */
+  /** The service's `bill_id`; `null` if the statement has none. */
   readonly billId: BillId | null;
-  /** The order that it names; nothing follows from it. */
+  /** The order that the statement names; for information only. */
   readonly orderId: OrderId | null;
-  /** `null` where the statement has none: then it is not compared. */
+  /** `null` if the statement has none: then it is not compared. */
   readonly currency: string | null;
 }
 
-/** The fields of a payment as texts: what a statement has in its columns. */
+/** A payment's fields as text: the columns of a statement. */
 export interface StatementFields {
   readonly payment_id: string;
   readonly status: string;
@@ -30,17 +30,17 @@ export interface StatementFields {
   readonly currency?: string;
 }
 
-/** How texts of a statement are to be read. */
+/** How to read the text of a statement. */
 export interface StatementReading {
-  /** What stands in it for each status, besides the names of the specification. */
+  /** The statement's own names of the statuses, in addition to those of the specification. */
   readonly statuses: ReadonlyMap<string, PaymentStatus>;
-  /** Of times without a zone: the shop's. */
+  /** The shop's, for times without a zone. */
   readonly timeZone: string;
 }
 
 const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisfies PaymentStatus[];
 
-/** Gives the payment, or what is wrong with its fields. */
+/** Returns the payment, or what is wrong with its fields. */
 export function readStatementPayment(given: StatementFields, reading: StatementReading): StatementPayment | string {
   const text = (name: keyof StatementFields): string => (given[name] ?? '').trim();
   const flaws: string[] = [];
@@ -78,8 +78,8 @@ function statusOf(text: string, own: StatementReading['statuses']): PaymentStatu
 }
 
 /**
- * An exact amount, with a point or a comma before its decimals, and its thousands apart or not. Where a comma is alone and
- * three digits follow, it is one thing in one country and another in the next: that is no amount.
+ * An exact amount with a decimal point or comma, with or without thousands separators. A single comma before three digits
+ * means different things in different countries, so such a text is refused.
  */
 function amountOf(text: string): DecimalAmount | null {
   const plain = text.replace(/(?<=\d)[ \u00a0\u202f'\u2019](?=\d{3}(?!\d))/g, '');
@@ -93,7 +93,7 @@ function amountOf(text: string): DecimalAmount | null {
 const ISO = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)? ?(Z|[+-]\d{2}:?\d{2})?$/i;
 const DOTTED = /^(\d{2})\.(\d{2})\.(\d{4}),? (\d{2}):(\d{2})(?::(\d{2}))?()$/;
 
-/** A time of a statement as an instant; one without a zone is on the wall clock of that zone. */
+/** A statement's time as an instant; a time without a zone is on the wall clock of `timeZone`. */
 export function statementInstant(text: string, timeZone: string): Date | undefined {
   const dotted = DOTTED.exec(text);
   const match = dotted ? [text, dotted[3], dotted[2], dotted[1], ...dotted.slice(4)] : ISO.exec(text);
@@ -103,7 +103,7 @@ export function statementInstant(text: string, timeZone: string): Date | undefin
     .map((part) => Number(part ?? 0));
   const wall = Date.UTC(year, month - 1, day, hour, minute, second);
   const date = new Date(wall);
-  // 31 April is read as the 1st of May.
+  // Date.UTC reads 31 April as 1 May.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day || date.getUTCHours() !== hour) return undefined;
   const zone = match[7];
   if (!zone) return instantOfWall(timeZone, wall);

@@ -6,21 +6,21 @@ import type { ReconciliationDifference, StatementComparison } from './reconcilia
 import { SeenIds } from './seen-ids.js';
 import { statementInstant, type StatementPayment } from './statement-payment.js';
 
-/** How many payments are looked up together. */
+/** How many payments one query looks up. */
 const BATCH = 500;
 const PAGE = 5_000;
 
-/** Clocks of the service and of the database may disagree by this much. */
+/** How far the clocks of the service and the database may be apart. */
 const SKEW_MS = 3_600_000;
 
-/** What is known of a statement when all of it has been read. */
+/** What the statement covers: complete once all of it has been read. */
 class StatementSpan {
   readonly ids = new SeenIds();
   readonly statuses = new Set<string>(['SUCCESS']);
   from = Infinity;
   to = -Infinity;
 
-  /** `false` for a payment that it has had before. */
+  /** Returns `false` if the payment was added before. */
   add({ paymentId, status, createdAt }: StatementPayment): boolean {
     this.from = Math.min(this.from, createdAt.getTime());
     this.to = Math.max(this.to, createdAt.getTime());
@@ -28,7 +28,7 @@ class StatementSpan {
     return this.ids.add(paymentId);
   }
 
-  /** Whether the statement would list a payment of the ledger, if it is whole. */
+  /** Whether a complete statement would list this payment of the ledger. */
   covers({ status, createdAtText, firstSeenAt }: LedgerPaymentOfBill, timeZone: string): boolean {
     const created = createdAtText === null ? undefined : statementInstant(createdAtText, timeZone);
     const at = (created ?? firstSeenAt).getTime();
@@ -37,9 +37,10 @@ class StatementSpan {
 }
 
 /**
- * Holds a statement of the merchant's account against the ledger, both ways: first a row for each payment that it lists,
- * then one for each of the ledger's that it should list and does not. Those are the payments made within the time that
- * its own payments span: the SUCCESS ones, and the others if it lists any of that status. Changes nothing.
+ * Compares a statement of the merchant's account with the ledger, in both directions: first a row for each payment that the
+ * statement lists, then one for each payment in the ledger that it should list but does not. It should list the SUCCESS
+ * payments made within the time that its own payments span, and those of another status if it lists any of that status.
+ * Changes nothing.
  */
 export async function* compareStatement(
   store: ReconciliationStore,

@@ -3,14 +3,14 @@ import { DeliveryWorker, type DeliveryWorkload } from '../events/delivery.worker
 import { CheckRequests, type CheckWorkload } from '../settlement/check-requests.js';
 import type { ShopScope } from '../storage/scope.js';
 
-/** What this process does at this moment, and how much of it it may do at once. Other instances have limits of their own. */
+/** What this process is doing right now, and its current limits. Other instances have limits of their own. */
 export interface PaymentWorkload {
-  /** Shops whose service was asked within the last minute, in the order of their names. */
+  /** Shops whose service was called within the last minute, sorted by name. */
   readonly checks: readonly CheckWorkload[];
   readonly deliveries: DeliveryWorkload;
 }
 
-/** Reads the limits that follow from how the service and the pool answer. */
+/** Reads the current workload and the limits, which follow from how the service and the pool respond. */
 @Injectable()
 export class Workload {
   constructor(
@@ -18,7 +18,7 @@ export class Workload {
     private readonly deliveries: DeliveryWorker,
   ) {}
 
-  /** @param scope the shop whose checks are shown, or `null` for all */
+  /** @param scope the shop whose checks to show, or `null` for all */
   read(scope: ShopScope): PaymentWorkload {
     const checks = this.requests.workload().filter(({ shop }) => scope === null || shop === scope);
     return { checks, deliveries: this.deliveries.workload() };

@@ -5,7 +5,7 @@ import { UsageError } from '../arguments.js';
 
 type Column = keyof StatementFields;
 
-/** What the columns are called: as in the specification (section 2.3), or as here. */
+/** Accepted column names: those of the specification (section 2.3), and ours. */
 const NAMES: Readonly<Record<Column, readonly string[]>> = {
   payment_id: ['id', 'payment_id'],
   status: ['status'],
@@ -16,14 +16,14 @@ const NAMES: Readonly<Record<Column, readonly string[]>> = {
   currency: ['currency_in', 'currency'],
 };
 const COLUMNS = Object.keys(NAMES) as Column[];
-const NEEDED: readonly Column[] = ['payment_id', 'status', 'amount', 'created_at'];
+const REQUIRED: readonly Column[] = ['payment_id', 'status', 'amount', 'created_at'];
 const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisfies PaymentStatus[];
 
-/** What `--column` and `--status` say of a statement. */
+/** A statement's columns and statuses, as given with `--column` and `--status`. */
 export class StatementColumns {
-  /** What stands for each status, besides the names of the specification. */
+  /** The statement's own names of the statuses, in addition to those of the specification. */
   readonly statuses = new Map<string, PaymentStatus>();
-  /** That of every row, where the statement has no column for it. */
+  /** The status of every row, if the statement has no such column. */
   private readonly onlyStatus: PaymentStatus | undefined;
   private readonly given = new Map<string, string>();
 
@@ -50,17 +50,17 @@ export class StatementColumns {
     this.onlyStatus = only;
   }
 
-  /** @throws UsageError where a column is missing, or stands there twice */
+  /** @throws UsageError if a column is missing or appears twice */
   checkHeader(names: readonly string[]): void {
     for (const column of COLUMNS) {
       const wanted = this.namesOf(column);
       const found = names.filter((name) => name === wanted.find((each) => names.includes(each)));
       if (found.length > 1) throw new UsageError(`The statement has the column "${shownText(found[0] ?? '')}" twice.`);
-      if (found.length === 0 && this.isNeeded(column)) throw new UsageError(this.missing(column, names));
+      if (found.length === 0 && this.isRequired(column)) throw new UsageError(this.missing(column, names));
     }
   }
 
-  /** The fields of a record; or what is wrong with it. */
+  /** The fields of a record, or what is wrong with it. */
   read(record: Readonly<Record<string, unknown>>): StatementFields | string {
     const fields: Partial<Record<Column, string>> = {};
     for (const column of COLUMNS) {
@@ -68,13 +68,13 @@ export class StatementColumns {
       const value = name === undefined ? undefined : record[name];
       if (typeof value === 'string') fields[column] = value;
       else if (value !== undefined && value !== null) return `${column} is neither text nor a number.`;
-      else if (this.isNeeded(column)) return this.missing(column, Object.keys(record));
+      else if (this.isRequired(column)) return this.missing(column, Object.keys(record));
     }
     return { ...(this.onlyStatus && { status: this.onlyStatus }), ...fields } as StatementFields;
   }
 
-  private isNeeded(column: Column): boolean {
-    return this.given.has(column) || (NEEDED.includes(column) && !(column === 'status' && this.onlyStatus));
+  private isRequired(column: Column): boolean {
+    return this.given.has(column) || (REQUIRED.includes(column) && !(column === 'status' && this.onlyStatus));
   }
 
   private namesOf(column: Column): readonly string[] {

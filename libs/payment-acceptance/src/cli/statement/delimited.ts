@@ -1,6 +1,6 @@
 import { linesOf, MAX_RECORD } from './text-lines.js';
 
-/** A record of a statement, or why it is none. Lines count from 1; of a record with several it is the first. */
+/** A record of a statement, or why it is unreadable. `line` counts from 1 and is the first line of the record. */
 export type StatementRecord =
   | { readonly line: number; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly line: number; readonly flaw: string };
@@ -8,9 +8,9 @@ export type StatementRecord =
 const SEPARATORS = [',', ';', '\t'];
 
 /**
- * Reads CSV (RFC 4180) separated by comma, semicolon or tab, whichever the first line has most of. The first record has the
- * names of the columns; empty lines are none.
- * @param checkHeader is given the names before anything is read
+ * Reads CSV (RFC 4180) separated by comma, semicolon or tab, whichever is most frequent in the first line. The first record
+ * is the header; empty lines are skipped.
+ * @param checkHeader called with the column names before any row is read
  */
 export async function* readDelimited(
   parts: AsyncIterable<string>,
@@ -28,7 +28,7 @@ export async function* readDelimited(
     if (values === undefined)
       yield {
         line,
-        flaw: 'Its quotes do not fit: a field with a quote in it stands in quotes, and the quote is doubled.',
+        flaw: 'Its quotes do not match: a field that contains a quote must be in quotes, with the quote doubled.',
       };
     else if (names === undefined) {
       names = values.map((name) => name.trim());
@@ -39,21 +39,21 @@ export async function* readDelimited(
   }
 }
 
-/** Joins the lines of which a quoted field consists; without a text where it never ends. */
+/** Joins the lines of a multi-line quoted field; `text` is undefined if the field never ends. */
 async function* recordsOf(lines: AsyncIterable<string>): AsyncGenerator<{ line: number; text: string | undefined }> {
   let number = 0;
   let open: { line: number; lines: string[]; length: number } | undefined;
   for await (const text of lines) {
     number += 1;
-    const turns = text.split('"').length % 2 === 0;
+    const hasOddQuotes = text.split('"').length % 2 === 0;
     if (open) {
       open.lines.push(text);
       open.length += text.length;
       if (open.length > MAX_RECORD) break;
-      if (!turns) continue;
+      if (!hasOddQuotes) continue;
       yield { line: open.line, text: open.lines.join('\n') };
       open = undefined;
-    } else if (turns) open = { line: number, lines: [text], length: text.length };
+    } else if (hasOddQuotes) open = { line: number, lines: [text], length: text.length };
     else if (text.trim() !== '') yield { line: number, text };
   }
   if (open) yield { line: open.line, text: undefined };
@@ -86,7 +86,7 @@ function split(record: string, separator: string): string[] | undefined {
   }
 }
 
-/** Two quotes stand for one. */
+/** Skips doubled quotes, which stand for one. */
 function closingQuote(record: string, from: number): number {
   for (let at = record.indexOf('"', from); at >= 0; at = record.indexOf('"', at + 2)) {
     if (record[at + 1] !== '"') return at;

@@ -2,7 +2,7 @@ import { parse } from 'lossless-json';
 import type { StatementRecord } from './delimited.js';
 import { linesOf, MAX_RECORD } from './text-lines.js';
 
-/** Reads one JSON object a line. A number stays the digits that it was written with. */
+/** Reads one JSON object per line. Numbers are kept as text, with their digits unchanged. */
 export async function* readJsonLines(parts: AsyncIterable<string>): AsyncGenerator<StatementRecord> {
   let line = 0;
   for await (const text of linesOf(parts)) {
@@ -11,7 +11,7 @@ export async function* readJsonLines(parts: AsyncIterable<string>): AsyncGenerat
   }
 }
 
-/** Reads a JSON array of objects, one by one: never the whole of it at once. */
+/** Reads a JSON array of objects one by one, without loading all of it. */
 export async function* readJsonArray(parts: AsyncIterable<string>): AsyncGenerator<StatementRecord> {
   const scanner = new ArrayScanner();
   for await (const part of parts) {
@@ -31,15 +31,15 @@ function recordOf(line: number, text: string): StatementRecord {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return { line, fields: value as Readonly<Record<string, unknown>> };
     }
-    return { line, flaw: 'It is no JSON object.' };
+    return { line, flaw: 'It is not a JSON object.' };
   } catch {
-    return { line, flaw: 'It is no JSON.' };
+    return { line, flaw: 'It is not JSON.' };
   }
 }
 
 /** Finds where the elements of an array begin and end. */
 class ArrayScanner {
-  /** Where the element began that is being read. */
+  /** First line of the current element. */
   line = 1;
   isClosed = false;
   surplus = false;
@@ -49,12 +49,12 @@ class ArrayScanner {
   private inString = false;
   private isEscaped = false;
 
-  /** Of what has been read of an element. */
+  /** Characters of the current element so far. */
   get length(): number {
     return this.text.length;
   }
 
-  /** The elements that end in this part. */
+  /** Returns the elements that end in this part. */
   *take(part: string): Generator<{ line: number; text: string }> {
     let from = this.text === '' ? -1 : 0;
     for (let at = 0; at < part.length; at += 1) {

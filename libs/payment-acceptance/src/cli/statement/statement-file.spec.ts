@@ -95,15 +95,15 @@ describe('a statement', () => {
     ['P-1,B-1,SUCCESS,1,RUB,2026-02-30 12:00:00', /created_at "2026-02-30 12:00:00"/],
     ['P-1,B-1,SUCCESS,1,,2026-11-21 12:00:00', /currency ""/],
     ['P-1,B-1,SUCCESS,1,RUB', /It has 5 fields, and the header has 6/],
-    ['P-1,"B"-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /quotes do not fit/],
-  ])('names a row that is no payment, and goes on: %s', async (row, reason) => {
+    ['P-1,"B"-1,SUCCESS,1,RUB,2026-11-21 12:00:00', /quotes do not match/],
+  ])('reports a row that is not a payment, and goes on: %s', async (row, reason) => {
     const good = 'P-9,B-1,SUCCESS,100.05,RUB,2026-11-21 12:00:00';
     const { payments, unreadable } = await read(`${HEADER}\n${good}\n${row}\n${good}\n`);
     expect(payments.length).toBe(2);
     expect(unreadable).toEqual([{ line: 3, reason: expect.stringMatching(reason) }]);
   });
 
-  test('names what is cut off, and JSON that is none', async () => {
+  test('reports truncated files and invalid JSON', async () => {
     const one = JSON.stringify({ id: 'P-1', status: 'FAIL', amount: '1', created_at: '2026-11-21T12:00:00+03:00' });
     expect(await read(`${HEADER}\nP-1,B-1,"SUCC`)).toMatchObject({ payments: [], unreadable: [{ line: 2 }] });
     expect(await read(`[${one},\n${one.slice(0, 20)}`)).toMatchObject({
@@ -130,18 +130,18 @@ describe('a statement', () => {
     [`${HEADER}\n`, { column: ['amount'] }, 'must be as in amount=Sum'],
     [`${HEADER}\n`, { status: ['Paid=OK'] }, 'must end with one of NEW'],
     [Buffer.from([0x69, 0x64, 0xe4, 0xf6]), {}, 'It is not UTF-8'],
-  ])('is refused where it is none: %j %j', async (content, options, sentence) => {
+  ])('is refused if it cannot be read: %j %j', async (content, options, sentence) => {
     const refused = read(content, options);
     await expect(refused).rejects.toBeInstanceOf(UsageError);
     await expect(refused).rejects.toThrow(sentence);
   });
 
-  test('is refused where it is not there', async () => {
+  test('is refused if the file does not exist', async () => {
     const reading = readStatement('/nowhere.csv', new StatementColumns([], []), 'UTC', () => undefined).next();
     await expect(reading).rejects.toThrow('ENOENT');
   });
 
-  test('may say the status of every row once', async () => {
+  test('may have one status for every row', async () => {
     const { payments } = await read('id,amount,created_at\nP-1,5,2026-11-21 12:00:00\n', { status: ['SUCCESS'] });
     expect(payments).toMatchObject([{ status: 'SUCCESS', amount: '5.00', currency: null }]);
   });

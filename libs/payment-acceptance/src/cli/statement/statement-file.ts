@@ -5,7 +5,7 @@ import { readDelimited, type StatementRecord } from './delimited.js';
 import { readJsonArray, readJsonLines } from './json-records.js';
 import { readText } from './text-lines.js';
 
-/** A row of a statement that is no payment, and why. */
+/** A row of a statement that cannot be read as a payment, and why. */
 export interface UnreadableRow {
   /** Counted from 1. */
   readonly line: number;
@@ -13,10 +13,10 @@ export interface UnreadableRow {
 }
 
 /**
- * The payments of a statement, one by one: of a CSV file, of a JSON array, or of a file with one JSON object a line.
- * @param timeZone of times without a zone
- * @param unreadable is told of each row that is none
- * @throws UsageError where the file cannot be read, or has not the columns
+ * Reads the payments of a statement one by one, from CSV, a JSON array, or one JSON object per line.
+ * @param timeZone time zone of times without one
+ * @param unreadable called for each row that is not a payment
+ * @throws UsageError if the file cannot be read, or lacks a column
  */
 export async function* readStatement(
   file: string,

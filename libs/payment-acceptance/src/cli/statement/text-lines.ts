@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 
-/** Longer than any record of a statement, and than any line of a log that is worth reading; in characters. */
+/** Longest record or line of a statement, in characters. */
 export const MAX_RECORD = 1024 * 1024;
 
 /**
  * The text of a file, in parts, without its byte order mark.
- * @throws TypeError for a file that is not UTF-8: amounts would survive, and names of columns would not
+ * @throws TypeError if the file is not UTF-8: amounts would survive another encoding, but column names would not
  */
 export async function* readText(file: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -17,7 +17,7 @@ export async function* readText(file: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** The lines of a text that comes in parts, without their ends. @throws RangeError where one is endless */
+/** The lines of a text that comes in parts, without line ends. @throws RangeError if a line is too long */
 export async function* linesOf(parts: AsyncIterable<string>): AsyncGenerator<string> {
   let begun = '';
   for await (const part of parts) {

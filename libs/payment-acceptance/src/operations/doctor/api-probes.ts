@@ -5,7 +5,7 @@ import type { Shop } from '../../config/resolved-options.js';
 import { judge, type Expectation, type Finding } from './findings.js';
 import { rawGet, type RawAnswer } from './raw-request.js';
 
-/** Asks the service for a bill's payments, as `doctor` does it: `undefined` where no answer came, with the reason. */
+/** Result of a probe: the answer, or why there is none. */
 export interface Asked {
   readonly answer?: RawAnswer;
   readonly failure?: string;
@@ -70,7 +70,7 @@ const CONTENT_TYPE: Expectation = {
   expectation: 'Every answer is application/json.',
 };
 
-/** Probes with requests that can find nothing: they name a bill that does not exist, or none. */
+/** Sends requests that can find nothing: they name a bill that does not exist, or none. */
 export class ApiProbes {
   constructor(
     private readonly shop: Shop,
@@ -86,7 +86,7 @@ export class ApiProbes {
     }
   }
 
-  /** @param nobody an id that no bill has, and fit as a token that no shop has */
+  /** @param nobody an id that no bill has; it also serves as a token that no shop has */
   async run(nobody: string): Promise<Finding[]> {
     const unknown = await this.ask(nobody, this.shop.token.reveal());
     if (!unknown.answer) return this.unreachable(unknown.failure ?? 'no answer');
@@ -113,7 +113,7 @@ export class ApiProbes {
     ];
   }
 
-  /** Status, type and message, without any token of the shop. */
+  /** The answer's status and message, without any token of the shop. */
   shown({ answer, failure }: Asked): string {
     if (!answer) return `no answer (${failure ?? ''})`;
     const message = readMessage(answer.text, (line) => this.withoutTokens(line));

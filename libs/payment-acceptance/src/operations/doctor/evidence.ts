@@ -27,7 +27,7 @@ const AMOUNTS: Expectation = {
   expectation: 'The amount of a payment is what was billed, or more where the payer pays the commission.',
 };
 
-/** What the postbacks and payments that were kept show, without asking anybody. */
+/** Judges expectations by the stored postbacks and payments, without calling the service. */
 export function evidenceFindings(postbacks: PostbackEvidence, amounts: AmountEvidence): Finding[] {
   const { confirmed, digestMatches, digestAbsent, amountMatches, orderMatches, customGiven, customMatches } = postbacks;
   const none = 'no postback has been confirmed yet';
@@ -63,7 +63,7 @@ export function evidenceFindings(postbacks: PostbackEvidence, amounts: AmountEvi
   ];
 }
 
-/** What can only be seen by making something at the service, or by being banned there: never probed. */
+/** Can only be observed by creating something at the service, or by being banned there: never probed. */
 export const NOT_PROBEABLE: readonly Finding[] = (
   [
     ['creation-errors', '7', 'A 4xx answer to bill/create, other than 408, 425 and 429, means that no bill was made.'],
@@ -91,5 +91,5 @@ export const NOT_PROBEABLE: readonly Finding[] = (
   basis: name === 'merchant-refused' || name === 'too-many-payments' ? 'documented' : 'assumed',
   expectation,
   verdict: 'not-probeable',
-  detail: 'it cannot be seen without making something at the service',
+  detail: 'it cannot be observed without creating something at the service',
 }));

@@ -9,7 +9,7 @@ import { judge, type Expectation, type Finding } from './findings.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A listed payment, with the bill it was asked for. */
+/** A listed payment, with the bill that was queried. */
 interface Listed {
   readonly bill: SampleBill;
   readonly payment: Fields;
@@ -77,7 +77,7 @@ const FIELDS: readonly [Expectation, field: string, fits: (value: unknown, bill:
 const SKEW_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Probes with bills that the service is known to have payments of. */
+/** Queries bills that are known to have payments at the service. */
 export async function listProbes(
   probes: ApiProbes,
   shop: Shop,
@@ -121,7 +121,7 @@ export async function listProbes(
   ];
 }
 
-/** A payment is made after its bill and before now: a wall clock read in the wrong zone shows itself sooner or later. */
+/** A payment is created after its bill and before now: a wall clock read in the wrong zone breaks this sooner or later. */
 function timeZoneOf(shop: Shop, listed: readonly Listed[], now: Date, nothing: string): Finding {
   const spans = listed.flatMap(({ bill, payment }) => {
     const text = payment.created_at;
@@ -149,7 +149,7 @@ function isAmount(value: unknown, pattern: RegExp): boolean {
   return amount !== null && pattern.test(amount);
 }
 
-/** Digits become 9 and letters x, so that what is odd is shown and nothing else: a card, above all, is not. */
+/** Replaces digits by 9 and letters by x: shows the unexpected format, but no values, above all no card numbers. */
 function kindsOf(values: readonly unknown[]): string {
   const shapes = values.map((value) =>
     typeof value === 'string'

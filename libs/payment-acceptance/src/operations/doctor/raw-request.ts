@@ -2,11 +2,11 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { TLSSocket } from 'node:tls';
 
-/** An answer with everything around it that the client of the module does not look at. */
+/** An answer, with details that the module's client does not read. */
 export interface RawAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
-  /** `Date` of the answer against our clock when it came, in milliseconds ahead; `undefined` without one. */
+  /** How far the answer's `Date` was ahead of our clock on arrival, in milliseconds; `undefined` without a `Date`. */
   readonly clockAheadMs: number | undefined;
   readonly text: string;
   /** `undefined` over http. */
@@ -16,7 +16,7 @@ export interface RawAnswer {
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * One GET on a connection of its own. Follows no redirect, uses no proxy, bounds time and size.
+ * Sends one GET on a new connection. Follows no redirects, uses no proxy, limits time and size.
  * @throws Error with a `code` such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`
  */
 export function rawGet(url: string, token: string | undefined, timeoutMs: number): Promise<RawAnswer> {
