@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
+import type { ServiceRequestInfo } from 'nestjs-payment-acceptance';
+import { PaymentOperations, type LostBill } from 'nestjs-payment-acceptance/operations';
+import { BillInquiry } from '../../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
+import { startHarness, type Harness, type Instance } from '../../support/harness.js';
+import { postbackFields, postForm } from '../../support/http.js';
+import { EffectWriter } from '../../support/orders.js';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** How long a creation may be in progress. */
+export const CREATION = 2 * MINUTE;
+
+/** One every five minutes. */
+export const INQUIRIES_PER_HOUR = 12;
+
+/** Two instances that inquire about bills which only postbacks name. */
+export class LostBillsWorld {
+  harness!: Harness;
+  /** Ids of the bills whose payments the service was asked for. */
+  asked: string[] = [];
+  /** Whether an older integration accepts the postback of a bill that is not ours. */
+  accepts: (billId: string) => boolean = () => false;
+
+  async start(): Promise<void> {
+    this.harness = await startHarness({
+      instances: 2,
+      providers: [EffectWriter],
+      options: {
+        http: {
+          attempts: 1,
+          hooks: {
+            beforeRequest: ({ operation, url }: ServiceRequestInfo) => {
+              if (operation === 'listPayments') this.asked.push(new URL(url).searchParams.get('id')!);
+            },
+          },
+        },
+        callbacks: {
+          inquiriesPerHour: INQUIRIES_PER_HOUR,
+          forwardUnknown: ({ billId }) => Promise.resolve(this.accepts(billId)),
+        },
+      },
+    });
+  }
+
+  async reset(): Promise<void> {
+    // After an hour, earlier inquiries no longer count against the limit.
+    this.harness.clock.advance(HOUR);
+    await this.query('TRUNCATE payment_acceptance.lost_bill, payment_acceptance.callback');
+    await this.harness.sandbox.clearFaults();
+    this.asked = [];
+    this.accepts = () => false;
+  }
+
+  get operations(): PaymentOperations {
+    return this.harness.host.app.get(PaymentOperations);
+  }
+
+  query(statement: string, parameters: unknown[] = []): Promise<object[]> {
+    return this.harness.host.dataSource.query<object[]>(statement, parameters);
+  }
+
+  inquire(instance: Instance = this.harness.host): Promise<number> {
+    return instance.app.get(BillInquiry).runOnce();
+  }
+
+  /** Runs the inquiries of all instances regularly for some time. */
+  async inquireFor(durationMs: number, stepMs = MINUTE): Promise<void> {
+    for (let passed = 0; passed < durationMs; passed += stepMs) {
+      this.harness.clock.advance(stepMs);
+      await Promise.all(this.harness.instances.map((instance) => this.inquire(instance)));
+    }
+  }
+
+  /** Sends a postback. */
+  async post(TrsId: string, InvId = `order of ${TrsId}`): Promise<void> {
+    const fields = postbackFields({ InvId, OutSum: '10.00', TrsId });
+    const { status } = await postForm(`${this.harness.host.url}/postback/payment`, fields);
+    expect(status).toBe(200);
+  }
+
+  /** Creates a bill, loses its commit, and has a payer pay it. @returns the service's `bill_id` */
+  async lose(
+    orderId: string,
+    pay: Parameters<Harness['sandbox']['pay']>[1] = {},
+    shop: 'main' | 'eu' = 'main',
+  ): Promise<string> {
+    const { billId, intentId } = await this.harness.host.payments.shop(shop).createBill({ orderId, amount: '10' });
+    await this.query('DELETE FROM payment_acceptance.bill WHERE id = $1', [intentId]);
+    await this.query('DELETE FROM payment_acceptance.shop_order WHERE order_id = $1', [orderId]);
+    await this.harness.sandbox.pay(billId, pay);
+    await this.harness.sandbox.settled();
+    return billId;
+  }
+
+  /** Loses a bill and finds it again. */
+  async find(orderId: string): Promise<LostBill> {
+    const billId = await this.lose(orderId);
+    this.harness.clock.advance(CREATION);
+    expect(await this.inquire()).toBe(1);
+    const [lost] = await this.operations.lostBills();
+    expect(lost).toMatchObject({ billId });
+    return lost!;
+  }
+}
+
+/** One world for all tests of the file, reset before each. */
+export function useLostBills(): LostBillsWorld {
+  const world = new LostBillsWorld();
+  beforeAll(() => world.start());
+  afterAll(() => world.harness.close());
+  beforeEach(() => world.reset());
+  return world;
+}
