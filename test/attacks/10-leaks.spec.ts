@@ -1,29 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Confirmer } from '../../libs/payment-acceptance/src/settlement/confirmer.js';
-import { PaymentAcceptanceService, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';
+import { PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import type { INestApplication } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
 import { inspect } from 'node:util';
 import type { Logger } from 'typeorm';
-import { EU_TOKEN, MAIN_TOKEN, moduleOptions, startHarness } from '../support/harness.js';
 import { postbackFields, postJson, redirectFields } from '../support/http.js';
 import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
-import { closing } from '../support/closing.js';
-import { startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
-import { findReachable } from './support/reachable.js';
+import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
+import { findReachable, held } from './support/reachable.js';
 import { sendBytes, sendForm } from './support/sending.js';
 
 /** As payers, senders and attackers write them. */
 const CARDS = ['4111111111111111', '4000 0000 0000 0002', '5555-5555-5555-4444', '378282246310005'];
 const [CARD = '', SPACED = '', HYPHENS = '', SHORT = ''] = CARDS;
-
-/** The application with everything that Nest has made for it, which it keeps where only it can look. */
-function held(app: INestApplication): object {
-  const modules = [...app.get(ModulesContainer).values()];
-  const wrappers = modules.flatMap(({ providers, controllers }) => [...providers.values(), ...controllers.values()]);
-  return { app, instances: wrappers.map(({ instance }): unknown => instance) };
-}
 
 describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
   let shop: AttackedShop;
@@ -64,10 +53,17 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     return fields;
   }
 
-  /** Payments that succeed and fail, callbacks with secrets wherever one may be, and failures of every kind. */
+  /** Payments that succeed and fail, callbacks with secrets in every place, and failures of every kind. */
   async function everyAttack(): Promise<void> {
-    const postback = `${shop.url}/postback/payment`;
-    const redirect = `${shop.url}/redirect/payment/success`;
+    const bought = await sendSecrets();
+    await failInEveryWay(bought);
+  }
+
+  const postback = (): string => `${shop.url}/postback/payment`;
+  const redirect = (): string => `${shop.url}/redirect/payment/success`;
+  const claimOf = ({ id, billId }: Bought) => ({ InvId: id, OutSum: '100.05', TrsId: billId });
+
+  async function sendSecrets(): Promise<Bought> {
     const bought = await shop.buy({ description: 'Two cups' });
     const { fields, url } = await shop.pay(bought.billId, { card: CARD });
     await answered(sendForm(url, known(fields)));
@@ -77,13 +73,13 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     const other = await shop.buy({ shop: 'eu' });
     await shop.pay(other.billId, { card: SPACED });
 
-    const claim = { InvId: bought.id, OutSum: '100.05', TrsId: bought.billId };
+    const claim = claimOf(bought);
     const signed = known(postbackFields(claim, TOKENS.main));
     const digest = signed.SignatureValue!;
     for (const card of CARDS) {
       const spread = known(postbackFields({ ...claim, InvId: `for ${card}`, Status: `paid ${card}` }, TOKENS.main));
       await answered(
-        postJson(postback, {
+        postJson(postback(), {
           ...spread,
           custom: `card ${card}`,
           Commission: card,
@@ -91,29 +87,34 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
           [card]: { deep: [card, [card]] },
         }),
       );
-      await answered(sendForm(postback, { ...spread, note: `${card}, ${card}` }));
-      await answered(sendForm(redirect, known(redirectFields({ ...claim, custom: `card ${card}` }, TOKENS.main))));
-      await answered(sendForm(redirect, { ...redirectFields({ ...claim, InvId: card }), SignatureValue: digest }));
-      await answered(postJson(postback, { ...signed, CurrencyIn: card.slice(0, 16), OutSum: card }));
+      await answered(sendForm(postback(), { ...spread, note: `${card}, ${card}` }));
+      await answered(sendForm(redirect(), known(redirectFields({ ...claim, custom: `card ${card}` }, TOKENS.main))));
+      await answered(sendForm(redirect(), { ...redirectFields({ ...claim, InvId: card }), SignatureValue: digest }));
+      await answered(postJson(postback(), { ...signed, CurrencyIn: card.slice(0, 16), OutSum: card }));
     }
     await answered(
-      postJson(postback, { ...signed, PayerCard: Number(CARD), SignatureValue: [digest], signaturevalue: digest }),
+      postJson(postback(), { ...signed, PayerCard: Number(CARD), SignatureValue: [digest], signaturevalue: digest }),
     );
     await answered(
-      postJson(postback, {
+      postJson(postback(), {
         ...signed,
         custom: { SignatureValue: digest, card: CARD },
         more: { SignatureValue: digest },
       }),
     );
-    await answered(postJson(postback, { SignatureValue: digest, OutSum: CARD }));
-    await answered(sendForm(redirect, { ...signed, SignatureValue: digest.toLowerCase() }));
-    await answered(sendBytes(postback, JSON.stringify(signed).slice(0, -1), 'application/json'));
+    await answered(postJson(postback(), { SignatureValue: digest, OutSum: CARD }));
+    await answered(sendForm(redirect(), { ...signed, SignatureValue: digest.toLowerCase() }));
+    await answered(sendBytes(postback(), JSON.stringify(signed).slice(0, -1), 'application/json'));
     await answered(
-      sendBytes(postback, JSON.stringify(signed), 'application/json', { authorization: `Bearer ${TOKENS.main}` }),
+      sendBytes(postback(), JSON.stringify(signed), 'application/json', { authorization: `Bearer ${TOKENS.main}` }),
     );
     await shop.settleHints();
+    return bought;
+  }
 
+  async function failInEveryWay(bought: Bought): Promise<void> {
+    const claim = claimOf(bought);
+    const signed = known(postbackFields(claim, TOKENS.main));
     for (const fault of [
       'status500',
       'html',
@@ -128,13 +129,13 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
       await failing(payments.createBill({ orderId: fault, amount: '1', custom: 'a basket' }));
       await failing(payments.listPayments(bought.billId));
       await answered(postJson(`${shop.url}/api/orders`, { amount: '7.00' }));
-      await answered(postJson(postback, signed));
+      await answered(postJson(postback(), signed));
       await shop.elapse(600_000);
     }
     await shop.sandbox.clearFaults();
     await databaseInTrouble(async () => {
-      await answered(postJson(postback, { ...signed, custom: CARD, InvId: HYPHENS }));
-      await answered(sendForm(redirect, known(redirectFields({ ...claim, custom: SHORT }, TOKENS.main))));
+      await answered(postJson(postback(), { ...signed, custom: CARD, InvId: HYPHENS }));
+      await answered(sendForm(redirect(), known(redirectFields({ ...claim, custom: SHORT }, TOKENS.main))));
       await failing(shop.app.get(PaymentAcceptanceService).createBill({ orderId: 'refused', amount: '1' }));
     });
     await failing(Promise.resolve().then(() => shop.app.get(PaymentAcceptanceService).shop('nobodys')));
@@ -233,36 +234,4 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
       }
     });
   }
-});
-
-describe('options', () => {
-  const closeLater = closing();
-
-  test('options given to forRoot are let go; the object that holds them is left to its owner as it is', async () => {
-    const { shops } = moduleOptions('http://127.0.0.1:9', {});
-    const harness = await startHarness({ options: { shops } });
-    closeLater(() => harness.close());
-    expect(findReachable(held(harness.host.app), [shops.main!.shopId])).not.toEqual([]);
-    expect(findReachable(held(harness.host.app), [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
-    expect(Object.getOwnPropertyDescriptor(shops.main, 'apiToken')).toMatchObject({
-      value: MAIN_TOKEN,
-      writable: true,
-    });
-  });
-
-  test('options read from the environment hide their tokens from whoever prints the configuration, and give them when asked', () => {
-    const { shops } = paymentAcceptanceOptionsFromEnv({
-      PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
-      PAYMENT_ACCEPTANCE_API_TOKEN: MAIN_TOKEN,
-      PAYMENT_ACCEPTANCE_PREVIOUS_API_TOKENS: EU_TOKEN,
-      PAYMENT_ACCEPTANCE_SHOP_ID: '17',
-    });
-    expect(findReachable(shops, ['https://api.pay.example'])).not.toEqual([]);
-    expect(findReachable(shops, [MAIN_TOKEN, EU_TOKEN])).toEqual([]);
-    expect(inspect(shops, { depth: 10, showHidden: true }) + JSON.stringify(shops)).not.toMatch(/token-0123/);
-    const main = shops.main!;
-    expect({ ...main }).toMatchObject({ apiToken: MAIN_TOKEN, previousApiTokens: [EU_TOKEN], shopId: '17' });
-    main.apiToken = 'another-token-0123456789';
-    expect(main.apiToken).toBe('another-token-0123456789');
-  });
 });

@@ -1,26 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Injectable } from '@nestjs/common';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  migratePaymentAcceptance,
-  NonRetryableError,
-  OnPaymentFailed,
-  OnPaymentSucceeded,
-  UnknownOutcomeError,
-  UnknownShopError,
-} from 'nestjs-payment-acceptance';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { UnknownShopError } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
-import { DataSource } from 'typeorm';
-import { freePort } from '../../scripts/lib/free-port.mjs';
 import { startHarness, type Harness } from '../support/harness.js';
-import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
-import { firstWords } from '../support/first-words.js';
 import { watchRoutes } from '../support/routes.js';
-import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
+import { ADAPTERS } from '../support/adapters.js';
 import { closing } from '../support/closing.js';
 import { startAttackedShop } from './support/attacked-shop.js';
 import { OperatorDeskModule } from './support/operator-desk.js';
+import { Refusing, seed, type Seeded } from './support/operator-records.js';
 
 const CALLBACK_ROUTES = [
   'GET /redirect/payment/result/:ticket',
@@ -198,99 +185,3 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     });
   });
 });
-
-describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
-  let shop: ChildProcess | undefined;
-  let database: TestDatabase | undefined;
-  afterEach(async () => {
-    if (shop && shop.exitCode === null && shop.signalCode === null) {
-      const ended = once(shop, 'exit');
-      shop.kill('SIGKILL');
-      await ended;
-    }
-    await database?.drop();
-    shop = database = undefined;
-  });
-
-  test.each(ONE_ADAPTER)('shows neither ledger nor console, and no way to them, on %s', async (adapter) => {
-    database = await createTestDatabase();
-    const dataSource = await new DataSource(connectionOf(database.url)).initialize();
-    await migratePaymentAcceptance(dataSource);
-    await dataSource.destroy();
-    const port = await freePort();
-    shop = spawn(process.execPath, ['dist/apps/shop/main.js'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        PATH: process.env.PATH,
-        NODE_ENV: 'production',
-        DATABASE_URL: database.url,
-        SHOP_PORT: String(port),
-        SHOP_ADAPTER: adapter,
-        PAYMENT_ACCEPTANCE_SHOPS: 'main,eu',
-        PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
-        PAYMENT_ACCEPTANCE_SHOP_ID: '17',
-        PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'f81d4fae7dec11d0a76500a0c91e6bf6',
-        PAYMENT_ACCEPTANCE_EU_API_TOKEN: 'f81d4fae7dec11d0a76500a0c91e6bf7',
-      },
-    });
-    await firstWords(shop);
-    const url = `http://127.0.0.1:${port}`;
-    const products = await fetch(url);
-    expect([products.status, await products.text()]).toEqual([200, expect.not.stringContaining('payment-console')]);
-    const ledgers = ['api/ledger', 'api/ledger/', 'API/LEDGER', 'api//ledger', 'api/%6cedger'];
-    const consoles = ['', '/', '/bills', '/reviews', '/actions/replay/all'].map((path) => `payment-console${path}`);
-    for (const path of [...ledgers, ...consoles, 'Payment-Console', 'payment-%63onsole', '/payment-console']) {
-      const answer = await fetch(`${url}/${path}`);
-      expect([path, answer.status, /"bills"|Payment console/.test(await answer.text())]).toEqual([path, 404, false]);
-    }
-    const ended = once(shop, 'exit');
-    shop.kill('SIGTERM');
-    await ended;
-  });
-});
-
-interface Seeded {
-  readonly intentId: string;
-  readonly billId: string;
-  readonly reviewId: string;
-  readonly deadLetterId: string;
-}
-
-/** One of everything that an operator acts on, in that shop: orders are named after it. */
-async function seed(harness: Harness, shop: 'main' | 'eu'): Promise<Seeded> {
-  const payments = harness.host.payments.shop(shop);
-  const pay = async (orderId: string, input: Parameters<Harness['sandbox']['pay']>[1]) => {
-    const { billId } = await payments.createBill({ orderId, amount: '10' });
-    await harness.sandbox.pay(billId, input);
-  };
-  await pay(`${shop}-short`, { amount: '9.00' });
-  await pay(`${shop}-dead`, { outcome: 'fail' });
-  await harness.settle();
-  await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
-  const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '10' }).catch((e: unknown) => e);
-  await harness.sandbox.clearFaults();
-  if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
-  const billId = harness.sandbox.bills().find(({ orderId }) => orderId === `${shop}-lost`)!.id;
-  await harness.sandbox.pay(billId); // its postback waits for the bill
-  await harness.sandbox.settled();
-  await pay(`${shop}-pending`, {});
-  await harness.sandbox.settled();
-  await harness.host.confirmer.runOnce(); // its event is not handed over yet
-  const review = (await harness.host.ledger()).reviews.find(({ orderId }) => orderId === `${shop}-short`)!;
-  const [letter] = await harness.host.app.get(PaymentOperations).deadLetters({ orderId: `${shop}-dead` });
-  return { intentId: lost.intentId, billId, reviewId: review.id, deadLetterId: letter!.deliveryId };
-}
-
-/** Takes nothing: failures become dead letters, successes go on waiting. */
-@Injectable()
-class Refusing {
-  @OnPaymentFailed({ consumer: 'orders' })
-  never(): void {
-    throw new NonRetryableError('this order is unknown here');
-  }
-
-  @OnPaymentSucceeded({ consumer: 'orders' })
-  notNow(): void {
-    throw new Error('not now');
-  }
-}

@@ -6,106 +6,108 @@ import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';
 import { CACHE_MS, GAP_MS, MINUTE, useDynamicShops } from './support/dynamic-shops.js';
 
-const shops = useDynamicShops();
+describe('dynamic shops', () => {
+  const shops = useDynamicShops();
 
-describe('a failing shop resolver', () => {
-  const failures: [string, () => Promise<void>][] = [
-    ['throws', () => Promise.reject(new Error('the database is down'))],
-    ['does not answer', () => new Promise(() => undefined)],
-  ];
-  test.each(failures)(
-    'that %s never means "no such shop": callbacks come again, checks wait',
-    async (_name, trouble) => {
-      await shops.start({ shopLookup: { timeoutMs: 50 } });
-      const { orderId, billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
-      await shops.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+  describe('a failing shop resolver', () => {
+    const failures: [string, () => Promise<void>][] = [
+      ['throws', () => Promise.reject(new Error('the database is down'))],
+      ['does not answer', () => new Promise(() => undefined)],
+    ];
+    test.each(failures)(
+      'that %s never means "no such shop": callbacks come again, checks wait',
+      async (_name, trouble) => {
+        await shops.start({ shopLookup: { timeoutMs: 50 } });
+        const { orderId, billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
+        await shops.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
+        await shops.harness.sandbox.pay(billId);
+        shops.harness.clock.advance(MINUTE + CACHE_MS);
+        shops.table.trouble = trouble;
+        const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
+        expect((await postJson(`${shops.harness.host.url}/postback/payment`, fields)).status).toBe(503);
+        expect((await postForm(`${shops.harness.host.url}/redirect/payment/success`, fields)).status).toBe(503);
+        await expect(shops.payments.createBill({ orderId: 'A-2', amount: '1' })).rejects.toThrow(ShopResolverError);
+        await shops.harness.settle();
+        expect(await shops.billStates()).toEqual(['OPEN']);
+        expect((await shops.harness.host.ledger()).callbacks).toEqual([]);
+        expect(shops.logged.some((line) => line.includes('knows no shop'))).toBe(false);
+
+        shops.table.trouble = undefined;
+        shops.harness.clock.advance(GAP_MS);
+        await shops.harness.settle();
+        expect(await shops.orders()).toEqual(['A-1']);
+      },
+    );
+
+    test('does not delay the shops in the options', async () => {
+      await shops.start();
+      const local = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: shops.harness.sandboxUrl };
+      const host = await shops.harness.start({ options: { shops: { local }, shopResolver: shops.table } });
+      const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
       await shops.harness.sandbox.pay(billId);
-      shops.harness.clock.advance(MINUTE + CACHE_MS);
-      shops.table.trouble = trouble;
-      const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
-      expect((await postJson(`${shops.harness.host.url}/postback/payment`, fields)).status).toBe(503);
-      expect((await postForm(`${shops.harness.host.url}/redirect/payment/success`, fields)).status).toBe(503);
-      await expect(shops.payments.createBill({ orderId: 'A-2', amount: '1' })).rejects.toThrow(ShopResolverError);
-      await shops.harness.settle();
-      expect(await shops.billStates()).toEqual(['OPEN']);
-      expect((await shops.harness.host.ledger()).callbacks).toEqual([]);
-      expect(shops.logged.some((line) => line.includes('knows no shop'))).toBe(false);
+      shops.table.trouble = () => Promise.reject(new Error('down'));
+      shops.harness.clock.advance(MINUTE);
+      expect(await host.confirmer.runOnce()).toBe(1);
+      expect(await shops.billStates()).toEqual(['PAID']);
+      expect(shops.logged).toContainEqual(expect.stringContaining('New and removed shops are not seen yet'));
+    });
 
+    test('does not stop the host from starting; its shops are checked once it answers', async () => {
+      shops.table.trouble = () => Promise.reject(new Error('not yet'));
+      await shops.start();
       shops.table.trouble = undefined;
-      shops.harness.clock.advance(GAP_MS);
+      const { billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
+      await shops.harness.sandbox.pay(billId);
       await shops.harness.settle();
       expect(await shops.orders()).toEqual(['A-1']);
-    },
-  );
+    });
 
-  test('does not delay the shops in the options', async () => {
-    await shops.start();
-    const local = { shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: shops.harness.sandboxUrl };
-    const host = await shops.harness.start({ options: { shops: { local }, shopResolver: shops.table } });
-    const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
-    await shops.harness.sandbox.pay(billId);
-    shops.table.trouble = () => Promise.reject(new Error('down'));
-    shops.harness.clock.advance(MINUTE);
-    expect(await host.confirmer.runOnce()).toBe(1);
-    expect(await shops.billStates()).toEqual(['PAID']);
-    expect(shops.logged).toContainEqual(expect.stringContaining('New and removed shops are not seen yet'));
+    test('that returns unusable settings causes an error of its own, which shows no token', async () => {
+      await shops.start();
+      shops.table.rows.set('eu', { apiToken: 'bad token', apiBaseUrl: 'ftp://x', currency: 'euro' });
+      const failing = shops.payments.shop('eu').createBill({ orderId: 'A-1', amount: '1' });
+      const error = await failing.catch((thrown: unknown) => thrown as InvalidShopError);
+      expect(error).toBeInstanceOf(InvalidShopError);
+      expect((error as InvalidShopError).problems.map((problem) => problem.split(':')[0])).toEqual([
+      'shops.eu.apiToken', 'shops.eu.apiBaseUrl', 'shops.eu.currency',
+    ]); // prettier-ignore
+      expect(inspect(error)).not.toContain('bad token');
+      const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
+      expect((await postJson(`${shops.harness.host.url}/postback/payment/eu`, fields)).status).toBe(503);
+      shops.table.rows.set('eu', { apiToken: EU_TOKEN });
+      expect((await shops.payments.shop('eu').settings()).name).toBe('eu');
+    });
   });
 
-  test('does not stop the host from starting; its shops are checked once it answers', async () => {
-    shops.table.trouble = () => Promise.reject(new Error('not yet'));
-    await shops.start();
-    shops.table.trouble = undefined;
-    const { billId } = await shops.payments.createBill({ orderId: 'A-1', amount: '1' });
-    await shops.harness.sandbox.pay(billId);
-    await shops.harness.settle();
-    expect(await shops.orders()).toEqual(['A-1']);
-  });
+  describe('a removed shop', () => {
+    test('gets no callbacks; its bills are kept and logged, and settle once it is back', async () => {
+      await shops.start();
+      const { orderId, billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
+      await shops.harness.settle();
+      await shops.harness.sandbox.pay(billId);
+      const row = shops.table.rows.get('eu')!;
+      shops.table.rows.delete('eu');
+      shops.harness.clock.advance(MINUTE + CACHE_MS);
+      const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId }, EU_TOKEN);
+      expect((await postJson(`${shops.harness.host.url}/postback/payment/eu`, postback)).status).toBe(404);
+      await shops.harness.settle();
+      shops.harness.clock.advance(MINUTE);
+      await shops.harness.settle();
+      expect(await shops.billStates()).toEqual(['OPEN']);
+      expect(shops.logged).toEqual([expect.stringContaining('knows no shop "eu" (any more). Its 1 bills are kept')]);
+      expect((await shops.payments.shop('eu').findBills('E-1')).length).toBe(1);
+      const known = async () =>
+        (await shops.harness.host.app.get(PaymentOperations).shopStates()).map(({ shop, known: is }) => [shop, is]);
+      expect(await known()).toEqual([['eu', false], ['main', true]]); // prettier-ignore
+      shops.table.trouble = () => Promise.reject(new Error('down'));
+      expect(await known()).toEqual([['eu', null], ['main', null]]); // prettier-ignore
+      shops.table.trouble = undefined;
+      expect(await shops.orders()).toEqual([]);
 
-  test('that returns unusable settings causes an error of its own, which shows no token', async () => {
-    await shops.start();
-    shops.table.rows.set('eu', { apiToken: 'bad token', apiBaseUrl: 'ftp://x', currency: 'euro' });
-    const failing = shops.payments.shop('eu').createBill({ orderId: 'A-1', amount: '1' });
-    const error = await failing.catch((thrown: unknown) => thrown as InvalidShopError);
-    expect(error).toBeInstanceOf(InvalidShopError);
-    expect((error as InvalidShopError).problems.map((problem) => problem.split(':')[0])).toEqual([
-    'shops.eu.apiToken', 'shops.eu.apiBaseUrl', 'shops.eu.currency',
-  ]); // prettier-ignore
-    expect(inspect(error)).not.toContain('bad token');
-    const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
-    expect((await postJson(`${shops.harness.host.url}/postback/payment/eu`, fields)).status).toBe(503);
-    shops.table.rows.set('eu', { apiToken: EU_TOKEN });
-    expect((await shops.payments.shop('eu').settings()).name).toBe('eu');
-  });
-});
-
-describe('a removed shop', () => {
-  test('gets no callbacks; its bills are kept and logged, and settle once it is back', async () => {
-    await shops.start();
-    const { orderId, billId } = await shops.payments.shop('eu').createBill({ orderId: 'E-1', amount: '1' });
-    await shops.harness.settle();
-    await shops.harness.sandbox.pay(billId);
-    const row = shops.table.rows.get('eu')!;
-    shops.table.rows.delete('eu');
-    shops.harness.clock.advance(MINUTE + CACHE_MS);
-    const postback = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId }, EU_TOKEN);
-    expect((await postJson(`${shops.harness.host.url}/postback/payment/eu`, postback)).status).toBe(404);
-    await shops.harness.settle();
-    shops.harness.clock.advance(MINUTE);
-    await shops.harness.settle();
-    expect(await shops.billStates()).toEqual(['OPEN']);
-    expect(shops.logged).toEqual([expect.stringContaining('knows no shop "eu" (any more). Its 1 bills are kept')]);
-    expect((await shops.payments.shop('eu').findBills('E-1')).length).toBe(1);
-    const known = async () =>
-      (await shops.harness.host.app.get(PaymentOperations).shopStates()).map(({ shop, known: is }) => [shop, is]);
-    expect(await known()).toEqual([['eu', false], ['main', true]]); // prettier-ignore
-    shops.table.trouble = () => Promise.reject(new Error('down'));
-    expect(await known()).toEqual([['eu', null], ['main', null]]); // prettier-ignore
-    shops.table.trouble = undefined;
-    expect(await shops.orders()).toEqual([]);
-
-    shops.table.rows.set('eu', row);
-    shops.harness.clock.advance(MINUTE);
-    await shops.harness.settle();
-    expect(await shops.orders()).toEqual(['E-1']);
+      shops.table.rows.set('eu', row);
+      shops.harness.clock.advance(MINUTE);
+      await shops.harness.settle();
+      expect(await shops.orders()).toEqual(['E-1']);
+    });
   });
 });

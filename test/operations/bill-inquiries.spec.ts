@@ -3,9 +3,9 @@ import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-i
 import { until } from '../support/until.js';
 import { CREATION, DAY, HOUR, INQUIRIES_PER_HOUR, MINUTE, useLostBills } from './support/lost-bills.js';
 
-const world = useLostBills();
-
 describe('inquiries about bills that only postbacks name', () => {
+  const world = useLostBills();
+
   describe('a forged postback', () => {
     test('alerts nobody, and its bill is queried a few times, at growing intervals', async () => {
       await world.post('made-up');

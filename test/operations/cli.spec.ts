@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
-import { connectionOf, createTestDatabase } from '../support/database.js';
-import { type Commands, commandsOf, environmentOf, runCommand } from '../support/commands.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { createTestDatabase } from '../support/database.js';
+import { commandsOf, environmentOf, runCommand, type Commands, type Ran } from '../support/commands.js';
 
 let healthy = true;
 
@@ -18,13 +16,11 @@ class Orders {
 }
 
 let harness: Harness;
-let env: NodeJS.ProcessEnv;
 let commands: Commands;
 
 describe('cli', () => {
   beforeAll(async () => {
     harness = await startHarness({ providers: [Orders] });
-    env = environmentOf(harness);
     commands = commandsOf(harness);
   });
   afterAll(async () => {
@@ -35,7 +31,8 @@ describe('cli', () => {
     healthy = true;
   });
 
-  const command = (line: string, more: NodeJS.ProcessEnv = {}) => runCommand(line.split(' '), { ...env, ...more });
+  const command = (line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+    runCommand(line.split(' '), { ...environmentOf(harness), ...more });
   const json = (line: string) => commands.json(...line.split(' '));
 
   async function paidUnseen(orderId: string, shop = 'main'): Promise<string> {
@@ -159,7 +156,10 @@ describe('cli', () => {
         totals: [{ currency: 'EUR', serviceAmount: '10.00', ledgerAmount: '0.00' }],
       });
       expect((await command('reconcile')).code).toBe(2);
-      expect(await command('reconcile --day today')).toMatchObject({ code: 1, err: expect.stringContaining('is not a date') });
+      expect(await command('reconcile --day today')).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('is not a date'),
+      });
     });
 
     test('doctor reports every expectation, and ends with 1 where one is different', async () => {
@@ -195,57 +195,6 @@ describe('cli', () => {
         code: 2,
         err: expect.stringContaining('ENOENT'),
       });
-    });
-  });
-
-  describe('where the configuration comes from', () => {
-    test('a module that exports the data source, and one that exports the options or gives them', async () => {
-      const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
-      const source = commands.file(
-        'data-source.cjs',
-        `const { DataSource } = require(${typeorm});
-       module.exports.AppDataSource = new DataSource({ type: '${connectionOf(harness.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
-         dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
-      );
-      const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl });
-      const options = commands.file(
-        'options.cjs',
-        `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`,
-      );
-      process.env.CLI_TEST_DATABASE_URL = harness.databaseUrl;
-      const before = (await harness.host.ledger()).bills.length;
-      const none = Object.fromEntries(Object.keys(env).map((name) => [name, undefined]));
-      expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
-        code: 0,
-        out: expect.stringContaining('confirmed      only: reachable'),
-      });
-      delete process.env.CLI_TEST_DATABASE_URL;
-      // `dropSchema` of the host's file is not obeyed: neither our tables are gone, nor the host's.
-      expect((await harness.host.ledger()).bills.length).toBe(before);
-      expect(await harness.effects()).toEqual([]);
-    });
-
-    test.each([
-      ['status', { DATABASE_URL: '' }, 'set DATABASE_URL, or --data-source FILE'],
-      [
-        'status',
-        { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: '' },
-        'PAYMENT_ACCEPTANCE_MAIN_API_TOKEN (shop "main"): is not set',
-      ],
-      ['status -d /nowhere.cjs', {}, '--data-source: '],
-      ['status -c /nowhere.cjs', {}, '--config: '],
-      ['status', { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'changeme' }, 'shops.main.apiToken: is a placeholder'],
-    ])('%s without it: exit code 2, and what to do', async (line, more, sentence) => {
-      const { code, err, out } = await command(line, more);
-      expect([code, out]).toEqual([2, '']);
-      expect(err).toContain(sentence);
-    });
-
-    test('a database that is not there', async () => {
-      const { code, err } = await command('status', { DATABASE_URL: 'postgres://me:my-password@127.0.0.1:9/none' });
-      expect(code).toBe(1);
-      expect(err).toContain('ECONNREFUSED');
-      expect(err).not.toContain('my-password');
     });
   });
 });

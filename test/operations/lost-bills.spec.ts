@@ -4,9 +4,9 @@ import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { until } from '../support/until.js';
 import { CREATION, DAY, HOUR, MINUTE, useLostBills } from './support/lost-bills.js';
 
-const world = useLostBills();
-
 describe('lost bills', () => {
+  const world = useLostBills();
+
   const isDegraded = async (): Promise<boolean> => {
     const { payments } = await world.harness.host.app.get(PaymentHealthIndicator).isHealthy('payments');
     return payments.degraded.includes('lost-bills');

@@ -11,18 +11,18 @@ export interface Ran {
   err: string;
 }
 
-/** The command line on the database of a harness, with files of its own. */
+/** The command line on a harness's database, with a temporary folder for files. */
 export interface Commands {
   command(...args: string[]): Promise<Ran>;
   /** The JSON document that a command prints. */
   json(...args: string[]): Promise<{ code: number; document: unknown }>;
   file(name: string, text?: string): string;
-  /** A bill, and a payment of it, that nothing here has heard of. */
+  /** Creates a bill at the service that the module does not know. */
   foreignBill(orderId: string, amount?: string): Promise<{ billId: string; linkPageUrl: string }>;
   close(): void;
 }
 
-/** What a command is told by its environment. */
+/** The environment of a command. */
 export function environmentOf({ databaseUrl, sandboxUrl }: Harness): NodeJS.ProcessEnv {
   return {
     DATABASE_URL: databaseUrl,
@@ -37,8 +37,8 @@ export function environmentOf({ databaseUrl, sandboxUrl }: Harness): NodeJS.Proc
   };
 }
 
-/** Runs a command, which must show no token whatever becomes of it. */
-export async function runCommand(args: string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+/** Runs the command line in this process. Fails if it prints a token. */
+export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   const ran = { code: 0, out: '', err: '' };
   const output = { out: (text: string) => void (ran.out += text), err: (text: string) => void (ran.err += text) };
   ran.code = await run(args, env, output);
@@ -49,7 +49,7 @@ export async function runCommand(args: string[], env: NodeJS.ProcessEnv): Promis
 export function commandsOf(harness: Harness): Commands {
   const folder = mkdtempSync(join(tmpdir(), 'payment-acceptance-commands-'));
   const env = environmentOf(harness);
-  const command = (...args: string[]) => runCommand(args, env);
+  const command = (...args: string[]): Promise<Ran> => runCommand(args, env);
   return {
     command,
     async json(...args: string[]) {

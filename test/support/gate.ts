@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -8,84 +8,100 @@ export interface GivenAnswer {
   readonly body: string;
 }
 
-/** Stands between one instance and the service: requests go through at once, answers wait while it is shut. */
-export interface Gate {
-  readonly url: string;
-  shut(): void;
-  /** Resolves when an answer waits. */
-  reached(): Promise<void>;
-  /** Lets the waiting answers go. */
-  open(): void;
-  /** From now on lists are those it passed on last, or empty: a replica that lags behind the postbacks. */
-  lag(): void;
-  catchUp(): void;
-  /** From now on what is asked about this bill gets this answer, `undefined` for the service's own again. */
-  answer(billId: string, given: GivenAnswer | undefined): void;
-  close(): Promise<void>;
+/**
+ * A proxy between one instance and the service. Requests pass through at once; while the gate is shut, answers wait. A test
+ * can also have it answer with old lists, or with answers of its own.
+ */
+export class Gate {
+  private readonly server: Server;
+  private readonly lists = new Map<string, string>();
+  private readonly given = new Map<string, GivenAnswer>();
+  private isLagging = false;
+  private waiting: Promise<void> | undefined;
+  private release = (): void => undefined;
+  private arrived = (): void => undefined;
+  private arrival = new Promise<void>((resolve) => (this.arrived = resolve));
+
+  constructor(private readonly target: string) {
+    this.server = createServer((request, response) => void this.pass(request, response));
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  shut(): void {
+    this.arrival = new Promise<void>((resolve) => (this.arrived = resolve));
+    this.waiting = new Promise<void>((resolve) => (this.release = resolve));
+  }
+
+  /** Resolves when an answer is waiting. */
+  reached(): Promise<void> {
+    return this.arrival;
+  }
+
+  /** Releases the waiting answers. */
+  open(): void {
+    this.waiting = undefined;
+    this.release();
+  }
+
+  /** From now on, repeats the last list of each bill, or an empty one: like a replica that lags behind the postbacks. */
+  lag(): void {
+    this.isLagging = true;
+  }
+
+  catchUp(): void {
+    this.isLagging = false;
+  }
+
+  /** From now on, answers requests about this bill with `answer`; `undefined` restores the service's own answers. */
+  answer(billId: string, answer: GivenAnswer | undefined): void {
+    if (answer) this.given.set(billId, answer);
+    else this.given.delete(billId);
+  }
+
+  close(): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
+    });
+  }
+
+  private async pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asked = request.url ?? '';
+    if (this.isLagging) {
+      response.end(this.lists.get(asked) ?? '{"data":[],"success":true}');
+      return;
+    }
+    const scripted = this.given.get(new URL(asked, this.target).searchParams.get('id') ?? '');
+    if (scripted) {
+      const { status, headers, body } = scripted;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+      return;
+    }
+    const { authorization = '', 'content-type': type = '' } = request.headers;
+    const { method } = request;
+    const sent = method === 'POST' ? await text(request) : undefined;
+    const answer = await fetch(this.target + asked, {
+      method,
+      headers: { authorization, 'content-type': type },
+      body: sent,
+    });
+    const body = await answer.text();
+    this.lists.set(asked, body);
+    if (this.waiting) this.arrived();
+    await this.waiting;
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
+  }
 }
 
 export async function startGate(target: string): Promise<Gate> {
-  let waiting: Promise<void> | undefined;
-  let letGo = (): void => undefined;
-  let arrived = (): void => undefined;
-  let arrival = new Promise<void>((resolve) => (arrived = resolve));
-  const lists = new Map<string, string>();
-  const given = new Map<string, GivenAnswer>();
-  let lagging = false;
-  const server: Server = createServer((request, response) => {
-    void (async () => {
-      const asked = request.url ?? '';
-      if (lagging) {
-        response.end(lists.get(asked) ?? '{"data":[],"success":true}');
-        return;
-      }
-      const scripted = given.get(new URL(asked, target).searchParams.get('id') ?? '');
-      if (scripted) {
-        const { status, headers, body } = scripted;
-        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
-        return;
-      }
-      const { authorization = '', 'content-type': type = '' } = request.headers;
-      const { method } = request;
-      const sent = method === 'POST' ? await text(request) : undefined;
-      const answer = await fetch(target + asked, {
-        method,
-        headers: { authorization, 'content-type': type },
-        body: sent,
-      });
-      const body = await answer.text();
-      lists.set(asked, body);
-      if (waiting) arrived();
-      await waiting;
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
-    })();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    shut() {
-      arrival = new Promise<void>((resolve) => (arrived = resolve));
-      waiting = new Promise<void>((resolve) => (letGo = resolve));
-    },
-    reached: () => arrival,
-    open() {
-      waiting = undefined;
-      letGo();
-    },
-    lag() {
-      lagging = true;
-    },
-    catchUp() {
-      lagging = false;
-    },
-    answer(billId, scripted) {
-      if (scripted) given.set(billId, scripted);
-      else given.delete(billId);
-    },
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const gate = new Gate(target);
+  await gate.listen();
+  return gate;
 }

@@ -14,7 +14,7 @@ export interface OrderView {
   events: { name: string; paymentId: string; at: string }[];
 }
 
-/** The sample shop as it is run: built, in processes of its own, several on one database. */
+/** The built sample shop in processes of its own, several on one database. */
 export interface ShopHarness {
   readonly sandbox: PaymentSandbox;
   readonly sandboxUrl: string;
@@ -32,7 +32,7 @@ export interface ShopHarness {
     reviews: { orderId: string; reason: string; state: string }[];
     callbacks: { billId: string | null; kind: string; digest: string; pending: boolean; asks: number }[];
   }>;
-  /** Runs one statement on the shops' database. */
+  /** Runs a statement on the shops' database. */
   database(statement: string): Promise<unknown[]>;
   close(): Promise<void>;
 }
@@ -48,24 +48,9 @@ export async function startShops(instances: number, options: StartOptions = {}):
     },
   });
   const ports = await freePorts(instances);
-  const processes = ports.map((port) =>
-    spawn(process.execPath, ['dist/apps/shop/main.js'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...process.env,
-        NODE_ENV: 'test',
-        NODE_OPTIONS: '',
-        DATABASE_URL: database.url,
-        SHOP_PORT: String(port),
-        SANDBOX_URL: running.url,
-      },
-    }),
-  );
+  const processes = ports.map((port) => startProcess(port, database.url, running.url));
   async function close(): Promise<void> {
-    const alive = processes.filter((child) => child.exitCode === null && child.signalCode === null);
-    const ends = alive.map((child) => once(child, 'exit'));
-    for (const child of processes) child.kill('SIGTERM');
-    await Promise.all(ends);
+    await stopAll(processes);
     await running.close();
     await database.drop();
   }
@@ -77,22 +62,64 @@ export async function startShops(instances: number, options: StartOptions = {}):
   }
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const url = urls[0]!;
-  for (const [id, suffix] of [
-    ['demo-main', ''],
-    ['demo-eu', '/eu'],
-  ] as const) {
-    await running.sandbox.putShop(id, {
-      successUrl: `${url}/redirect/payment/success${suffix}`,
-      failUrl: `${url}/redirect/payment/fail${suffix}`,
-      resultUrl: `${url}/postback/payment${suffix}`,
-      ledgerUrl: `${url}/api/ledger`,
-    });
-  }
+  await putCallbackAddresses(running.sandbox, url, { ledgerUrl: `${url}/api/ledger` });
   return {
+    ...clientOf(url),
     sandbox: running.sandbox,
     sandboxUrl: running.url,
     urls,
     processes,
+    async database(statement) {
+      const dataSource = await new DataSource(connectionOf(database.url)).initialize();
+      return dataSource.query<unknown[]>(statement).finally(() => dataSource.destroy());
+    },
+    close,
+  };
+}
+
+/** Tells the sandbox where the sample shop at this address receives callbacks. */
+export async function putCallbackAddresses(
+  sandbox: PaymentSandbox,
+  url: string,
+  more: { ledgerUrl?: string } = {},
+): Promise<void> {
+  for (const [id, suffix] of [
+    ['demo-main', ''],
+    ['demo-eu', '/eu'],
+  ] as const) {
+    await sandbox.putShop(id, {
+      successUrl: `${url}/redirect/payment/success${suffix}`,
+      failUrl: `${url}/redirect/payment/fail${suffix}`,
+      resultUrl: `${url}/postback/payment${suffix}`,
+      ...more,
+    });
+  }
+}
+
+function startProcess(port: number, databaseUrl: string, sandboxUrl: string): ChildProcess {
+  return spawn(process.execPath, ['dist/apps/shop/main.js'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      NODE_ENV: 'test',
+      NODE_OPTIONS: '',
+      DATABASE_URL: databaseUrl,
+      SHOP_PORT: String(port),
+      SANDBOX_URL: sandboxUrl,
+    },
+  });
+}
+
+async function stopAll(processes: readonly ChildProcess[]): Promise<void> {
+  const alive = processes.filter((child) => child.exitCode === null && child.signalCode === null);
+  const ends = alive.map((child) => once(child, 'exit'));
+  for (const child of processes) child.kill('SIGTERM');
+  await Promise.all(ends);
+}
+
+/** The shop's HTTP API. */
+function clientOf(url: string): Pick<ShopHarness, 'buy' | 'order' | 'ledger'> {
+  return {
     async buy(input) {
       const answer = await fetch(`${url}/api/orders`, {
         method: 'POST',
@@ -104,10 +131,5 @@ export async function startShops(instances: number, options: StartOptions = {}):
     },
     order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
     ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopHarness['ledger']>>,
-    async database(statement) {
-      const dataSource = await new DataSource(connectionOf(database.url)).initialize();
-      return dataSource.query<unknown[]>(statement).finally(() => dataSource.destroy());
-    },
-    close,
   };
 }

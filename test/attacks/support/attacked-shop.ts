@@ -17,7 +17,7 @@ import { configureShop, shopAdapter } from '../../../apps/shop/src/shop.js';
 import type { Adapter } from '../../support/adapters.js';
 import { createTestDatabase, forTestSql, type DatabaseTemplate } from '../../support/database.js';
 import { postJson } from '../../support/http.js';
-import type { OrderView } from '../../support/shop.js';
+import { putCallbackAddresses, type OrderView } from '../../support/shop.js';
 import { LogRecorder } from './log-recorder.js';
 import { stateOf } from './state.js';
 
@@ -26,15 +26,24 @@ export const TOKENS = {
   eu: 'sandbox-eu-token-0123456789abcdef',
 } as const;
 
-/** An order that somebody has bought, and its first bill. */
+/** An order and its first bill. */
 export interface Bought {
   readonly id: string;
   readonly billId: string;
   readonly payUrl: string;
 }
 
+interface AttackedShopParts {
+  readonly database: { readonly url: string; drop(): Promise<void> };
+  readonly service: { readonly url: string; readonly sandbox: PaymentSandbox; close(): Promise<void> };
+  readonly app: INestApplication;
+  readonly dataSource: DataSource;
+  readonly clock: ManualPaymentClock;
+  readonly logs: LogRecorder;
+}
+
 /** The sample shop, in this process, with the sandbox as its payment acceptance service and a database of its own. */
-export interface AttackedShop {
+export class AttackedShop {
   readonly url: string;
   readonly app: INestApplication;
   readonly sandbox: PaymentSandbox;
@@ -46,30 +55,100 @@ export interface AttackedShop {
   readonly deliveries: DeliveryWorker;
   /** Everything that was logged, at every level. */
   readonly logs: LogRecorder;
-  buy(input?: { amount?: string; shop?: 'main' | 'eu'; description?: string }): Promise<Bought>;
-  order(id: string): Promise<OrderView>;
-  ledger(): Promise<PaymentLedger>;
+
+  constructor(private readonly parts: AttackedShopParts) {
+    const { app, service, database } = parts;
+    this.url = addressOf(app);
+    this.app = app;
+    this.sandbox = service.sandbox;
+    this.sandboxUrl = service.url;
+    this.databaseUrl = database.url;
+    this.dataSource = parts.dataSource;
+    this.clock = parts.clock;
+    this.confirmer = app.get(Confirmer);
+    this.deliveries = app.get(DeliveryWorker);
+    this.logs = parts.logs;
+  }
+
+  async buy(input: { amount?: string; shop?: 'main' | 'eu'; description?: string } = {}): Promise<Bought> {
+    const answer = await postJson(`${this.url}/api/orders`, { amount: '100.05', ...input });
+    if (answer.status !== 201) throw new Error(`POST /api/orders: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as Bought;
+  }
+
+  async order(id: string): Promise<OrderView> {
+    return (await (await fetch(`${this.url}/api/orders/${id}`)).json()) as OrderView;
+  }
+
+  ledger(): Promise<PaymentLedger> {
+    return this.app.get(PaymentOperations).readLedger();
+  }
+
   /** How many requests have reached the service's API. */
-  requests(): number;
-  /** Pays as the payer does on the service's page, lets the postback arrive, and returns the redirect. */
-  pay(billId: string, input?: PayInput): Promise<Redirect>;
-  /** The redirect of a payment whose postback is lost: nobody knows of it but the payer and the service. */
-  paySilently(billId: string, input?: PayInput): Promise<Redirect>;
-  /** Runs the workers by hand until none has anything to do at the present time. */
-  settle(): Promise<void>;
-  /** Lets time pass, then runs the workers. */
-  elapse(ms: number): Promise<void>;
-  /** As often as it takes until no callback waits any more: a claim that the service does not show is asked for again. */
-  settleHints(): Promise<void>;
+  requests(): number {
+    return this.sandbox.requests.length;
+  }
+
+  /** Pays like the payer on the service's page, waits for the postback, and returns the redirect. */
+  async pay(billId: string, input?: PayInput): Promise<Redirect> {
+    const { redirect } = await this.sandbox.pay(billId, input);
+    await this.sandbox.settled();
+    if (!redirect) throw new Error('This payment does not redirect the payer to the shop.');
+    return redirect;
+  }
+
+  /** As {@link pay}, but the postback is lost: only the payer and the service know of the payment. */
+  async paySilently(billId: string, input?: PayInput): Promise<Redirect> {
+    await this.sandbox.setFaults({ postbacks: { drop: 1 } });
+    return this.pay(billId, input).finally(() => this.sandbox.clearFaults());
+  }
+
+  /** Runs the workers until none has anything to do at the current time. */
+  async settle(): Promise<void> {
+    await this.sandbox.settled();
+    while ((await this.confirmer.runOnce()) + (await this.deliveries.runOnce()) > 0);
+  }
+
+  /** Advances the clock, then runs the workers. */
+  async elapse(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await this.settle();
+  }
+
+  /** Runs the workers until no callback is pending: a claim that the service does not confirm is checked repeatedly. */
+  async settleHints(): Promise<void> {
+    await this.settle();
+    // The pauses of `schedule.lagMs`, twice, because the minimum time between two checks of a bill can delay them.
+    for (const pauseMs of [3_000, 10_000, 30_000, 3_000, 10_000, 30_000]) {
+      const rows = await this.dataSource.query<object[]>(
+        'SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NOT NULL LIMIT 1',
+      );
+      if (rows.length === 0) return;
+      await this.elapse(pauseMs);
+    }
+  }
+
   /**
-   * Remembers payments, bills, events, deliveries, reviews and orders. The function it returns lets all hints be
-   * answered, then asserts that nothing of these has changed.
+   * Records payments, bills, events, deliveries, reviews and orders.
+   * @returns a function that waits until all hints are settled, then asserts that none of these has changed
    */
-  watch(): Promise<() => Promise<void>>;
-  close(): Promise<void>;
+  async watch(): Promise<() => Promise<void>> {
+    await this.settleHints();
+    const before = await stateOf(this.dataSource);
+    return async () => {
+      await this.settleHints();
+      expect(await stateOf(this.dataSource)).toEqual(before);
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.parts.service.close();
+    await this.parts.database.drop();
+  }
 }
 
-/** A database in which the sample shop has started before. */
+/** A database in which the sample shop has already been started once. */
 const SHOP_TABLES: DatabaseTemplate = {
   name: 'shop',
   async fill(url) {
@@ -80,30 +159,29 @@ const SHOP_TABLES: DatabaseTemplate = {
 };
 
 export interface AttackedShopOptions {
-  /** Workers run by themselves. Default `false`: a test drives them. */
+  /** Whether the workers run by themselves. Default `false`: the test runs them. */
   autoStart?: boolean;
-  /** What the module is told beyond the sample shop's own settings. */
+  /** Options of the module in addition to the sample shop's own. */
   options?: Partial<PaymentAcceptanceOptions>;
-  /** Puts something between the shop and the sandbox: gets the sandbox's address, and returns what the shop calls. */
+  /** Puts something between shop and sandbox: receives the sandbox's address, returns the one that the shop calls. */
   service?: (sandboxUrl: string) => Promise<string>;
-  /** Before the application listens: what a host puts around the shop. */
+  /** Called before the application listens, for what a host adds to the shop. */
   prepare?: (app: INestApplication) => unknown;
 }
 
 export async function startAttackedShop(
   adapter: Adapter,
-  { autoStart = false, options = {}, service, prepare }: AttackedShopOptions = {},
+  { autoStart = false, options = {}, service: between, prepare }: AttackedShopOptions = {},
 ): Promise<AttackedShop> {
   const database = await createTestDatabase(SHOP_TABLES);
-  const running = await startPaymentSandbox({
+  const service = await startPaymentSandbox({
     logger: false,
     postbackRetryDelays: [],
     shops: { 'demo-main': { apiToken: TOKENS.main }, 'demo-eu': { apiToken: TOKENS.eu } },
   });
-  const { sandbox } = running;
-  // As the program reads them; each spec file has an environment of its own.
+  // The sample shop reads these. Each spec file has an environment of its own.
   process.env.DATABASE_URL = database.url;
-  process.env.SANDBOX_URL = (await service?.(running.url)) ?? running.url;
+  process.env.SANDBOX_URL = (await between?.(service.url)) ?? service.url;
   const clock = new ManualPaymentClock();
   const logs = new LogRecorder();
   const module = await Test.createTestingModule({ imports: [AppModule] })
@@ -115,7 +193,7 @@ export async function startAttackedShop(
       ...paymentsConfig(),
       autoStart,
       ...options,
-      // A page that waits for a check which the test has yet to run would only wait.
+      // The result page must not wait for a check that the test has yet to run.
       callbacks: { ...(!autoStart && { resultWaitMs: 1 }), ...options.callbacks },
       schedule: { jitterPercent: 0, ...options.schedule },
     } satisfies PaymentAcceptanceOptions)
@@ -124,85 +202,11 @@ export async function startAttackedShop(
   configureShop(app);
   await prepare?.(app);
   await app.listen(0, '127.0.0.1');
-  const url = `http://127.0.0.1:${((app.getHttpServer() as Server).address() as AddressInfo).port}`;
-  for (const [id, suffix] of [
-    ['demo-main', ''],
-    ['demo-eu', '/eu'],
-  ] as const) {
-    await sandbox.putShop(id, {
-      successUrl: `${url}/redirect/payment/success${suffix}`,
-      failUrl: `${url}/redirect/payment/fail${suffix}`,
-      resultUrl: `${url}/postback/payment${suffix}`,
-    });
-  }
+  await putCallbackAddresses(service.sandbox, addressOf(app));
   const dataSource = await forTestSql(app.get(DataSource));
-  const confirmer = app.get(Confirmer);
-  const deliveries = app.get(DeliveryWorker);
+  return new AttackedShop({ database, service, app, dataSource, clock, logs });
+}
 
-  async function settle(): Promise<void> {
-    await sandbox.settled();
-    while ((await confirmer.runOnce()) + (await deliveries.runOnce()) > 0);
-  }
-  async function elapse(ms: number): Promise<void> {
-    clock.advance(ms);
-    await settle();
-  }
-  async function settleHints(): Promise<void> {
-    await settle();
-    // The pauses of `schedule.lagMs`, and as many more as the time between two checks of one bill can put off.
-    for (const pauseMs of [3_000, 10_000, 30_000, 3_000, 10_000, 30_000]) {
-      const rows = await dataSource.query<object[]>(
-        'SELECT 1 FROM payment_acceptance.callback WHERE pending AND bill_id IS NOT NULL LIMIT 1',
-      );
-      if (rows.length === 0) return;
-      await elapse(pauseMs);
-    }
-  }
-  async function redirectOf(billId: string, input: PayInput | undefined): Promise<Redirect> {
-    const { redirect } = await sandbox.pay(billId, input);
-    await sandbox.settled();
-    if (!redirect) throw new Error('This payment sends nobody back to the shop.');
-    return redirect;
-  }
-  return {
-    url,
-    app,
-    sandbox,
-    sandboxUrl: running.url,
-    databaseUrl: database.url,
-    dataSource,
-    clock,
-    confirmer,
-    deliveries,
-    logs,
-    async buy({ amount = '100.05', ...input } = {}) {
-      const answer = await postJson(`${url}/api/orders`, { amount, ...input });
-      if (answer.status !== 201) throw new Error(`POST /api/orders: ${answer.status} ${await answer.text()}`);
-      return (await answer.json()) as Bought;
-    },
-    order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
-    ledger: () => app.get(PaymentOperations).readLedger(),
-    requests: () => sandbox.requests.length,
-    pay: redirectOf,
-    async paySilently(billId, input) {
-      await sandbox.setFaults({ postbacks: { drop: 1 } });
-      return redirectOf(billId, input).finally(() => sandbox.clearFaults());
-    },
-    settle,
-    elapse,
-    settleHints,
-    async watch() {
-      await settleHints();
-      const before = await stateOf(dataSource);
-      return async () => {
-        await settleHints();
-        expect(await stateOf(dataSource)).toEqual(before);
-      };
-    },
-    async close() {
-      await app.close();
-      await running.close();
-      await database.drop();
-    },
-  };
+function addressOf(app: INestApplication): string {
+  return `http://127.0.0.1:${((app.getHttpServer() as Server).address() as AddressInfo).port}`;
 }

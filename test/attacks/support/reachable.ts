@@ -1,8 +1,11 @@
+import type { INestApplication } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { types } from 'node:util';
 
 /**
- * Looks for texts in all that can be reached from an object: own properties of every kind, names and values, prototypes,
- * entries of maps and sets, bytes. More than `util.inspect` shows at any depth. Gives where each was found.
+ * Searches everything reachable from an object for some texts: names and values of all own properties, prototypes, entries
+ * of maps and sets, bytes. Finds more than `util.inspect` shows at any depth.
+ * @returns the path of each occurrence
  */
 export function findReachable(root: object, texts: readonly string[]): string[] {
   const found: string[] = [];
@@ -23,7 +26,7 @@ export function findReachable(root: object, texts: readonly string[]): string[] 
     const { value, path } = next;
     for (const name of Reflect.ownKeys(value)) {
       look(name, `${path}.(name)`);
-      // What an accessor would give is made when it is asked for, and kept nowhere.
+      // The value of an accessor is computed when it is read, and stored nowhere.
       look(Object.getOwnPropertyDescriptor(value, name)?.value, `${path}.${String(name)}`);
     }
     if (types.isMap(value)) {
@@ -36,4 +39,11 @@ export function findReachable(root: object, texts: readonly string[]): string[] 
     look(Object.getPrototypeOf(value), path);
   }
   return found;
+}
+
+/** The application with all instances that Nest has created, which it keeps in private fields. */
+export function held(app: INestApplication): object {
+  const modules = [...app.get(ModulesContainer).values()];
+  const wrappers = modules.flatMap(({ providers, controllers }) => [...providers.values(), ...controllers.values()]);
+  return { app, instances: wrappers.map(({ instance }): unknown => instance) };
 }

@@ -70,7 +70,7 @@ export class DynamicShops {
   }
 }
 
-/** Prepares new shops for each test of the file; the test starts the host. */
+/** New shops for each test of the surrounding `describe`. The test starts the host. */
 export function useDynamicShops(): DynamicShops {
   const shops = new DynamicShops();
   beforeEach(() => shops.prepare());

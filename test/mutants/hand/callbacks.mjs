@@ -108,7 +108,7 @@ export const mutants = [
     file: `${src}/storage/postgres/callback.store.ts`,
     find: 'AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)',
     replace: '',
-    tests: ['test/attacks/09-floods.spec.ts'],
+    tests: ['test/attacks/09-crowded-bills.spec.ts'],
     pattern: 'on express that fill a bill.*a redirect while a check is under way',
   },
   {

@@ -63,7 +63,7 @@ export const mutants = [
     find: "${givenRows(consumed, 'id uuid, outcome text')} answered\n        WHERE c.id = answered.id",
     replace:
       "${givenRows(consumed, 'id uuid, outcome text')} answered, payment_acceptance.callback asked\n        WHERE asked.id = answered.id AND c.bill_id = asked.bill_id AND c.pending",
-    tests: ['test/attacks/09-floods.spec.ts'],
+    tests: ['test/attacks/09-crowded-bills.spec.ts'],
     pattern: 'on express that fill a bill.*a redirect while a check is under way',
   },
   {
@@ -72,7 +72,7 @@ export const mutants = [
     file: `${src}/storage/postgres/check.store.ts`,
     find: 'AND c.bill_id = b.id AND c.received_at <= b.check_after',
     replace: 'AND c.bill_id = b.id',
-    tests: ['test/attacks/09-floods.spec.ts'],
+    tests: ['test/attacks/09-crowded-bills.spec.ts'],
     pattern: 'on express that fill a bill.*before its hints are read',
   },
   {

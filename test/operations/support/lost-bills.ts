@@ -106,7 +106,7 @@ export class LostBillsWorld {
   }
 }
 
-/** One world for all tests of the file, reset before each. */
+/** One world for all tests of the surrounding `describe`, reset before each. */
 export function useLostBills(): LostBillsWorld {
   const world = new LostBillsWorld();
   beforeAll(() => world.start());

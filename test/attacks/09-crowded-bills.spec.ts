@@ -1,0 +1,109 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
+import { ONE_ADAPTER } from '../support/adapters.js';
+import type { Bought } from './support/attacked-shop.js';
+import { PER_BILL, POOL, useFloods } from './support/floods.js';
+
+describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
+  const floods = useFloods(adapter);
+
+  describe('that fill a bill, and then a genuine callback', () => {
+    const KINDS: readonly [string, (bought: Bought) => Promise<Response>][] = [
+      ['a redirect', (bought) => floods.redirect(bought)],
+      ['a postback', (bought) => floods.postback(bought)],
+      ['a postback of an unknown status', (bought) => floods.postback(bought, 'OVERPAID')],
+    ];
+
+    test.each(KINDS)(
+      '%s while a check is under way that was made for one just like it: checked again',
+      async (_name, send) => {
+        const bought = await floods.crowded();
+        await floods.shop.elapse(2_000);
+        await send(bought);
+        const hold = floods.shop.sandbox.holdAnswers('payments');
+        const check = floods.shop.confirmer.runOnce();
+        await hold.reached();
+        await floods.shop.paySilently(bought.billId);
+        const before = await floods.rowsOf(bought);
+        expect((await send(bought)).status).toBeLessThan(400);
+        // This one is needed: the other has its answer already. A third is not: it asks for the same as the second.
+        const { repeatedCallbacks } = await floods.dropped();
+        expect((await send(bought)).status).toBeLessThan(400);
+        expect((await floods.dropped()).repeatedCallbacks).toBe(repeatedCallbacks + 1);
+        expect(await floods.rowsOf(bought)).toBeLessThanOrEqual(before + 1);
+        hold.release();
+        await check;
+        expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'pending' });
+        await floods.shop.elapse(2_000);
+        expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
+      },
+    );
+
+    test('a redirect that comes when a bill is claimed, before its hints are read: counts for the next check', async () => {
+      const bought = await floods.crowded();
+      await floods.shop.elapse(2_000);
+      await floods.redirect(bought);
+      const store = floods.shop.app.get<{ hintsOf(bills: string[]): Promise<unknown> }>(CheckStore);
+      const read = jest.spyOn(store, 'hintsOf').mockImplementationOnce(async (bills) => {
+        read.mockRestore();
+        await floods.redirect(bought);
+        return store.hintsOf(bills);
+      });
+      const hold = floods.shop.sandbox.holdAnswers('payments');
+      const check = floods.shop.confirmer.runOnce();
+      await hold.reached();
+      await floods.shop.paySilently(bought.billId);
+      expect((await floods.redirect(bought)).status).toBe(303);
+      hold.release();
+      await check;
+      await floods.shop.elapse(2_000);
+      expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
+    });
+
+    test('at any moment, between any checks: the payment is found at once, without the schedule', async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const bought = await floods.crowded();
+        const flooding = new AbortController();
+        const checking = (async () => {
+          while (!flooding.signal.aborted) {
+            await floods.shop.confirmer.runOnce();
+            floods.shop.clock.advance(2_000);
+          }
+        })();
+        let genuine: Response;
+        try {
+          const flooded = floods.flood(40, () => floods.redirect(bought));
+          await floods.flood(round * 10, () => floods.redirect(bought));
+          await floods.shop.paySilently(bought.billId);
+          genuine = await floods.redirect(bought);
+          await flooded;
+        } finally {
+          // Whatever fails above: the checks would go on for ever.
+          flooding.abort();
+          await checking;
+        }
+        expect(genuine.status).toBe(303);
+        await floods.shop.elapse(2_000);
+        expect([round, (await floods.shop.order(bought.id)).status]).toEqual([round, 'paid']);
+        expect(await floods.rowsOf(bought)).toBeLessThanOrEqual(PER_BILL + POOL + 1);
+      }
+    });
+
+    test('recording one does not wait for the bill, nor for a settlement that holds its callbacks', async () => {
+      const bought = await floods.crowded();
+      const runner = floods.shop.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.query('SELECT 1 FROM payment_acceptance.bill WHERE service_bill_id = $1 FOR UPDATE', [
+        bought.billId,
+      ]);
+      await runner.query(
+        `SELECT 1 FROM payment_acceptance.callback WHERE bill_id = (
+           SELECT id FROM payment_acceptance.bill WHERE service_bill_id = $1) FOR UPDATE`,
+        [bought.billId],
+      );
+      expect([(await floods.redirect(bought)).status, (await floods.postback(bought)).status]).toEqual([303, 200]);
+      await runner.rollbackTransaction();
+      await runner.release();
+    });
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
+import { connectionOf } from '../support/database.js';
+import { commandsOf, environmentOf, runCommand, type Commands, type Ran } from '../support/commands.js';
+import { EffectWriter } from '../support/orders.js';
+
+let harness: Harness;
+let commands: Commands;
+
+describe('cli configuration', () => {
+  beforeAll(async () => {
+    harness = await startHarness({ providers: [EffectWriter] });
+    commands = commandsOf(harness);
+  });
+  afterAll(async () => {
+    commands.close();
+    await harness.close();
+  });
+
+  const command = (line: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+    runCommand(line.split(' '), { ...environmentOf(harness), ...more });
+
+  test('is read from a file that exports the data source, and one that exports the options or a function', async () => {
+    const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
+    const source = commands.file(
+      'data-source.cjs',
+      `const { DataSource } = require(${typeorm});
+     module.exports.AppDataSource = new DataSource({ type: '${connectionOf(harness.databaseUrl).type}', url: process.env.CLI_TEST_DATABASE_URL,
+       dropSchema: true, synchronize: true, migrationsRun: true, entities: [] });`,
+    );
+    const shop = JSON.stringify({ shopId: 'shop-main', apiToken: MAIN_TOKEN, apiBaseUrl: harness.sandboxUrl });
+    const options = commands.file(
+      'options.cjs',
+      `module.exports = { default: async () => ({ shops: { only: ${shop} } }) };`,
+    );
+    process.env.CLI_TEST_DATABASE_URL = harness.databaseUrl;
+    await harness.host.payments.createBill({ orderId: 'kept', amount: '10' });
+    const before = (await harness.host.ledger()).bills.length;
+    const none = Object.fromEntries(Object.keys(environmentOf(harness)).map((name) => [name, undefined]));
+    expect(await command(`doctor -d ${source} -c ${options}`, none)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('confirmed      only: reachable'),
+    });
+    delete process.env.CLI_TEST_DATABASE_URL;
+    // `dropSchema` in the host's file was ignored: neither our tables nor the host's are gone.
+    expect((await harness.host.ledger()).bills.length).toBe(before);
+    expect(await harness.effects()).toEqual([]);
+  });
+
+  test.each([
+    ['status', { DATABASE_URL: '' }, 'set DATABASE_URL, or --data-source FILE'],
+    [
+      'status',
+      { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: '' },
+      'PAYMENT_ACCEPTANCE_MAIN_API_TOKEN (shop "main"): is not set',
+    ],
+    ['status -d /nowhere.cjs', {}, '--data-source: '],
+    ['status -c /nowhere.cjs', {}, '--config: '],
+    ['status', { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'changeme' }, 'shops.main.apiToken: is a placeholder'],
+  ])('%s without it exits with 2 and says what to do', async (line, more, sentence) => {
+    const { code, err, out } = await command(line, more);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(sentence);
+  });
+
+  test('an unreachable database exits with 1 and shows no password', async () => {
+    const { code, err } = await command('status', { DATABASE_URL: 'postgres://me:my-password@127.0.0.1:9/none' });
+    expect(code).toBe(1);
+    expect(err).toContain('ECONNREFUSED');
+    expect(err).not.toContain('my-password');
+  });
+});
