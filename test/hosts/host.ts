@@ -24,18 +24,18 @@ import { OrdersService } from './app/orders.service.js';
 
 export type Platform = 'express' | 'fastify';
 
-/** What an application may have on globally. */
+/** Settings that an application may have globally. */
 export interface Setting {
   prepare?: (app: INestApplication, platform: Platform) => unknown;
   app?: Partial<AppOptions>;
-  /** What stands before the callback routes. */
+  /** The prefix of the callback routes. */
   prefix?: string;
   bodyParser?: boolean;
 }
 
 export const Public = () => SetMetadata('isPublic', true);
 
-/** Everything is locked but what says that it is public. */
+/** Denies everything that is not marked as public. */
 class TokenGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
   canActivate(context: ExecutionContext): boolean {
@@ -94,12 +94,12 @@ export const SETTINGS: Record<string, Setting> = {
 };
 
 export interface Host {
-  /** Where the callback routes are. */
+  /** Base address of the callback routes. */
   readonly url: string;
   readonly app: INestApplication;
   readonly orders: OrdersService;
   readonly sandbox: PaymentSandbox;
-  /** Errors and warnings that the application has logged. */
+  /** Errors and warnings that the application logged. */
   readonly logged: readonly string[];
   close(): Promise<void>;
 }

@@ -20,7 +20,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     const { orders, sandbox, url } = host;
     const { billId, orderId } = await orders.order('100.05');
     const { redirect } = await sandbox.pay(billId);
-    if (!redirect) throw new Error('The sandbox sends the payer nowhere.');
+    if (!redirect) throw new Error('The sandbox does not redirect the payer.');
     await paid(orders, orderId);
     await sandbox.settled();
     expect(sandbox.bill(billId).callbacks).toMatchObject([{ tries: [{ status: 200 }] }]);
@@ -33,7 +33,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect(await page.text()).toContain(orderId);
   });
 
-  test('a payment of another shop', async () => {
+  test('a payment in another shop', async () => {
     host = await startHost(platform, {});
     const { billId, orderId, currency } = await host.orders.order('7.10', 'EUR');
     expect(currency).toBe('EUR');
@@ -41,7 +41,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     await paid(host.orders, orderId);
   });
 
-  test('synchronize leaves the tables of payments alone', async () => {
+  test('synchronize does not touch the payment tables', async () => {
     host = await startHost(platform, {});
     const { orderId, billId } = await host.orders.order('100.05');
     await host.close();
@@ -50,7 +50,7 @@ describe.each(PLATFORMS)('%s', (platform) => {
     expect(bill).toMatchObject({ billId, state: 'OPEN', amount: '100.05' });
   });
 
-  test('bodyParser: false is told', async () => {
+  test('bodyParser: false is logged', async () => {
     host = await startHost(platform, { bodyParser: false });
     const { billId } = await host.orders.order('100.05');
     const { redirect } = await host.sandbox.pay(billId);

@@ -13,7 +13,7 @@ const kinds: [BrokerKind, Awaited<ReturnType<typeof service>>][] = [
   [nats, await service('TEST_NATS_URL')],
 ];
 
-/** Workers run by themselves, and look again soon. */
+/** Workers run by themselves and poll often. */
 const RUNNING = {
   autoStart: true,
   confirmer: { pollMs: 50 },
@@ -36,7 +36,7 @@ for (const [kind, broker] of kinds) {
       return { harness, bus, proxy };
     }
 
-    test('each event arrives in its envelope, and is done only then', async () => {
+    test('each event arrives in its envelope, and counts as delivered only then', async () => {
       const { harness, bus } = await start();
       const { billId } = await harness.host.payments.createBill({ orderId: 'Ä-1', amount: '100.05', custom: '€ "1"' });
       await harness.sandbox.pay(billId, { outcome: 'fail' });
@@ -66,7 +66,7 @@ for (const [kind, broker] of kinds) {
       );
     });
 
-    test('a broker that cannot be reached delays no start, costs no attempt and no handler its event', async () => {
+    test('an unreachable broker neither delays the start, nor uses up attempts, nor affects handlers', async () => {
       const { harness, bus, proxy } = await start();
       await proxy.cut();
       const { billId } = await harness.host.payments.createBill({ orderId: 'waiting', amount: '10' });
@@ -84,7 +84,7 @@ for (const [kind, broker] of kinds) {
       expect(await bus.received()).toHaveLength(1);
     });
 
-    test('an acknowledgement that was lost sends the event again, with the same id', async () => {
+    test('after a lost acknowledgement the event is sent again with the same id', async () => {
       const { harness, bus, proxy } = await start({ deliveries: { retryBaseMs: 1, retryCapMs: 1 } });
       const pay = async (orderId: string): Promise<void> => {
         const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
@@ -110,7 +110,7 @@ for (const [kind, broker] of kinds) {
       expect((await harness.host.ledger()).events[0]!.deliveries).toMatchObject([{ state: 'DONE', attempts: 1 }]);
     });
 
-    test('an application that shuts down ends its connection, also where the broker no longer answers', async () => {
+    test('an application that shuts down closes its connection, even if the broker no longer answers', async () => {
       const { harness, proxy } = await start();
       const { billId } = await harness.host.payments.createBill({ orderId: 'last', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -125,10 +125,10 @@ for (const [kind, broker] of kinds) {
       expect(performance.now() - began).toBeLessThan(5_000);
     });
 
-    describe('a connection that is cut in the middle loses and reorders nothing', () => {
+    describe('a connection that is cut halfway loses and reorders nothing', () => {
       const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-      test('with what was under way', async () => {
+      test('with messages in flight', async () => {
         const { harness, bus, proxy } = await start(RUNNING, 2);
         await payThrough(harness, bus, 30, async () => {
           await proxy.cut();
@@ -137,9 +137,9 @@ for (const [kind, broker] of kinds) {
         });
       });
 
-      test('after acknowledgements that were lost', async () => {
+      test('after lost acknowledgements', async () => {
         const { harness, bus, proxy } = await start(RUNNING, 2);
-        // All of them are connected: what gets lost is an acknowledgement.
+        // All instances are connected, so what gets lost is an acknowledgement.
         for (const { deliveries } of harness.instances) await deliveries.runOnce();
         const { messages } = await payThrough(harness, bus, 30, async () => {
           await proxy.mute();

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { inboxContract } from '../support/inbox-contract.js';
 import { describeOn, service } from './support/service.js';
 
-/** A database of its own, made and dropped. On PostgreSQL the unit test of the inbox runs. */
+/** Creates a database and drops it afterwards. On PostgreSQL the unit test of the inbox covers this. */
 describeOn(await service('TEST_MARIADB_URL'), (given) => {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
   const url = given.replace(/^mariadb:/, 'mysql:');

@@ -40,13 +40,13 @@ afterAll(() => administer(`DROP DATABASE ${name}`));
 const tables = async (dataSource: DataSource): Promise<number> =>
   (await dataSource.query<unknown[]>(`SHOW TABLES LIKE 'payment_acceptance_%'`)).length;
 
-/** Those of the migrations, and the one that tells which of them are done. */
+/** The tables of the migrations, and the one that records which migrations are done. */
 const ALL_TABLES =
   MARIA_MIGRATIONS.flatMap(({ statements }) => statements).filter((statement) => /^\s*CREATE TABLE/.test(statement))
     .length + 1;
 
 describe('the tables on MariaDB', () => {
-  test('are made once by processes that start together, and calling again changes nothing', async () => {
+  test('are created once by processes that start together, and migrating again changes nothing', async () => {
     const all = await Promise.all([connect(), connect(), connect()]);
     await Promise.all(all.map((dataSource) => migratePaymentAcceptance(dataSource)));
     const [first] = all;
@@ -56,7 +56,7 @@ describe('the tables on MariaDB', () => {
     expect(rows).toEqual(MARIA_MIGRATIONS.map(({ version }) => ({ version })));
   });
 
-  test('are finished by the next process wherever one was killed', async () => {
+  test('are completed by the next process, wherever the first one was killed', async () => {
     for (let done = 0; done <= mariaSchema.statements.length; done += 1) {
       const dataSource = await connect();
       const database = new MariaDatabase(dataSource, new PaymentClock());
@@ -68,7 +68,7 @@ describe('the tables on MariaDB', () => {
     }
   });
 
-  test('wait for nobody who was killed while migrating', async () => {
+  test('do not wait for a process that was killed while migrating', async () => {
     const killed = await connect();
     const runner = killed.createQueryRunner();
     await runner.query(`SELECT GET_LOCK(CONCAT('payment_acceptance:', MD5(DATABASE())), 0)`);
@@ -81,7 +81,7 @@ describe('the tables on MariaDB', () => {
     await runner.release().catch(() => undefined);
   });
 
-  test('compare ids byte by byte, trailing blanks and case included, and refuse what is too long', async () => {
+  test('compare ids byte by byte, including trailing blanks and case, and refuse ids that are too long', async () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);
     const database = new MariaDatabase(dataSource, new PaymentClock());
@@ -94,7 +94,7 @@ describe('the tables on MariaDB', () => {
   });
 });
 
-describe('a server that would do something else', () => {
+describe('a server with another SQL mode', () => {
   test.each(['', 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES', 'STRICT_TRANS_TABLES,PIPES_AS_CONCAT'])(
     'is refused: sql_mode "%s"',
     async (mode) => {
@@ -105,8 +105,8 @@ describe('a server that would do something else', () => {
   );
 });
 
-describe('instants', () => {
-  test.each(['+05:30', '-11:00', 'SYSTEM'])('do not depend on the zone of the session: %s', async (zone) => {
+describe('timestamps', () => {
+  test.each(['+05:30', '-11:00', 'SYSTEM'])('do not depend on the time zone of the session: %s', async (zone) => {
     const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
     await dataSource.query(`SET SESSION time_zone = '${zone}'`);
     const database = new MariaDatabase(dataSource, new PaymentClock());
@@ -118,17 +118,17 @@ describe('instants', () => {
   });
 });
 
-describe('the transaction of a handler', () => {
+describe('a handler's transaction', () => {
   const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
 
-  test('keeps nothing of work that went on after a deadlock had undone it', async () => {
+  test('keeps nothing of work that continued after a deadlock had rolled it back', async () => {
     const dataSource = await connect();
     await dataSource.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL) ENGINE=InnoDB');
     await dataSource.query('INSERT INTO seat VALUES (1, 0), (2, 0), (3, 0)');
     const transaction = new MariaDestroyableTransaction(new MariaDatabase(dataSource, new PaymentClock()));
     const rival = dataSource.createQueryRunner();
     await rival.startTransaction('READ COMMITTED');
-    // The rival has written more, so the server gives the handler's transaction up.
+    // The rival has written more, so the server chooses the handler's transaction as the victim.
     await rival.query('UPDATE seat SET taken = 9 WHERE id IN (2, 3)');
     let failure: unknown;
     const work = transaction.run(LIMITS, async (manager) => {

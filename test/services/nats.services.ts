@@ -30,7 +30,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
   const countIn = (stream: string) =>
     onServer(url, async (manager) => (await manager.streams.info(stream)).state.messages);
 
-  test('a subject that no stream takes has not been delivered', async () => {
+  test('a message to a subject without a stream does not count as delivered', async () => {
     const stream = await newStream();
     const harness = await startHost(stream, 'nobody-takes-this');
     await pay(harness);
@@ -51,7 +51,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     expect(await countIn(other)).toBe(0);
   });
 
-  test('a stream that does not exist, or acknowledges nothing, keeps the events waiting', async () => {
+  test('while the stream does not exist or acknowledges nothing, the events wait', async () => {
     const silent = await newStream({ no_ack: true });
     const harness = await startHost(silent, silent);
     await pay(harness);
@@ -66,7 +66,7 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     expect(await countIn(silent)).toBe(1);
   });
 
-  test('two consumers may share a stream: each has its own copies', async () => {
+  test('two consumers can share a stream: each gets its own copies', async () => {
     const stream = await newStream();
     const subject =
       (to: string): PaymentNatsOptions['subject'] =>

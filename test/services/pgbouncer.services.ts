@@ -14,7 +14,7 @@ const onPgBouncer = program === undefined ? test.skip : onPostgres(test);
 
 const closeLater = closing();
 
-/** A pooler that gives each transaction whichever of three connections is free. */
+/** A pooler that gives each transaction a free one of three connections. */
 async function startPgBouncer(server: URL) {
   const connect = async (url: string) => {
     const client = new pg.Client({ connectionString: sameDatabase(server, url), connectionTimeoutMillis: 1_000 });

@@ -34,7 +34,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
 
   const deliveryOf = async (harness: Harness) => (await harness.host.ledger()).events[0]!.deliveries[0]!;
 
-  test('messages are persistent, and say what they are', async () => {
+  test('messages are persistent and describe themselves', async () => {
     const name = newName();
     const routingKey: PaymentRabbitMqOptions['routingKey'] = ({ data }) => `of.${data.shop}`;
     await onChannel(url, async (channel) => {
@@ -57,7 +57,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     });
   });
 
-  test('what no queue takes has not been delivered, until one is bound', async () => {
+  test('a message without a queue does not count as delivered until a queue is bound', async () => {
     const name = newName();
     await onChannel(url, (channel) => channel.assertExchange(name, 'topic'));
     const harness = await startHost({ exchange: name });
@@ -76,7 +76,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await onChannel(url, (channel) => channel.checkQueue(name))).toMatchObject({ messageCount: 1 });
   });
 
-  test('what the broker refuses to confirm is sent again', async () => {
+  test('a message that the broker refuses to confirm is sent again', async () => {
     const name = newName();
     await onChannel(url, async (channel) => {
       await channel.assertExchange(name, 'topic');
@@ -93,7 +93,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE', attempts: 2 });
   });
 
-  test('an exchange that does not exist keeps the events waiting, also one that is deleted meanwhile', async () => {
+  test('while the exchange does not exist, the events wait, also if it is deleted meanwhile', async () => {
     const name = newName();
     const make = () =>
       onChannel(url, async (channel) => {
@@ -123,7 +123,7 @@ describeOn(await service('TEST_RABBITMQ_URL'), (url) => {
     expect(await deliveryOf(harness)).toMatchObject({ state: 'DONE' });
   });
 
-  test('the password of its address is shown to nobody who prints the application', async () => {
+  test('printing the application does not show the password in its address', async () => {
     const wrong = new URL(url);
     wrong.password = 'a-password-of-nobody';
     const harness = await startHost({ exchange: newName(), url: wrong.href });

@@ -28,7 +28,7 @@ async function survives(kind: BrokerKind, server: Server): Promise<void> {
   });
 }
 
-describe('a broker that is killed and started in the middle loses and reorders nothing', () => {
+describe('a broker that is killed and restarted halfway loses and reorders nothing', () => {
   const natsProgram = programOf('/usr/sbin/nats-server', '/usr/local/bin/nats-server', '/usr/bin/nats-server');
   const onNats = natsProgram === undefined ? test.skip : test;
   onNats(

@@ -22,12 +22,12 @@ import { freePort } from '../../scripts/lib/free-port.mjs';
  */
 const root = resolve(import.meta.dirname, '../..');
 const USER = 1000;
-/** By its whole path: what it runs gets the image's environment alone. */
+/** The full path, because the program gets only the image's environment. */
 const chroot = spawnSync('sh', ['-c', 'command -v chroot'], { encoding: 'utf8' }).stdout.trim();
 const canChroot = process.platform === 'linux' && process.getuid?.() === 0 && chroot !== '';
 const TOKEN = 'sandbox-main-token-0123456789abcdef';
 
-/** The instructions of the last stage, and the command that builds the first. */
+/** The instructions of the last stage, and the build command of the first. */
 interface Image {
   build: string;
   env: Record<string, string>;
@@ -89,7 +89,7 @@ function readDockerfile(): Image {
       return started;
     }
 
-    test('serves, keeps its state in its volume, is not root, and stops when it is asked to', async () => {
+    test('serves requests, keeps its state in its volume, does not run as root, and stops on request', async () => {
       expect(image.user).toBe('node');
       child = await start();
       expect(readFileSync(`/proc/${child.pid}/status`, 'utf8')).toMatch(
@@ -109,7 +109,7 @@ function readDockerfile(): Image {
       await once(child, 'exit');
     }, 60_000);
 
-    test('knows whether it is well', async () => {
+    test('reports its health', async () => {
       const [program, args] = inside(
         image.healthcheck.map((each) => each.replace('127.0.0.1:4010', new URL(url).host)),
       );
@@ -121,14 +121,14 @@ function readDockerfile(): Image {
       await once(child, 'exit');
     }, 60_000);
 
-    test('is small beside its base image', () => {
+    test('adds little to its base image', () => {
       const [kilobytes] = execFileSync('du', ['-sk', join(folder, 'root/sandbox')], { encoding: 'utf8' }).split('\t');
       expect(Number(kilobytes)).toBeLessThan(25_000);
     });
   },
 );
 
-/** Node, and the libraries that it loads, where it looks for them. */
+/** Node and the libraries that it loads, at their expected paths. */
 function putNodeInto(target: string): void {
   const node = realpathSync(process.execPath);
   const libraries = execFileSync('ldd', [node], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];

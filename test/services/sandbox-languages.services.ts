@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { demoShops, type RunningSandbox, startPaymentSandbox } from 'nestjs-payment-sandbox';
 import { codeBlocks } from '../../scripts/lib/markdown.mjs';
 
-/** The tests of docs/sandbox.md in other languages, where their interpreter or compiler is there. */
+/** The tests of docs/sandbox.md in other languages, if their interpreter or compiler is installed. */
 const LANGUAGES = [
   { language: 'python', file: 'test_payment.py', command: ['python3', '-m', 'unittest', '-v'], version: '--version' },
   { language: 'php', file: 'payment_test.php', command: ['php', 'payment_test.php'], version: '--version' },

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** What the sandbox takes of a machine: measured where no other test runs beside it. */
+/** Start-up time and memory of the sandbox, measured while no other test runs. */
 const LIMITS = { startMs: 2_000, thousandBillsMiB: 30 };
 
-test('it is ready within two seconds', async () => {
+test('is ready within two seconds', async () => {
   const times: number[] = [];
   for (let run = 0; run < 5 && !times.some((time) => time < LIMITS.startMs); run += 1) {
     const started = performance.now();
@@ -20,7 +20,7 @@ test('it is ready within two seconds', async () => {
   expect(Math.min(...times)).toBeLessThan(LIMITS.startMs);
 });
 
-test('a thousand bills, each paid, keep less than 30 MB', async () => {
+test('keeps less than 30 MB for a thousand paid bills', async () => {
   const { child, next } = start();
   const url = await next(/^Sandbox: (.*)$/);
   await next(/^Ready/);
@@ -39,7 +39,7 @@ test('a thousand bills, each paid, keep less than 30 MB', async () => {
     child.kill('SIGUSR2');
     return Number(await next(/^Kept: (\d+)$/)) / 1024 / 1024;
   };
-  await makeBills(500); // what the work itself takes once, such as compiled code, belongs to no bill
+  await makeBills(500); // warm-up: compiled code and the like must not count
   const before = await keptMiB();
   await makeBills(1000);
   const after = await keptMiB();
@@ -49,7 +49,7 @@ test('a thousand bills, each paid, keep less than 30 MB', async () => {
   expect(after - before).toBeLessThan(LIMITS.thousandBillsMiB);
 });
 
-/** The size of the process would count what is only not collected yet, so it collects first and says what it keeps. */
+/** Has the process collect garbage and print what it keeps, because its size would include garbage. */
 const REPORT_KEPT = `data:text/javascript,${encodeURIComponent(`process.on('SIGUSR2', () => {
   gc();
   const { heapUsed, external } = process.memoryUsage();
@@ -58,7 +58,7 @@ const REPORT_KEPT = `data:text/javascript,${encodeURIComponent(`process.on('SIGU
 
 interface Program {
   child: ChildProcess;
-  /** The next line it prints that has the form, or what the form's first group holds. */
+  /** The next printed line that matches the form, or the form's first group. */
   next(form: RegExp): Promise<string>;
 }
 
@@ -74,7 +74,7 @@ function start(): Program {
     async next(form) {
       for (;;) {
         const line = await lines.next();
-        if (line.done) throw new Error(`the sandbox ended before it printed ${form}`);
+        if (line.done) throw new Error(`The sandbox ended before it printed ${form}.`);
         const found = form.exec(line.value);
         if (found) return found[1] ?? found[0];
       }

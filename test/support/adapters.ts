@@ -1,10 +1,10 @@
-/** The HTTP adapters that a host may run on: for what one of them could answer differently. */
+/** The HTTP adapters of a host: for tests whose result may depend on the adapter. */
 export const ADAPTERS = ['express', 'fastify'] as const;
 
 export type Adapter = (typeof ADAPTERS)[number];
 
 /**
- * For what happens below the adapter, once a request has been read: one of them in `npm test`, both in
+ * For tests of what happens after the adapter has read a request: one adapter in `npm test`, both in
  * `npm run test:full`, and with `--rest` the one that `npm test` leaves out.
  */
 export const ONE_ADAPTER: readonly Adapter[] =

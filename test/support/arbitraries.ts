@@ -6,7 +6,7 @@ const amount = fc.oneof(
   fc.integer({ min: -10_000_000, max: 10_000_000 }).map((minor) => (minor / 100).toFixed(2).replace('-0.00', '0.00')),
 );
 
-/** Any payment that the client can report, few ids, so that lists meet again. */
+/** Any payment that the client can report. There are few ids, so that lists overlap. */
 export const anyReported: fc.Arbitrary<ReportedPayment> = fc.record({
   paymentId: fc.constantFrom('p-1', 'p-2', 'p-3', 'p-4'),
   billId: fc.constantFrom('b-1', 'b-1', 'b-1', null, 'b-other'),

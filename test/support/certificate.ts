@@ -1,2 +1,2 @@
-/** For servers over TLS; also for tests of the libraries. */
+/** For TLS servers, also in unit tests of the libraries. */
 export { certificate } from '../../scripts/lib/certificate.mjs';

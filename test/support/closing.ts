@@ -1,8 +1,8 @@
 import { afterEach } from '@jest/globals';
 
 /**
- * For what tests open by themselves: what is given to the function returned is called after the test, the last first,
- * however the test has ended. Call this in a `describe`.
+ * Cleans up what tests open. Call this in a `describe`: the callbacks given to the returned function run after each test,
+ * last first, even if the test has failed.
  */
 export function closing(): (close: () => unknown) => void {
   const closes: (() => unknown)[] = [];

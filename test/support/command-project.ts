@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 
 const repository = resolve(import.meta.dirname, '../..');
 
-/** A server that tells its database, and ends with the code that it is asked for. */
+/** A server that shows its database, and exits with the code that a request names. */
 const fakeApp = (port: string): string => `
   import { createServer } from 'node:http';
   const server = createServer((request, response) => {
@@ -17,7 +17,7 @@ const fakeApp = (port: string): string => `
   server.listen(Number(process.env['${port}']), '127.0.0.1');
 `;
 
-/** The project's commands around two tiny apps, in a folder of their own: what they do can be tried without harm. */
+/** The project's commands with two tiny apps, in a temporary folder, where they can do no harm. */
 export class CommandProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'commands-'));
 
@@ -71,7 +71,7 @@ export class Command {
     );
   }
 
-  /** Resolves with the line; fails with everything printed when the command ends without it. */
+  /** Resolves with the line; rejects with all output if the command ends without printing it. */
   async prints(line: RegExp): Promise<void> {
     const printed = new Promise<void>((done) => {
       const look = (): void => {

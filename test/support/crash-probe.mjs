@@ -1,6 +1,6 @@
-// One order from the bill to the handlers, in a process that can be killed at any point of it: started by a test,
-// against the built library. With KILL_AT it kills itself at that point; without, it says which points there are.
-// On the journey "troubled" a payment fails before one succeeds, and the durable handler fails on each event once.
+// Processes one order from the bill to the handlers, against the built library. Started by a test. With KILL_AT the process
+// kills itself at that point; without it, it prints all points. On the journey "troubled" a payment fails before one
+// succeeds, and the durable handler fails once on each event.
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
@@ -145,7 +145,7 @@ async function step(name, work) {
  */
 async function pay(billId, input) {
   const { redirect } = await step('the payment', () => sandbox('POST', `bills/${billId}/pay`, input));
-  // Answers when the postback has gone out and been answered.
+  // Answers once the postback has been sent and answered.
   await step('the postback', () => sandbox('POST', 'clock', { advance: '0s' }));
   await step('the redirect', async () => {
     const page = await fetch(redirect.url, { method: 'POST', body: new URLSearchParams(redirect.fields) });
@@ -161,7 +161,7 @@ async function work() {
   }
 }
 
-/** Longer than the pause after a first failure, and than that between two checks of a bill. */
+/** Longer than the backoff after a first failure, and than the minimum time between two checks of a bill. */
 async function later() {
   clock.advance(10_000);
   await work();

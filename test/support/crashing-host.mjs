@@ -1,4 +1,4 @@
-// A host whose handler kills its process: started by a test, against the built library.
+// A host whose handler kills the process, on the built library. Started by a test.
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

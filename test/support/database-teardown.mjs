@@ -11,7 +11,7 @@ export default async function tearDown() {
   } else if (process.env.TEST_DATABASE_URL) await dropTemplates();
 }
 
-/** On a server that outlives the run. */
+/** For a server that outlives the run. */
 async function dropTemplates() {
   const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
   await client.connect();

@@ -3,29 +3,29 @@ import pg from 'pg';
 import type { DataSource } from 'typeorm';
 
 export interface TestDatabase {
-  /** `postgres://…`, or `mariadb://…`, of an empty database that only the caller knows. */
+  /** `postgres://…` or `mariadb://…` address of an empty database that only the caller uses. */
   readonly url: string;
-  /** Removes it, with whatever is still connected. */
+  /** Drops it, and closes connections that are still open. */
   drop(): Promise<void>;
 }
 
 /** Whether the suites run on MariaDB: `TEST_DATABASE=mariadb`, on the server that `TEST_MARIADB_URL` names. */
 export const ON_MARIADB = process.env.TEST_DATABASE === 'mariadb';
 
-/** For what PostgreSQL alone has: statements of a test, or facts of the server. */
+/** For tests that need PostgreSQL's own statements or behaviour. */
 export const onPostgres = <T>(test: T & { skip: T }): T => (ON_MARIADB ? test.skip : test);
 
-/** What new databases begin with. It is made once for each run, and copied. */
+/** The initial contents of new databases. Created once per run, and copied. */
 export interface DatabaseTemplate {
   readonly name: string;
   fill(url: string): Promise<void>;
 }
 
-/** Makes a new database, on the server that `TEST_DATABASE_URL` names or that Jest's global set-up has started. */
+/** Creates a database on the server that `TEST_DATABASE_URL` names, or that Jest's global setup has started. */
 export async function createTestDatabase(template?: DatabaseTemplate): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
   if (ON_MARIADB) {
-    // Loaded where it is needed: what all specs import, all pay for.
+    // Imported only if needed, because every spec would pay for it.
     const database = await (await import('./maria-database.js')).createMariaDatabase(name);
     await template?.fill(database.url);
     return database;
@@ -45,7 +45,7 @@ export function connectionOf(url: string): { type: 'postgres' | 'mariadb'; url: 
   return { type: url.startsWith('mariadb:') ? 'mariadb' : 'postgres', url };
 }
 
-/** A host's data source for the statements of tests, which are PostgreSQL's: it takes them on MariaDB too. */
+/** A host's data source that accepts the tests' PostgreSQL statements on MariaDB, too. */
 export async function forTestSql(dataSource: DataSource): Promise<DataSource> {
   return ON_MARIADB ? (await import('./maria-database.js')).speakTestSql(dataSource) : dataSource;
 }
@@ -58,7 +58,7 @@ function templateDatabase(template: DatabaseTemplate): Promise<string> {
   return known;
 }
 
-/** One process of the run makes it while the others wait. Its name says when it is whole. */
+/** One process of the run creates it while the others wait. It gets its final name when it is complete. */
 async function makeTemplate({ name, fill }: DatabaseTemplate): Promise<string> {
   const whole = `${process.env.TEST_TEMPLATE_PREFIX}_${name}`;
   const partial = `${whole}_partial`;
@@ -76,7 +76,7 @@ async function makeTemplate({ name, fill }: DatabaseTemplate): Promise<string> {
 
 let files: Promise<boolean> | undefined;
 
-/** Copies files instead of logging pages, a tenth of the time; PostgreSQL before 15 does nothing else. */
+/** Copies files instead of logging pages, in a tenth of the time. PostgreSQL before 15 has no other strategy. */
 async function copying(): Promise<string> {
   files ??= administer('SHOW server_version_num').then(({ rows }) => Number(rows[0]?.server_version_num) >= 150_000);
   return (await files) ? ' STRATEGY FILE_COPY' : '';

@@ -3,7 +3,7 @@ import { defaultJudge } from '../../libs/payment-acceptance/src/domain/judge.js'
 import type { LedgerPayment, ReportedPayment } from '../../libs/payment-acceptance/src/domain/payment.js';
 import { lockedBill } from './units.js';
 
-/** Decides on an open bill over 100.05 RUB that never expires, unless the test says otherwise. */
+/** Decides on an open bill of 100.05 RUB that never expires, unless the test says otherwise. */
 export const run = (more: Partial<DecisionInput>): Decision =>
   decide({
     bill: lockedBill(),
@@ -16,7 +16,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
     ...more,
   });
 
-/** A payment of the ledger: of this bill unless it says otherwise. */
+/** A payment in the ledger, by default of this bill. */
 export const kept = (payment: ReportedPayment, intentId = lockedBill().intentId): LedgerPayment => ({
   ...payment,
   intentId,

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a process writes first, which says that it listens; rejects where it ends before. */
+/** The first output of a process, which shows that it is listening; rejects if the process ends before. */
 export async function firstWords(child: ChildProcess): Promise<string> {
   const ended = once(child, 'exit').then(() => {
-    throw new Error('The process ended before it listened.');
+    throw new Error('The process ended before it was listening.');
   });
   // It does end some time.
   ended.catch(() => undefined);

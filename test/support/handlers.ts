@@ -10,16 +10,16 @@ import type { AnyPaymentEvent } from '../../libs/payment-acceptance/src/events/c
 import { resolved } from './units.js';
 
 interface Parts {
-  /** What is under test. */
+  /** Providers under test. */
   explorers: Type[];
-  /** The host's own. */
+  /** The host's own providers. */
   providers?: Provider[];
   controllers?: Type[];
   /** `false` for a host without `@nestjs/event-emitter`. */
   emitter?: Parameters<typeof EventEmitterModule.forRoot>[0] | false;
 }
 
-/** A host with one shop, `main`, and no database: enough to look for handlers in. */
+/** A host with one shop, `main`, and without a database: enough to search for handlers. */
 export function handlerModule({
   explorers,
   providers = [],
@@ -39,7 +39,7 @@ export function handlerModule({
   }).compile();
 }
 
-/** A payment that succeeded, as a consumer gets it. */
+/** A `payment.succeeded` event as a consumer gets it. */
 export const succeeded = (): AnyPaymentEvent =>
   paymentEvent('payment.succeeded', {
     id: '00000000-0000-8000-8000-000000000001',

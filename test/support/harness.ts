@@ -26,7 +26,7 @@ import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type Database
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
 export const EU_TOKEN = 'eu-token-0123456789abcdef';
 
-/** What a durable handler of a test writes through its manager. */
+/** A row that a test's durable handler writes through its manager. */
 @Entity()
 export class Effect {
   @PrimaryGeneratedColumn() id!: number;
@@ -36,7 +36,7 @@ export class Effect {
   @Column() orderId!: string;
 }
 
-/** A database in which a host with its {@link Effect}s, and the module, have started before. */
+/** A database in which a host with {@link Effect}s, and the module, have already been started once. */
 export const HOST_TABLES: DatabaseTemplate = {
   name: 'host',
   async fill(url) {
@@ -50,29 +50,29 @@ export interface HarnessOptions {
   /** Instances of the host application on one database. Default 1. */
   instances?: number;
   adapter?: 'express' | 'fastify';
-  /** Whether requests keep their body as it was transmitted. Default `false`. */
+  /** Whether requests keep their raw body. Default `false`. */
   rawBody?: boolean;
-  /** Providers of the host: services with handlers and listeners. */
+  /** The host's providers, with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
   options?: Partial<PaymentAcceptanceOptions>;
-  /** The one shop that the module knows, in place of both. */
+  /** The module's only shop, instead of both. */
   only?: 'main' | 'eu';
   extras?: PaymentAcceptanceExtras;
   sandbox?: StartOptions;
-  /** In place of the module's own randomness. */
+  /** Replaces the module's randomness. */
   random?: PaymentRandom;
-  /** Connections of each instance's pool. Default: the driver's, 10. */
+  /** Pool size of each instance. Default: the driver's, 10. */
   poolSize?: number;
-  /** `driver` of the data source on PostgreSQL, where it is not `pg` as it comes. */
+  /** `driver` of the data source on PostgreSQL, if it is not plain `pg`. */
   driver?: unknown;
-  /** Where an instance connects to instead, and so comes to the same database: a pooler's address. Asked for each. */
+  /** Another address of the same database, such as a pooler's. Called for each instance. */
   through?: (databaseUrl: string) => string | Promise<string>;
-  /** Before the application listens: global prefix, pipes, guards. */
+  /** Called before the application listens: for a global prefix, pipes, guards. */
   prepare?: (app: INestApplication) => void;
 }
 
-/** A host application, or several on one database, with the sandbox as their payment acceptance service. */
+/** One or more host applications on one database, with the sandbox as their payment acceptance service. */
 export interface Harness {
   readonly sandbox: PaymentSandbox;
   readonly sandboxUrl: string;
@@ -81,9 +81,9 @@ export interface Harness {
   readonly instances: readonly Instance[];
   /** The first instance. */
   readonly host: Instance;
-  /** Runs every worker of every instance by hand until none has anything to do at the present time. */
+  /** Runs the workers of all instances until none has anything to do at the current time. */
   settle(): Promise<void>;
-  /** One more instance of the host on the same database. */
+  /** Starts another instance of the host on the same database. */
   start(options?: Pick<HarnessOptions, 'providers' | 'options' | 'only' | 'extras'>): Promise<Instance>;
   effects(): Promise<Effect[]>;
   close(): Promise<void>;
@@ -148,7 +148,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
-/** Points the sandbox's two shops at a host: `main` is its default shop. */
+/** Makes the sandbox's two shops call this host; `main` is its default shop. */
 export async function setCallbacks(sandbox: PaymentSandbox, url: string, prefix = ''): Promise<void> {
   const base = [url, prefix].filter(Boolean).join('/');
   for (const [id, suffix] of [
@@ -163,7 +163,7 @@ export async function setCallbacks(sandbox: PaymentSandbox, url: string, prefix 
   }
 }
 
-/** The module's options for the two shops of the sandbox; workers stand still until a test runs them. */
+/** The module's options for the sandbox's two shops. Workers do not run until a test runs them. */
 export function moduleOptions(
   sandboxUrl: string,
   more: Partial<PaymentAcceptanceOptions> = {},
@@ -175,7 +175,7 @@ export function moduleOptions(
     },
     autoStart: false,
     ...more,
-    // A page that waits for a check which the test has yet to run would only wait.
+    // The result page must not wait for a check that the test has yet to run.
     callbacks: { resultWaitMs: 1, ...more.callbacks },
     schedule: { jitterPercent: 0, ...more.schedule },
   };
@@ -224,7 +224,7 @@ async function startInstance(
   try {
     await app.listen(0, '127.0.0.1');
   } catch (error) {
-    // A start that is refused leaves its connections open.
+    // A failed start leaves its connections open.
     await app.close();
     throw error;
   }

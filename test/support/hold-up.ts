@@ -3,13 +3,13 @@ import { ON_MARIADB } from './database.js';
 import { until } from './until.js';
 
 export interface HeldUp {
-  /** Resolves when so many statements wait, in the middle of their transactions. */
+  /** Resolves when this many statements are blocked inside their transactions. */
   reached(count?: number): Promise<unknown>;
-  /** Lets them go, and all that come after. */
+  /** Releases them, and blocks no more. */
   letGo(): Promise<void>;
 }
 
-/** Holds up whatever is inserted into a table of the module; on MariaDB also what is updated there. */
+/** Blocks inserts into a table of the module; on MariaDB also updates. */
 export async function holdUp(dataSource: DataSource, table: string): Promise<HeldUp> {
   if (ON_MARIADB) return holdUpOnMariaDb(dataSource, table);
   const holder = dataSource.createQueryRunner();

@@ -1,7 +1,7 @@
 import { redirectSignature } from 'nestjs-payment-acceptance/callbacks';
 import { MAIN_TOKEN } from './harness.js';
 
-/** Fields of a redirect, signed as the service signs them. */
+/** Fields of a redirect, signed like the service does. */
 export function redirectFields(
   fields: { InvId: string; OutSum: string; CurrencyIn?: string; custom?: string },
   token: string = MAIN_TOKEN,
@@ -13,7 +13,7 @@ export function redirectFields(
   };
 }
 
-/** Fields of a postback, signed by the formula that most deployments use. */
+/** Fields of a postback, signed with the formula that most deployments use. */
 export function postbackFields(
   fields: { InvId: string; OutSum: string; TrsId: string; Status?: string },
   token: string = MAIN_TOKEN,

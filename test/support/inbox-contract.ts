@@ -2,12 +2,12 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import type { DataSource, EntityManager } from 'typeorm';
 
-/** What `processOnce` keeps on every database. `given` is a data source of an empty one. */
+/** What `processOnce` guarantees on every database. `given` returns a data source of an empty one. */
 export function inboxContract(given: () => DataSource): void {
   beforeAll(async () => {
     const { manager } = given();
     await createPaymentInbox(manager);
-    await createPaymentInbox(manager); // again: it is there
+    await createPaymentInbox(manager); // again: idempotent
     await manager.query('CREATE TABLE done (what varchar(20))');
   });
 
@@ -20,12 +20,29 @@ export function inboxContract(given: () => DataSource): void {
     const rows: { what: string }[] = await given().query('SELECT what FROM done ORDER BY what');
     return rows.map(({ what }) => what);
   };
-  const work =
-    (what: string) =>
-    (manager: EntityManager): Promise<unknown> =>
-      manager.query(`INSERT INTO done (what) VALUES ('${what}')`);
+  testCopies(given, done);
+  testFailures(given, done);
+  testConcurrency(given, done);
+  testIds(given, done);
+}
 
-  test('a copy of an event does nothing', async () => {
+/** The work that has committed. */
+type Done = () => Promise<string[]>;
+
+const work =
+  (what: string) =>
+  (manager: EntityManager): Promise<unknown> =>
+    manager.query(`INSERT INTO done (what) VALUES ('${what}')`);
+
+/** A promise, with the function that resolves it. */
+function signal(): { readonly sent: Promise<void>; send(): void } {
+  let send = (): void => undefined;
+  const sent = new Promise<void>((resolve) => (send = resolve));
+  return { sent, send: () => send() };
+}
+
+function testCopies(given: () => DataSource, done: Done): void {
+  test('a copy of an event is ignored', async () => {
     const { manager } = given();
     expect(await processOnce(manager, { id: 'e-1' }, work('first'))).toBe(true);
     expect(await processOnce(manager, { id: 'e-1' }, work('copy'))).toBe(false);
@@ -40,8 +57,10 @@ export function inboxContract(given: () => DataSource): void {
     expect(await processOnce(manager, { id: 'e-1' }, work('again'), { consumer: 'mail' })).toBe(false);
     expect(await done()).toEqual(['mail', 'orders']);
   });
+}
 
-  test('work that fails leaves the event new, and nothing behind', async () => {
+function testFailures(given: () => DataSource, done: Done): void {
+  test('work that fails leaves nothing behind, and the event can be processed again', async () => {
     const { manager } = given();
     const failing = async (inner: EntityManager): Promise<void> => {
       await work('half')(inner);
@@ -53,7 +72,7 @@ export function inboxContract(given: () => DataSource): void {
     expect(await done()).toEqual(['whole']);
   });
 
-  test('work that swallowed the failure of a statement counts as failed', async () => {
+  test('work that swallows a failed statement fails', async () => {
     const { manager } = given();
     const swallowing = async (inner: EntityManager): Promise<void> => {
       await work('before')(inner);
@@ -68,7 +87,7 @@ export function inboxContract(given: () => DataSource): void {
     expect(await done()).toEqual(['whole']);
   });
 
-  test('so does work that swallowed a deadlock, which has undone all before it', async () => {
+  test('so does work that swallows a deadlock, which has rolled back everything before it', async () => {
     const { manager } = given();
     await manager.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
     await manager.query(
@@ -76,7 +95,7 @@ export function inboxContract(given: () => DataSource): void {
     );
     const rival = given().createQueryRunner();
     await rival.startTransaction('READ COMMITTED');
-    // It has written more, and is more patient, so the server gives the other one up.
+    // The rival has written more and waits longer, so the server chooses the other one as the deadlock's victim.
     if (given().options.type === 'postgres') await rival.query(`SET LOCAL deadlock_timeout = '1h'`);
     await rival.query('UPDATE seat SET taken = 9 WHERE id > 1');
     const deadlocked = async (inner: EntityManager): Promise<void> => {
@@ -97,7 +116,7 @@ export function inboxContract(given: () => DataSource): void {
     expect(await done()).toEqual(['whole']);
   });
 
-  test('within a transaction of the caller it commits with it, or not at all', async () => {
+  test("in a caller's transaction, it commits or rolls back with it", async () => {
     const { manager } = given();
     const rolledBack = manager.transaction(async (outer) => {
       expect(await processOnce(outer, { id: 'e-1' }, work('lost'))).toBe(true);
@@ -113,47 +132,45 @@ export function inboxContract(given: () => DataSource): void {
     expect(await done()).toEqual(['outside']);
     expect(await processOnce(manager, { id: 'e-1' }, work('inside'))).toBe(true);
   });
+}
 
-  test('copies at the same moment wait for the first one: one of them works', async () => {
+function testConcurrency(given: () => DataSource, done: Done): void {
+  test('concurrent copies wait for the first one, and only one does the work', async () => {
     const { manager } = given();
-    let letGo = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (letGo = resolve));
-    let begun = (): void => undefined;
-    const first = new Promise<void>((resolve) => (begun = resolve));
+    const [begun, gate] = [signal(), signal()];
     let runs = 0;
     const slow = async (inner: EntityManager): Promise<void> => {
       runs += 1;
-      begun();
-      await gate;
+      begun.send();
+      await gate.sent;
       await work('once')(inner);
     };
     const copies = Array.from({ length: 5 }, () => processOnce(manager, { id: 'e-1' }, slow));
-    await first;
-    letGo();
+    await begun.sent;
+    gate.send();
     expect((await Promise.all(copies)).filter(Boolean)).toEqual([true]);
     expect(runs).toBe(1);
     expect(await done()).toEqual(['once']);
   });
 
-  test('where the first one fails, a copy that has waited for it does the work', async () => {
+  test('if the first one fails, a waiting copy does the work', async () => {
     const { manager } = given();
-    let letGo = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (letGo = resolve));
-    let begun = (): void => undefined;
-    const running = new Promise<void>((resolve) => (begun = resolve));
+    const [begun, gate] = [signal(), signal()];
     const failing = processOnce(manager, { id: 'e-1' }, async () => {
-      begun();
-      await gate;
+      begun.send();
+      await gate.sent;
       throw new Error('no stock');
     });
-    await running;
+    await begun.sent;
     const copy = processOnce(manager, { id: 'e-1' }, work('copy'));
-    letGo();
+    gate.send();
     await expect(failing).rejects.toThrow('no stock');
     expect(await copy).toBe(true);
     expect(await done()).toEqual(['copy']);
   });
+}
 
+function testIds(given: () => DataSource, done: Done): void {
   test.each([
     ['', 'default'],
     ['x'.repeat(256), 'default'],
@@ -162,12 +179,12 @@ export function inboxContract(given: () => DataSource): void {
     ['e-1 ', 'default'],
     ['e-1', ''],
     ['e-1', 'x'.repeat(101)],
-  ])('what the table cannot hold is refused (%#)', async (id, consumer) => {
+  ])('an id or consumer that the table cannot hold is refused (%#)', async (id, consumer) => {
     await expect(processOnce(given().manager, { id }, work('never'), { consumer })).rejects.toThrow(RangeError);
     expect(await done()).toEqual([]);
   });
 
-  test('ids differ by every character', async () => {
+  test('ids are compared character by character', async () => {
     const ids = ['a', 'A', 'ä', 'á', 'ﬀ', 'ff', '😀', '😁'];
     for (const id of ids) expect(await processOnce(given().manager, { id }, work('each'))).toBe(true);
     for (const id of ids) expect(await processOnce(given().manager, { id }, work('each'))).toBe(false);

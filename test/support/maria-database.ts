@@ -17,7 +17,7 @@ const CHILDREN_FIRST = [
   .map((table) => `payment_acceptance.${table}`)
   .concat('effect');
 
-/** The same data source, whose `query` takes a test's statements, which are PostgreSQL's, on MariaDB too. */
+/** The same data source, whose `query` accepts a test's PostgreSQL statements on MariaDB, too. */
 export function speakTestSql(dataSource: DataSource): DataSource {
   const spelling =
     (query: (text: string, parameters: unknown[]) => Promise<unknown>) =>
@@ -53,7 +53,7 @@ export function speakTestSql(dataSource: DataSource): DataSource {
         for (const name of flags) row[name] = row[name] === null ? null : Number(row[name]) === 1;
       }
       if (!whole) return result;
-      // Without what MariaDB keeps for its indexes.
+      // Without MariaDB's internal index columns.
       return rows.map(({ unredacted_at: _, creating_until: __, ...row }) => ({
         row: 'pending' in row ? { ...row, pending: row.pending === 1 } : row,
       }));
@@ -70,7 +70,7 @@ export function speakTestSql(dataSource: DataSource): DataSource {
   }) as DataSource;
 }
 
-/** What the statements of tests ask PostgreSQL for. A connection that is in a transaction counts as a killed process's. */
+/** PostgreSQL's functions that the tests' statements call. A connection inside a transaction counts as a killed process's. */
 const WORDS_OF_POSTGRES = `
   CREATE FUNCTION pg_sleep(seconds DOUBLE) RETURNS INT NO SQL RETURN SLEEP(seconds);
   CREATE FUNCTION gen_random_uuid() RETURNS CHAR(36) NO SQL RETURN UUID();

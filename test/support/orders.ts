@@ -8,7 +8,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { Effect } from './harness.js';
 
-/** A host's durable handler: one row for each event it has taken. */
+/** A host's durable handler: writes one row per event. */
 @Injectable()
 export class EffectWriter {
   @OnPaymentSucceeded({ consumer: 'orders' })

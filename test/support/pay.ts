@@ -1,6 +1,6 @@
 import type { Harness } from './harness.js';
 
-/** A bill of the order is made and paid, and its postback has come. */
+/** Creates and pays a bill of the order, and waits for its postback. */
 export async function pay(harness: Harness, orderId: string): Promise<void> {
   const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
   await harness.sandbox.pay(billId);

@@ -3,7 +3,7 @@ import pg from 'pg';
 
 type Query = (config: unknown, values?: unknown, callback?: unknown) => unknown;
 
-/** Gives each statement with parameters a name, so that a connection plans it once instead of at every call. */
+/** Names each statement that has parameters, so that a connection plans it once instead of at every call. */
 class PreparingClient extends pg.Client {}
 const query = pg.Client.prototype.query as Query;
 PreparingClient.prototype.query = function (this: pg.Client, config: unknown, values?: unknown, callback?: unknown) {

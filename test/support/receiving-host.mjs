@@ -1,4 +1,4 @@
-// A host that only receives callbacks, in a process that can be killed: started by a test, against the built library.
+// A host that only receives callbacks, on the built library, in a process that can be killed. Started by a test.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

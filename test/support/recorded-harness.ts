@@ -2,7 +2,7 @@ import type { PaymentAcceptanceOptions, PaymentShopOptions } from 'nestjs-paymen
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness } from './harness.js';
 import { Recorder } from './recorder.js';
 
-/** A host whose service is a recorder: what goes over the wire, and what becomes of any answer. */
+/** A host whose service is a recorder: for tests of what goes over the wire, and of how answers are handled. */
 export interface RecordedHarness {
   readonly harness: Harness;
   readonly recorder: Recorder;

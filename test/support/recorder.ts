@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { LocalServer } from './local-server.js';
 
-/** One request, as it came over the wire. */
+/** A request as received. */
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
@@ -13,7 +13,7 @@ export interface RecordedRequest {
 export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string | Buffer;
 }
 
@@ -35,7 +35,7 @@ export class Recorder extends LocalServer {
     response.writeHead(script.status ?? 200, { ...type, ...script.headers }).end(script.body ?? '');
   }
 
-  /** Forgets what came, and answers these in turn; the last one again and again. */
+  /** Clears the recorded requests, and gives these answers in turn, repeating the last one. */
   answer(...scripts: [Script, ...Script[]]): this {
     this.requests.length = 0;
     this.last = scripts.at(-1) ?? this.last;
@@ -43,7 +43,7 @@ export class Recorder extends LocalServer {
     return this;
   }
 
-  /** The only request that came. */
+  /** The only recorded request. */
   get request(): RecordedRequest {
     const [request, ...more] = this.requests;
     if (!request || more.length > 0) throw new Error(`${this.requests.length} requests came, not one.`);
@@ -51,10 +51,10 @@ export class Recorder extends LocalServer {
   }
 }
 
-/** The fields of a multipart form, in order; an independent reading of the body. */
+/** The fields of a multipart form, in order, read by an independent parser. */
 export async function formOf(request: RecordedRequest): Promise<[string, string][]> {
   const headers = { 'content-type': request.headers['content-type'] ?? '' };
-  // Deprecated for servers, where a body may be large; a test's is not.
+  // Deprecated because bodies on servers may be large; a test's are not.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const form = await new Response(new Uint8Array(request.body), { headers }).formData();
   return [...form.entries()].map(([name, value]) => [name, typeof value === 'string' ? value : 'a file']);

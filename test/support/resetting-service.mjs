@@ -1,12 +1,11 @@
-// A payment acceptance service that closes connections on which nothing has come for a while, and resets others at random: at
-// once, before it has read anything, after it has read the request, in the middle of its answer. Started by a test, which asks
-// it in the end what it knows.
+// A payment acceptance service that closes idle connections and resets others at random: before it has read anything, after
+// it has read the request, or in the middle of its answer. Started by a test, which queries its records at the end.
 import net from 'node:net';
 import { setImmediate } from 'node:timers';
 
 const { idleMs, seed } = JSON.parse(process.env.SERVICE_OPTIONS ?? '');
 
-/** Of a hundred connections, each for itself. */
+/** In percent of the connections, each independently. */
 const SHARES = { atOnce: 0.5, unread: 1.5, read: 0.5, midAnswer: 0.5 };
 
 /**

@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 
-/** Collects every route that the application registers; call it before the application starts. */
+/** Collects all routes that the application registers. Call it before the application starts. */
 export function watchRoutes(app: INestApplication): () => string[] {
   const routes = new Set<string>();
   const adapter = app.getHttpAdapter();

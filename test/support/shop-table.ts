@@ -1,12 +1,12 @@
 import type { PaymentShopOptions, PaymentShopResolver } from 'nestjs-payment-acceptance';
 
-/** A host's own table of shops, as its resolver reads it; what is asked of it is written down. */
+/** A host's own table of shops with a resolver that records its calls. */
 export class ShopTable implements PaymentShopResolver {
-  /** Address of the service, once it is known. */
+  /** Address of the service, once known. */
   url = 'http://127.0.0.1:1';
   readonly rows = new Map<string, Partial<PaymentShopOptions>>();
   readonly asked: string[] = [];
-  /** What each call waits for first, or fails with. */
+  /** Runs before each call, to delay it or make it fail. */
   trouble: (() => Promise<void>) | undefined;
 
   async find(name: string): Promise<PaymentShopOptions | null> {
@@ -22,7 +22,7 @@ export class ShopTable implements PaymentShopResolver {
     return [...this.rows.keys()];
   }
 
-  /** How often something was asked since the last call. */
+  /** How often the name was looked up (`*` for the list) since the last call of `count`. */
   count(name: string): number {
     return this.asked.splice(0).filter((each) => each === name).length;
   }

@@ -4,12 +4,12 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { connectionOf, createTestDatabase, type TestDatabase } from './database.js';
 
-/** Hosts that may fail to start, all on one database; nothing of them is left open, whatever became of the start. */
+/** Hosts that may fail to start, all on one database. Leaves nothing open, even if a start fails. */
 export class Starting {
   private database: Promise<TestDatabase> | undefined;
   private readonly open: (() => Promise<unknown>)[] = [];
 
-  /** The url of the database, which is empty at first. */
+  /** Address of the database, which is initially empty. */
   async url(): Promise<string> {
     this.database ??= createTestDatabase();
     return (await this.database).url;
@@ -27,7 +27,7 @@ export class Starting {
     options: { dataSource?: Partial<DataSourceOptions>; name?: string; providers?: Provider[] } = {},
   ): Promise<TestingModule> {
     const { name } = options;
-    // Connected before: a start that fails would leave one behind that is still connecting.
+    // Connected beforehand, because a failed start would leave behind a data source that is still connecting.
     const dataSource = await this.dataSource(options.dataSource);
     const database = TypeOrmModule.forRootAsync({
       ...(name !== undefined && { name }),
@@ -43,7 +43,7 @@ export class Starting {
     return module.init();
   }
 
-  /** Closes what is open, and by the end of the file drops the database. */
+  /** Closes what is open; drops the database at the end of the file. */
   async close(end: 'keep' | 'drop'): Promise<void> {
     for (const close of this.open.splice(0).reverse()) await close();
     if (end === 'keep') return;

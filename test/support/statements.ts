@@ -5,17 +5,16 @@ interface PgClient {
 }
 
 /**
- * Counts every statement that goes over any connection of this process from now on, those of the host included, until it
- * is stopped.
+ * Counts every statement that this process sends over any connection, including the host's, until it is stopped.
  */
 export class Statements {
   private readonly seen: { readonly client: PgClient; readonly sql: string }[] = [];
-  /** The last one that was begun is stopped first. */
+  /** Stop counters in reverse order of their start. */
   readonly stop: () => void;
 
   constructor(dataSource: DataSource) {
     const pool = (dataSource.driver as unknown as { master: { Client: { prototype: PgClient } } }).master;
-    // The pool's own client may be one of a class that is made of that of `pg`.
+    // The pool's client may be a subclass of `pg`'s.
     let { prototype } = pool.Client;
     while (!Object.hasOwn(prototype, 'query')) prototype = Object.getPrototypeOf(prototype) as PgClient;
     const { query } = prototype;
@@ -24,13 +23,13 @@ export class Statements {
     prototype.query = function (this: PgClient, ...parameters: unknown[]): unknown {
       const [what] = parameters;
       const sql = typeof what === 'string' ? what : (what as { text: string }).text;
-      // Comes by the clock, not with the work.
+      // Depends on time, not on the work.
       if (sql !== 'DISCARD PLANS') seen.push({ client: this, sql });
       return query.apply(this, parameters);
     };
   }
 
-  /** What was seen since the last call. `commits`: transactions that wrote, single statements among them. */
+  /** The counts since the last call. `commits`: writing transactions, including single statements. */
   take(): { statements: number; commits: number } {
     const seen = this.seen.splice(0);
     const inside = new Set<PgClient>();

@@ -1,9 +1,9 @@
-/** A statement as MariaDB takes it. */
+/** A statement for MariaDB. */
 export interface Spelled {
   readonly text: string;
   /** For each `?`, the index of its parameter. */
   readonly order: readonly number[];
-  /** Columns that are counts: large integers may come as text. */
+  /** Columns with counts, because large integers may be returned as text. */
   readonly counts: ReadonlySet<string>;
 }
 
@@ -11,10 +11,10 @@ const COLUMN = String.raw`[a-z_]\w*(?:\.\w+)?`;
 const EPOCH = `TIMESTAMP'1970-01-01 00:00:00'`;
 const MS = (sign: string, ms: string): string => `${sign} INTERVAL 1000 * ${ms} MICROSECOND`;
 
-/** In this order: what a rule makes, a later one may go on with. */
+/** Applied in this order: a later rule may match the result of an earlier one. */
 const RULES = (<readonly (readonly [RegExp, string])[]>[
   [/payment_acceptance\.`?(\w+)`?/g, 'payment_acceptance_$1'],
-  // Instants are DATETIME(6) in UTC: read and written as text or through UTC_TIMESTAMP, so no session's zone has a say.
+  // Timestamps are DATETIME(6) in UTC, read and written as text or with UTC_TIMESTAMP, so the session's zone does not matter.
   [/floor\(extract\(epoch from ([\w.:]+)\) \* 1000\)::bigint::text/gi, msBetween(EPOCH, '$1')],
   [/to_timestamp\(([$\w.]+)(?:::double precision)? \/ 1000\)/g, `TIMESTAMPADD(MICROSECOND, 1000 * $1, ${EPOCH})`],
   [/([+-]) (\$\d+|\([^()]*\))::double precision \* interval '1 millisecond'/g, MS('$1', '$2')],
@@ -34,8 +34,8 @@ function msBetween(from: string, to: string): string {
 }
 
 /**
- * Spells a test's statement, which is PostgreSQL's, for MariaDB: names of tables, parameters, casts, instants. Only what says
- * the same in other words. No statement of the module passes here.
+ * Translates a test's PostgreSQL statement to MariaDB: table names, parameters, casts, timestamps. The meaning stays the same.
+ * The module's own statements are never translated.
  */
 export function spell(statement: string): Spelled {
   const counts = new Set(Array.from(statement.matchAll(/::int\)?\s+AS\s+"?(\w+)"?/g), ([, name = '']) => name));

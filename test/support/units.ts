@@ -8,7 +8,7 @@ import type { ReportedPayment } from '../../libs/payment-acceptance/src/domain/p
 
 export const TOKEN = 'unit-token-0123456789abcdef';
 
-/** A shop's options that nothing is wrong with. */
+/** Valid options of a shop. */
 export const shopOptions = (more: Partial<PaymentShopOptions> = {}): PaymentShopOptions => ({
   shopId: 'shop-1',
   apiToken: TOKEN,
@@ -24,7 +24,7 @@ export const resolved = (
 
 export const shopOf = (more: Partial<PaymentShopOptions> = {}): Shop => resolved(more).shops.get('main')!;
 
-/** A payment as the service lists it: SUCCESS, of the amount that `lockedBill()` asks for. */
+/** A payment as the service lists it: SUCCESS, with the amount of `lockedBill()`. */
 export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment => ({
   paymentId: 'p-1',
   billId: 'b-1',
@@ -40,7 +40,7 @@ export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment =
   ...more,
 });
 
-/** An open bill over 100.05 RUB. */
+/** An open bill of 100.05 RUB. */
 export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   intentId: '00000000-0000-4000-8000-000000000001',
   shop: 'main',
@@ -62,7 +62,7 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   ...more,
 });
 
-/** An open bill that a check has claimed, by its schedule. */
+/** An open bill that a scheduled check has claimed. */
 export const claimedBill = (more: Partial<ClaimedBill> = {}): ClaimedBill => {
   const { intentId: id, shop, orderId, billId, state, openedAt, paidAt, endedAt, now } = lockedBill();
   const claim = {

@@ -10,12 +10,12 @@ import { OrdersService } from './orders.service.js';
 export interface AppOptions {
   databaseUrl: string;
   sandboxUrl: string;
-  /** Name of the data source that holds the orders, where the application has several. */
+  /** Name of the data source with the orders, if the application has several. */
   dataSource?: string;
   routes?: PaymentAcceptanceExtras['routes'];
 }
 
-/** An application as people have them: its orders in its own tables, made by `synchronize`, and two payment shops. */
+/** A typical application: orders in its own tables, created by `synchronize`, and two payment shops. */
 @Module({})
 export class AppModule {
   static with({ databaseUrl, sandboxUrl, dataSource, routes }: AppOptions): DynamicModule {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppModule } from './app.module.js';
 import { OrdersService } from './orders.service.js';
 
-/** The application as its built program: one payment, then `paid` on the output. */
+/** The application as a built program: takes one payment, then prints `paid`. */
 async function main(): Promise<void> {
   const sandbox = await startPaymentSandbox({ shops: demoShops('http://127.0.0.1:9') });
   const databaseUrl = process.env['DATABASE_URL'] ?? '';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { Order } from './order.entity.js';
 
-/** The data source that holds the orders, whatever its name is. */
+/** The data source with the orders, whatever its name. */
 export const ORDERS_DATA_SOURCE = 'ORDERS_DATA_SOURCE';
 
 @Injectable()

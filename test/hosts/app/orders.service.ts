@@ -19,7 +19,7 @@ export class OrdersService {
     private readonly orders: OrdersRepository,
   ) {}
 
-  /** An order and the bill to pay it with, in RUB or EUR. */
+  /** Creates an order and its bill, in RUB or EUR. */
   async order(amount: string, currency: 'RUB' | 'EUR' = 'RUB'): Promise<PaymentBill> {
     const order = await this.orders.add(amount, currency);
     const shop = currency === 'EUR' ? this.eu : this.payments;

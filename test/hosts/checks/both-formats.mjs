@@ -1,5 +1,5 @@
-// An application that loads the module with `require`, and another copy of the package with `import`, as two packages of
-// one application may. What goes by tokens, marks and metadata works across both.
+// An application that loads the module with `require`, and another copy of the package with `import`, as may happen with
+// two packages of one application. Tokens, brands and metadata must work across both.
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -38,7 +38,7 @@ copy.OnPaymentSucceeded({ consumer: 'both-formats' })(Orders.prototype, 'take', 
 
 const sandbox = await startPaymentSandbox({ shops: demoShops('http://127.0.0.1:9') });
 const shop = (shopId, apiToken) => ({ shopId, apiToken, apiBaseUrl: sandbox.url });
-function AppModule() {} // Nest takes it for the class that it would be in TypeScript
+function AppModule() {} // to Nest, a class as in TypeScript
 Module({
   imports: [
     TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),

@@ -1,5 +1,5 @@
-// How much longer an import of the main entry takes than of the packages that it names, in a process of its own each
-// time: the best of several. In time of the processor, so that it tells of the package and not of a busy machine.
+// How much longer it takes to import the main entry than the packages that it depends on, each in a new process; the best
+// of several runs. Measured in CPU time, so that a busy machine does not count.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 
@@ -23,5 +23,5 @@ const [before, own] = [least(0), least(1)];
 console.log(
   `importing it adds ${own.toFixed(0)} ms to the ${before.toFixed(0)} ms of its peers (${((100 * own) / before).toFixed(0)} %)`,
 );
-// A slow machine takes longer for all of them.
+// A slow machine takes longer for all imports.
 if (own > 60 && own / before > 0.1) process.exitCode = 1;

@@ -1,4 +1,4 @@
-/** Jest for ES modules, as its documentation has it. */
+/** Jest for ES modules, as in Jest's documentation. */
 export default {
   moduleFileExtensions: ['js', 'json', 'ts'],
   testRegex: '.*\\.host\\.ts$',

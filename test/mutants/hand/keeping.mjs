@@ -57,7 +57,7 @@ export const mutants = [
     find: 'began = await record(inner,',
     replace: 'began = await record(manager,',
     tests: [inbox],
-    pattern: 'work that fails leaves the event new',
+    pattern: 'work that fails leaves nothing behind',
   },
   {
     name: 'work-before-the-mark',
@@ -66,7 +66,7 @@ export const mutants = [
     find: 'began = await record(inner, dialect, consumer, id);\n    if (began) await work(inner);\n    return began;',
     replace: 'await work(inner);\n    began = await record(inner, dialect, consumer, id);\n    return began;',
     tests: [inbox],
-    pattern: 'copies at the same moment',
+    pattern: 'concurrent copies',
   },
   {
     name: 'migrations-at-once',

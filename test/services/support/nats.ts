@@ -5,7 +5,7 @@ import { PaymentNatsModule } from 'nestjs-payment-acceptance/nats';
 import { randomBytes } from 'node:crypto';
 import type { BrokerKind, Received } from './bus.js';
 
-/** Runs work on a connection of its own. */
+/** Runs work on a new connection. */
 export async function onServer<T>(url: string, work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
   const connection = await connect({ servers: url, timeout: 5_000, reconnect: false });
   try {
@@ -15,7 +15,7 @@ export async function onServer<T>(url: string, work: (manager: JetStreamManager)
   }
 }
 
-/** A stream in a file that takes all subjects below its name. */
+/** A stream with file storage for all subjects below its name. */
 export const nats: BrokerKind = {
   consumer: 'nats',
   deduplicates: true,

@@ -2,13 +2,14 @@ import { expect } from '@jest/globals';
 import type { Harness } from '../../support/harness.js';
 import type { Bus } from './bus.js';
 
-/** Asks again, with a breath between, until the answer fits; fails after a minute. */
+/** Polls until the answer fits; fails after a minute. */
 export async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => boolean, what: string): Promise<T> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const answer = await ask().catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
     if (!(answer instanceof Error) && fits(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`Within a minute: ${what}. The last answer: ${JSON.stringify(answer)}`);
+    if (Date.now() > deadline)
+      throw new Error(`Not within a minute: ${what}. The last answer: ${JSON.stringify(answer)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -16,8 +17,8 @@ export async function eventually<T>(ask: () => Promise<T>, fits: (answer: T) => 
 const distinct = (ids: readonly string[]): number => new Set(ids).size;
 
 /**
- * A failed and a successful payment of each of these orders, several at once. After a third of them `disturb` runs, while
- * the others are being paid. Then all events must arrive, and each bill's in their order.
+ * Makes a failed and a successful payment for each of these orders, several at once. Runs `disturb` after a third of them,
+ * while the others are being paid. Then all events must arrive, those of each bill in order.
  */
 export async function payThrough(harness: Harness, bus: Bus, orders: number, disturb: () => Promise<void>) {
   const ids = Array.from({ length: orders }, (_, index) => `order-${index}`);

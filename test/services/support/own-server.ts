@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../../scripts/lib/free-port.mjs';
 
-/** A broker's program, started for one test with a folder and ports of its own. */
+/** A broker process for one test, with a folder and ports of its own. */
 export interface OwnServer {
   readonly port: number;
-  /** Ends the process at once, as a power cut would. */
+  /** Kills the process, like a power failure. */
   kill(): Promise<void>;
-  /** Starts it again on the same folder. */
+  /** Restarts it on the same folder. */
   start(): Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Stops it and deletes its folder. */
   close(): Promise<void>;
 }
 
-/** The first program that can be run here. */
+/** The first of these programs that is installed. */
 export function programOf(...files: string[]): string | undefined {
   return files.find((file) => {
     try {
@@ -34,7 +34,7 @@ export const natsServer: Command = (folder, port) => ({
   args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],
 });
 
-/** One node, apart from any other of the machine; its script ends by becoming the broker itself. */
+/** A single node, separate from any other on the machine; its start script replaces itself by the broker. */
 export const rabbitMqServer: Command = (folder, port, further) => {
   writeFileSync(join(folder, 'rabbitmq.conf'), `listeners.tcp.1 = 127.0.0.1:${port}\nlog.file = false\n`);
   return {

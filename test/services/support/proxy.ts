@@ -1,18 +1,18 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Stands between an application and a broker, which it can make disappear. */
+/** A proxy between an application and a broker that can simulate outages. */
 export interface Proxy {
   readonly port: number;
   /**
-   * From now on nothing that the broker says gets through: it takes messages, and its acknowledgements are lost. Resolves
-   * when the first one was.
+   * From now on drops everything that the broker sends: it receives messages, but its acknowledgements are lost. Resolves
+   * when the first one has been dropped.
    */
   mute(): Promise<void>;
-  /** Ends every connection and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Lets connections through again, on the same port. */
+  /** Accepts connections again, on the same port. */
   restore(): Promise<void>;
-  /** Connections through it now. */
+  /** Number of open connections. */
   open(): number;
 }
 

@@ -4,7 +4,7 @@ import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { randomBytes } from 'node:crypto';
 import type { BrokerKind, Received } from './bus.js';
 
-/** The same place behind another port. */
+/** The same address with another port. */
 export function through(url: string, port: number): string {
   const other = new URL(url);
   other.hostname = '127.0.0.1';
@@ -12,7 +12,7 @@ export function through(url: string, port: number): string {
   return other.href;
 }
 
-/** Runs work on a channel of its own. */
+/** Runs work on a new channel. */
 export async function onChannel<T>(url: string, work: (channel: Channel) => Promise<T>): Promise<T> {
   const connection = await connect(url, { timeout: 5_000 });
   connection.on('error', () => undefined);
@@ -25,7 +25,7 @@ export async function onChannel<T>(url: string, work: (channel: Channel) => Prom
   }
 }
 
-/** A topic exchange with one durable queue that takes everything. */
+/** A topic exchange with one durable queue for everything. */
 export const rabbitMq: BrokerKind = {
   consumer: 'rabbitmq',
   deduplicates: false,
@@ -46,7 +46,7 @@ export const rabbitMq: BrokerKind = {
             received.push(readingOf(message));
             channel.ack(message);
           }
-          // The acknowledgements are through once something asked after them has been answered.
+          // Once a later request has been answered, the acknowledgements have been processed.
           await channel.checkQueue(name);
           return received;
         }),

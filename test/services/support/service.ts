@@ -12,7 +12,7 @@ export async function service(variable: ServiceVariable): Promise<Service> {
   return { name, url: process.env[variable] ?? '', problem: await unreachable(variable) };
 }
 
-/** A suite that needs a service; where that does not answer, one test that fails and says what to do. */
+/** A suite that needs a service. If the service does not answer, one test fails and says what to do. */
 export function describeOn({ name, url, problem }: Service, suite: (url: string) => void): void {
   describe(`on ${name}`, () => {
     if (problem === undefined) return suite(url);
