@@ -24,7 +24,7 @@ describe.each(ONE_ADAPTER)('forged postbacks, on %s', (adapter) => {
     OutSum: '100.05',
     TrsId: billId,
   });
-  /** What would have somebody look: a review and an event would show in the ledger, the rest in the log. */
+  /** What would alert somebody: reviews and events would be in the ledger, everything else in the log. */
   const alarms = () => shop.logs.lines.filter((line) => /^(warn|error|fatal) /.test(line));
   const callbacksOf = async (billId: string) =>
     (await shop.ledger()).callbacks.filter((callback) => callback.billId === billId);
@@ -64,7 +64,7 @@ describe.each(ONE_ADAPTER)('forged postbacks, on %s', (adapter) => {
     );
   });
 
-  test('none of this wakes anybody: no warning, no error', () => {
+  test('none of this alerts anybody: no warning, no error', () => {
     expect(alarms()).toEqual([]);
     expect(shop.logs.lines).not.toEqual([]);
   });

@@ -38,7 +38,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(await pageAfter(answer)).toContain('Payment failed');
   });
 
-  test('the same, before anybody else has told of the payment', async () => {
+  test('the same, before anything else has reported the payment', async () => {
     const order = await shop.buy();
     const { fields } = await shop.paySilently(order.billId, { outcome: 'fail' });
     const answer = await send('success', fields);
@@ -93,7 +93,7 @@ describe.each(ONE_ADAPTER)('replayed redirects, on %s', (adapter) => {
     expect(page).not.toContain(other.id);
   });
 
-  test('the form of a Success redirect, a thousand times: no more checks than the time between two allows', async () => {
+  test('the form of a Success redirect, a thousand times: no more checks than the minimum time between two allows', async () => {
     const order = await paid();
     const nothingChanged = await shop.watch();
     const startedAt = Date.now();

@@ -5,7 +5,7 @@ import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './sup
 import { honest, startLyingService, type LyingService } from './support/lying-service.js';
 import { sendForm } from './support/sending.js';
 
-/** Every order costs 100.05 RUB. What a callback may say of it: no text that is a decimal is an error, and none counts. */
+/** Amounts in callbacks of an order of 100.05 RUB: a decimal is never an error, and none counts. */
 const TOLD: readonly (readonly [OutSum: string, status: 'taken' | 'malformed'])[] = [
   ['100.04', 'taken'],
   ['100.06', 'taken'],
@@ -32,7 +32,7 @@ const TOLD: readonly (readonly [OutSum: string, status: 'taken' | 'malformed'])[
   ['true', 'malformed'],
 ];
 
-/** What the service may list as `amount` of a SUCCESS payment, as JSON text, and what becomes of the order. */
+/** The `amount` that the service lists for a SUCCESS payment, as JSON text, and the result for the order. */
 const LISTED: readonly (readonly [amount: string, outcome: string])[] = [
   ['100.05', 'paid'],
   ['"100.05"', 'paid'],
@@ -97,7 +97,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
   const callbacksOf = async ({ billId }: Bought) =>
     (await shop.ledger()).callbacks.filter((callback) => callback.billId === billId);
 
-  /** `paid`, `review <reason>`, both, or what the order says. */
+  /** `paid`, `review <reason>`, both, or the order's status. */
   async function outcomesOf(orders: readonly Bought[]): Promise<string[]> {
     const { reviews } = await shop.ledger();
     return Promise.all(
@@ -144,7 +144,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
     expect(await callbacksOf(order)).toMatchObject(taken.map(() => ({ corroboration: { amount: 'mismatch' } })));
   });
 
-  test('an amount of JSON that is no text', async () => {
+  test('a JSON amount that is not a string', async () => {
     const order = await shop.buy();
     const nothingChanged = await shop.watch();
     const fields = postbackFields({ InvId: order.id, OutSum: '100.05', TrsId: order.billId }, TOKENS.main);
@@ -170,7 +170,7 @@ describe.each(ONE_ADAPTER)('wrong amounts and currencies, on %s', (adapter) => {
         expect(await page.text()).toMatch(/100\.05\s*(₽|RUB)/);
       }
     }
-    // The redirect's three currencies are documented; of a postback nothing is, so it is taken, and held against it.
+    // The redirect's three currencies are documented. A postback's are not, so it is accepted, and the mismatch recorded.
     expect(answers).toEqual([
       ['USD', 303, 200],
       ['EUR', 303, 200],

@@ -4,14 +4,14 @@ import { ONE_ADAPTER } from '../support/adapters.js';
 import { startAttackedShop, TOKENS, type AttackedShop } from './support/attacked-shop.js';
 import { sendForm } from './support/sending.js';
 
-describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) => {
+describe.each(ONE_ADAPTER)("somebody else's identifiers, on %s", (adapter) => {
   let shop: AttackedShop;
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);
   });
   afterAll(() => shop.close());
 
-  /** A postback with the digest that the payer could have, for that shop. */
+  /** A postback with a digest that the payer could know, for that shop. */
   async function claim(fields: { InvId: string; TrsId: string; OutSum?: string }, name: 'main' | 'eu' = 'main') {
     const path = name === 'main' ? '/postback/payment' : '/postback/payment/eu';
     const body = postbackFields({ OutSum: '100.05', ...fields }, TOKENS[name]);
@@ -19,14 +19,14 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     expect(status).toBe(200);
   }
   const newestCallback = async () => (await shop.ledger()).callbacks[0];
-  /** The bills that the service is asked about while the attack goes on, and after it. */
+  /** The bills that the service is asked about during and after the attack. */
   async function askedDuring(attack: () => Promise<void>): Promise<Set<string | null>> {
     const before = shop.requests();
     await attack();
     return new Set(shop.sandbox.requests.slice(before).map(({ billId }) => billId));
   }
 
-  test('the InvId of a large order, with the TrsId of a small bill that was really paid', async () => {
+  test('the InvId of a large order, with the TrsId of a small bill that was paid', async () => {
     const large = await shop.buy({ amount: '5000.00' });
     const small = await shop.buy({ amount: '1.00' });
     await shop.sandbox.setFaults({ postbacks: { change: { p: 1, set: { InvId: large.id, OutSum: '5000.00' } } } });
@@ -45,7 +45,7 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     await nothingChanged();
   });
 
-  test("the TrsId of another's paid bill, with the InvId of an order of one's own", async () => {
+  test("the TrsId of another's paid bill, with the InvId of one's own order", async () => {
     const paid = await shop.buy();
     await shop.pay(paid.billId);
     await shop.settle();
@@ -79,7 +79,7 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     ]);
   });
 
-  test('a TrsId that no bill of ours has, also one that almost has', async () => {
+  test('a TrsId that no bill of ours has, even if it is almost the same', async () => {
     const mine = await shop.buy();
     await shop.pay(mine.billId);
     await shop.settle();
@@ -108,7 +108,7 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     expect(callbacks.slice(0, unknown.length).map(({ billId }) => billId)).toEqual(unknown.map(() => null));
   });
 
-  test('a bill that the service has and the shop has not made is not taken over from its postback', async () => {
+  test('a bill that the shop has not created is not adopted from its postback', async () => {
     const mine = await shop.buy();
     const made = await fetch(`${shop.sandboxUrl}/api/v1/bill/create`, {
       method: 'POST',
@@ -126,7 +126,7 @@ describe.each(ONE_ADAPTER)("identifiers of somebody else's, on %s", (adapter) =>
     expect(await newestCallback()).toMatchObject({ billId: null, trsId: billId, digest: 'match' });
   });
 
-  test('a redirect for an order that nobody made, with the right digest', async () => {
+  test('a redirect for an unknown order, with the right digest', async () => {
     const nothingChanged = await shop.watch();
     const callbacks = (await shop.ledger()).callbacks.length;
     const asked = await askedDuring(async () => {

@@ -3,14 +3,14 @@ import { ONE_ADAPTER } from '../support/adapters.js';
 import { startAttackedShop, type AttackedShop } from './support/attacked-shop.js';
 import { sendForm } from './support/sending.js';
 
-describe.each(ONE_ADAPTER)('an order that changes after its bill was made, on %s', (adapter) => {
+describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on %s', (adapter) => {
   let shop: AttackedShop;
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);
   });
   afterAll(() => shop.close());
 
-  /** The basket is not the sample shop's business: whatever changes an order writes here. */
+  /** The sample shop has no basket, so this writes the order's new price directly. */
   async function change(id: string, change: { amount?: string; currency?: string }): Promise<void> {
     await shop.dataSource.query(
       'UPDATE shop_order SET amount = coalesce($2, amount), currency = coalesce($3, currency) WHERE id = $1',
@@ -44,7 +44,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was made, on %s
     expect((await shop.order(id)).note).toContain('it costs 2500.00 RUB');
   });
 
-  test('what was paid too little is not paid by a copy of the postback, nor by the redirect', async () => {
+  test('an underpaid order is not paid by a copy of the postback, nor by the redirect', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '2500.00' });
     const { url, fields } = await shop.pay(billId);
@@ -88,7 +88,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was made, on %s
     expect((await pay('2500.00 RUB')).headers.get('location')).toBe(agreed.headers.get('location'));
     await payAndSettle(other!.billId!);
     expect(await shop.order(id)).toMatchObject({ status: 'paid', paidAmount: '2500.00' });
-    // The payment page of the old price still works; what comes by it is a person's business.
+    // The payment page with the old price still works; a payment there needs a person.
     await payAndSettle(billId);
     expect(await shop.order(id)).toMatchObject({ status: 'paid', paidAmount: '2500.00' });
     expect((await shop.ledger()).reviews).toContainEqual(
@@ -104,7 +104,7 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was made, on %s
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('Do not pay again')]);
   });
 
-  test('a cheaper basket under the same bill: paid, and more than it costs is on record', async () => {
+  test('a cheaper basket under the same bill: paid, and the surplus is recorded', async () => {
     const { id, billId } = await shop.buy();
     await change(id, { amount: '10.00' });
     await payAndSettle(billId);

@@ -3,7 +3,7 @@ import { ADAPTERS } from '../support/adapters.js';
 import type { AttackedShop, Bought } from './support/attacked-shop.js';
 import { sendBytes, sendForm, type FormFields } from './support/sending.js';
 
-// The comparisons are watched where they are made, so the shop is loaded after that.
+// The comparisons are spied on, so the shop is loaded afterwards.
 const crypto = process.getBuiltinModule('node:crypto');
 const { createHash, timingSafeEqual } = crypto;
 const compared: [number, number][] = [];
@@ -16,14 +16,14 @@ const { postJson } = await import('../support/http.js');
 
 const md5 = (text: string) => createHash('md5').update(text, 'utf8').digest('hex').toUpperCase();
 const digestOf = ({ id }: Bought, token: string = TOKENS.main) => md5(`100.05:${id}:${token}`);
-/** `A` to `F` of another alphabet: the same number of characters, and the same look. */
+/** `A` to `F` from another alphabet: the same length and look. */
 const lookAlike = (digest: string) =>
   digest.replace(
     /[A-F0]/g,
     (letter) => ({ A: 'А', B: 'В', C: 'С', D: 'Ꭰ', E: 'Е', F: 'Ϝ', '0': '０' })[letter] ?? letter,
   );
 
-/** Texts in the place of the right digest. */
+/** Strings instead of the right digest. */
 const DIGESTS: readonly (readonly [attack: string, make: (digest: string, order: Bought) => string])[] = [
   ['in lower case', (digest) => digest.toLowerCase()],
   ['in mixed case', (digest) => digest.slice(0, 16) + digest.slice(16).toLowerCase()],
@@ -53,7 +53,7 @@ const DIGESTS: readonly (readonly [attack: string, make: (digest: string, order:
   ['of another hash', (_digest, { id }) => createHash('sha256').update(`100.05:${id}:${TOKENS.main}`).digest('hex')],
 ];
 
-/** Values that are no text, in the place of the right digest. */
+/** Values other than strings instead of the right digest. */
 const SHAPES: readonly (readonly [attack: string, make: (digest: string) => unknown])[] = [
   ['a list', (digest) => [digest]],
   ['a list of two', (digest) => [digest, digest]],
@@ -93,7 +93,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     text: await answer.text(),
   });
 
-  test('the digest is the right one, and only the digest: without a trick the redirect is taken', async () => {
+  test('with the right digest and no trick the redirect is accepted', async () => {
     expect((await redirect({ ...fields, SignatureValue: digest })).status).toBe(303);
     expect(await callbacks()).toMatchObject([{ digest: 'match' }]);
   });
@@ -106,7 +106,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
       compared.length = 0;
       const answer = await tell(await redirect({ ...fields, SignatureValue: make(digest, order) }));
       expect([attack, answer]).toEqual([attack, plain]);
-      // One comparison for the shop's one token, of equal lengths, whatever came.
+      // One comparison for the shop's only token, with equal lengths, whatever was sent.
       expect([attack, compared]).toEqual([attack, [[32, 32]]]);
     }
     expect(await tell(await redirect({ ...fields, InvId: 'nobodys', SignatureValue: digest }))).toEqual(plain);
@@ -114,7 +114,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect([await callbacks(), shop.requests()]).toEqual([[], before]);
   });
 
-  test('redirects with a digest that is no text', async () => {
+  test('redirects with a digest that is not a string', async () => {
     for (const [attack, make] of SHAPES) {
       const answer = await tell(await postJson(success(), { ...fields, SignatureValue: make(digest) }));
       expect([attack, answer.status, answer.location]).toEqual([attack, 400, null]);
@@ -129,7 +129,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect(await callbacks()).toEqual([]);
   });
 
-  test('redirects with fields that come twice, or as lists', async () => {
+  test('redirects with repeated fields, or lists', async () => {
     const pairs = Object.entries({ ...fields, SignatureValue: digest });
     const without = (name: string) => pairs.filter(([each]) => each !== name);
     const tricks: readonly (readonly [attack: string, pairs: FormFields])[] = [
@@ -145,7 +145,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     ];
     for (const [attack, trick] of tricks) {
       const { status, location } = await tell(await redirect(trick));
-      // A server that does not read brackets sees no digest there: the neutral page, as for one without it.
+      // A server that does not parse brackets sees no digest there, and shows the neutral page.
       const expected = adapter === 'fastify' && /^SignatureValue\[/.test(attack) ? 200 : 400;
       expect([attack, status, location]).toEqual([attack, expected, null]);
     }
@@ -161,7 +161,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
       [`100.05:${head}`, tail, 400],
       [`100.05:${order.id}`, '', 400],
       ['', `100.05:${order.id}`, 400],
-      // The digest is that of the two fields, and there is no such order.
+      // The digest matches the two fields, but there is no such order.
       ['100', `05:${order.id}`, 200],
       ['100.05', `${order.id}:`, 200],
       ['100.05', `${order.id}:${TOKENS.main}`, 200],
@@ -174,7 +174,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     expect([moved.status, await callbacks()]).toEqual([403, []]);
   });
 
-  test('postbacks with a digest that is not the right one: recorded so, and they settle nothing', async () => {
+  test('postbacks with a digest that is not the right one: recorded as such, and they settle nothing', async () => {
     const postback = { ...fields, Status: 'SUCCESS', Commission: '0.00', TrsId: order.billId };
     const tricks = [
       ...DIGESTS.map(([attack, make]) => [attack, make(digest, order)] as const),
@@ -205,7 +205,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
       for (const name of ['SignatureValue', 'custom', 'InvId', 'OutSum', 'CurrencyIn']) {
         const body = `${JSON.stringify({ ...rest, [name]: undefined }).slice(0, -1)},"${name}":${deep}}`;
         const answer = await sendBytes(`${shop.url}/${path}`, body, 'application/json');
-        // What decides nothing turns no postback away: of such a value nothing is read.
+        // A field that decides nothing never causes a refusal; such a value is ignored.
         const taken = path.startsWith('postback') && ['SignatureValue', 'custom', 'CurrencyIn'].includes(name);
         expect([name, answer.status]).toEqual([name, taken ? 200 : 400]);
       }
@@ -221,7 +221,7 @@ describe.each(ADAPTERS)('tricks with digests, on %s', (adapter) => {
     },
   );
 
-  test('a postback whose digest comes twice in a form', async () => {
+  test('a postback whose form has two digests', async () => {
     const pairs = Object.entries({ ...fields, Status: 'SUCCESS', TrsId: order.billId, SignatureValue: digest });
     const answer = await sendForm(`${shop.url}/postback/payment`, [...pairs, ['SignatureValue', digest]]);
     expect([answer.status, await callbacks()]).toEqual([200, [expect.objectContaining({ digest: 'mismatch' })]]);

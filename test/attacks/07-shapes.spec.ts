@@ -30,7 +30,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
   });
   afterAll(() => shop.close());
 
-  /** What the service itself could have sent there, digest and all. */
+  /** What the service itself could have sent, including the digest. */
   function genuine(route: string): Fields {
     const fields = { InvId: bought.id, OutSum: '100.05', custom: 'cart' };
     return route.startsWith('/postback')
@@ -42,17 +42,17 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     const { body, type, headers } = shape(genuine(route));
     const sent = sendBytes(shop.url + route, body, type, headers);
     const answer = await sent.catch(() => undefined);
-    // A server that hangs up in the middle of a body has refused it. That it still stands, the next attack shows.
+    // A server that hangs up in the middle of a body has refused it. The next attack shows that it is still running.
     if (!answer) return 413;
     const said = await answer.text();
-    // An answer says what is wrong, and repeats nothing that would make it long or carry a stack.
+    // An answer says what is wrong, without long quotations or a stack trace.
     expect(said.length).toBeLessThan(5_000);
     expect(said).not.toMatch(/node_modules|\bat .*:\d+:\d+/);
     return answer.status;
   }
 
   const isRefusal = (status: number): boolean => status >= 400 && status < 500;
-  /** What every route answers to the shape. */
+  /** The status of every route. */
   async function answers(shape: (fields: Fields) => Shape): Promise<Record<string, number>> {
     const statuses: Record<string, number> = {};
     for (const route of ROUTES) statuses[route] = await attack(route, shape);
@@ -64,24 +64,24 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
   const wrong = (statuses: Record<string, number>, isRight: (status: number) => boolean) =>
     Object.entries(statuses).filter(([, status]) => !isRight(status));
 
-  describe('that are no callback: refused on every route', () => {
+  describe('that are not a callback: refused on every route', () => {
     test.each(REFUSED)('%s', async (_name, shape) => {
       expect(wrong(await answers(shape), isRefusal)).toEqual([]);
     });
 
-    test('of all that nothing is kept', async () => {
+    test('none of this is stored', async () => {
       await nothingChanged();
       expect((await shop.ledger()).callbacks).toEqual([]);
     });
   });
 
-  describe('that a genuine sender could come near to: a hint at most', () => {
+  describe('that resemble a genuine callback: a hint at most', () => {
     test.each(HINTS)('%s', async (_name, shape) => {
       const taken = (status: number): boolean => status === 200 || status === 303;
       expect(wrong(await answers(shape), (status) => taken(status) || isRefusal(status))).toEqual([]);
     });
 
-    test('of all that little is kept, and nothing has changed', async () => {
+    test('little of this is stored, and nothing has changed', async () => {
       await nothingChanged();
       const [kept] = await shop.dataSource.query<{ rows: number; bytes: number }[]>(
         'SELECT count(*)::int AS rows, max(length(fields::text)) AS bytes FROM payment_acceptance.callback',
@@ -91,7 +91,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     });
   });
 
-  test('what is no request at all is answered by the server, or cut off', async () => {
+  test('malformed HTTP is refused by the server, or cut off', async () => {
     const host = `Host: ${new URL(shop.url).host}\r\nConnection: close\r\n`;
     const post = `POST /postback/payment HTTP/1.1\r\n${host}`;
     const requests = [
@@ -111,7 +111,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     }
   });
 
-  test('addresses of shops and tickets that are none', async () => {
+  test('addresses of impossible shops and tickets', async () => {
     const names = [
       '__proto__', 'constructor', 'toString', 'main%00', 'main%0d%0aSet-Cookie:%20a=b', '..%2f..%2fmain', '%ff', '%',
       'MAIN', 'main%20', '1', '%F0%9F%92%B3', 'x'.repeat(4_000), "main'--", '{}', '*', ':shop',
@@ -130,7 +130,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     await nothingChanged();
   });
 
-  test('the same for an order of the shop, whose bill is made from its JSON', async () => {
+  test('the same for the sample shop's orders, which are created from JSON', async () => {
     const order = { shop: 'main', amount: '100.05', description: 'Two cups' };
     const orders = [
       ...['shop', 'amount', 'description'].flatMap((field) =>

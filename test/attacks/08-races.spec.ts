@@ -6,7 +6,7 @@ import { startAttackedShop, type AttackedShop } from './support/attacked-shop.js
 import { sendForm } from './support/sending.js';
 
 const DAY_MS = 86_400_000;
-/** Nothing is checked sooner again (`schedule.minGapMs`). */
+/** Minimum time between two checks of a bill (`schedule.minGapMs`). */
 const GAP_MS = 2_000;
 const FAILING = { card: '4000 0000 0000 0002' };
 
@@ -17,7 +17,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
   });
   afterAll(() => shop.close());
 
-  /** Everything at once: several checks and deliveries beside whatever else is given. */
+  /** Runs several checks and deliveries concurrently with the given work. */
   async function rush(...attacks: Promise<unknown>[]): Promise<void> {
     const workers = Array.from({ length: 4 }, () => [shop.confirmer.runOnce(), shop.deliveries.runOnce()]).flat();
     await Promise.all([...attacks, ...workers]);
@@ -36,7 +36,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
       [orderId],
     );
   }
-  /** Everything that is told of an order: its state, the events it has taken, and what waits for a person. */
+  /** The result for an order: its state, the events it has received, and its open reviews. */
   async function told(orderId: string) {
     const { bills, reviews, events } = await shop.ledger();
     const { status, paidAmount, events: taken } = await shop.order(orderId);
@@ -68,9 +68,9 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     expect([first!.paymentId, second!.paymentId].sort()).toEqual(payments.map(({ payment }) => payment.id).sort());
   });
 
-  test('two attempts of one order, both paid, and both answers of the service at once: four orders together', async () => {
+  test('two attempts of one order, both paid, with both answers of the service at once: four orders together', async () => {
     const orders = await Promise.all(Array.from({ length: 4 }, () => shop.buy()));
-    // The first bill has ended, so the shop makes a second one; the payer has both pages open.
+    // The first bill has ended, so the shop creates a second one; the payer has both pages open.
     await shop.elapse(3 * DAY_MS + 1);
     const second = await Promise.all(
       orders.map(async ({ id }) => {
@@ -133,7 +133,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
     const paid = { status: 'paid', paidAmount: '100.05', bills: ['PAID'] };
     const taken = ['payment.succeeded', 'payment.failed'];
     expect(await told(id)).toEqual({ ...paid, taken, reviews: [] });
-    // The specification has no such change: what the service says is kept for a person, and nothing is taken back.
+    // The specification has no such change: a person decides about it, and nothing is revoked.
     await shop.sandbox.complete(payment.id, { outcome: 'fail', force: true });
     await rush();
     expect(await told(id)).toEqual({ ...paid, taken, reviews: ['payment-changed'] });
@@ -175,7 +175,7 @@ describe.each(ONE_ADAPTER)('races, on %s', (adapter) => {
   test.each([
     ['by its postback', (billId: string) => shop.pay(billId), 0],
     ['by nobody but the daily check', (billId: string) => shop.paySilently(billId), DAY_MS],
-  ])('SUCCESS after the bill has EXPIRED, told %s', async (_name, pay, laterMs) => {
+  ])('SUCCESS after the bill has EXPIRED, reported %s', async (_name, pay, laterMs) => {
     const { id, billId } = await shop.buy();
     await shop.elapse(3 * DAY_MS + 1);
     expect(await told(id)).toMatchObject({ status: 'pending', bills: ['EXPIRED'], reviews: [] });

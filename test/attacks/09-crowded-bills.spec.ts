@@ -26,7 +26,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
         await floods.shop.paySilently(bought.billId);
         const before = await floods.rowsOf(bought);
         expect((await send(bought)).status).toBeLessThan(400);
-        // This one is needed: the other has its answer already. A third is not: it asks for the same as the second.
+        // This callback is needed, because the check of the first has its answer already. A third one would be redundant.
         const { repeatedCallbacks } = await floods.dropped();
         expect((await send(bought)).status).toBeLessThan(400);
         expect((await floods.dropped()).repeatedCallbacks).toBe(repeatedCallbacks + 1);
@@ -60,7 +60,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(await floods.shop.order(bought.id)).toMatchObject({ status: 'paid' });
     });
 
-    test('at any moment, between any checks: the payment is found at once, without the schedule', async () => {
+    test('at any moment, between any checks: the payment is found at once, before the next scheduled check', async () => {
       for (let round = 0; round < 5; round += 1) {
         const bought = await floods.crowded();
         const flooding = new AbortController();
@@ -78,7 +78,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
           genuine = await floods.redirect(bought);
           await flooded;
         } finally {
-          // Whatever fails above: the checks would go on for ever.
+          // If anything above fails, the checks would never end.
           flooding.abort();
           await checking;
         }
@@ -89,7 +89,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       }
     });
 
-    test('recording one does not wait for the bill, nor for a settlement that holds its callbacks', async () => {
+    test('recording one waits neither for the bill's lock nor for a settlement that holds its callbacks', async () => {
       const bought = await floods.crowded();
       const runner = floods.shop.dataSource.createQueryRunner();
       await runner.startTransaction();

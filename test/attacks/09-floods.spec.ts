@@ -8,7 +8,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
   const floods = useFloods(adapter);
 
   describe('of postbacks for a real bill', () => {
-    test('all are taken; rows, requests and lines of the log stay few, and nothing changes', async () => {
+    test('all are accepted; rows, requests and log lines stay few, and nothing changes', async () => {
       const bought = await floods.shop.buy();
       const nothingChanged = await floods.shop.watch();
       const began = floods.shop.clock.now().getTime();
@@ -23,7 +23,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
         expect(await floods.flood(60, (index) => floods.postback(bought, statuses[index % 3]))).toEqual({ 200: 60 });
         await floods.shop.elapse(1_000);
       }
-      // Two seconds between checks; three kinds of claims, of which each check lets one more of each wait.
+      // Two seconds between checks; three kinds of claims, and each check lets one more of each kind wait.
       expect(floods.asked(bought) - before).toBeLessThanOrEqual(
         (floods.shop.clock.now().getTime() - began) / 2_000 + 1,
       );
@@ -36,7 +36,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect(floods.logged('callbacks.maxPerBill') - lines).toBeLessThanOrEqual(1);
     });
 
-    test('afterwards what was kept shrinks to the bound, and the first ones are still there', async () => {
+    test('afterwards the stored callbacks shrink to the bound, and the first ones are still there', async () => {
       const bought = await floods.shop.buy();
       await floods.postback(bought, 'FAIL');
       const [first] = (await floods.shop.ledger()).callbacks;
@@ -62,8 +62,8 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
     });
   });
 
-  describe('of postbacks for bills that nobody knows', () => {
-    test('are kept up to the bound; beyond it 503, told now and then; those for real bills are taken as ever', async () => {
+  describe('of postbacks for unknown bills', () => {
+    test('are stored up to the bound; beyond it 503 and a rate-limited log line; those for real bills are still accepted', async () => {
       const unknown = (index: number) => floods.postback({ id: 'x', billId: `unknown-${index}` });
       const before = await floods.dropped();
       const statuses = await floods.flood(60, unknown);
@@ -83,7 +83,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
   });
 
   describe('of redirects', () => {
-    test('without a digest, or with a wrong one: nothing is stored, looked up or asked', async () => {
+    test('without a digest, or with a wrong one: nothing is stored, looked up or requested', async () => {
       const bought = await floods.shop.buy();
       await floods.shop.settle();
       const before = [await floods.rowsOf(bought), floods.asked(bought)];
@@ -97,7 +97,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       expect([await floods.rowsOf(bought), floods.asked(bought)]).toEqual(before);
     });
 
-    test('and their result pages: few wait, they share one look, and postbacks are taken meanwhile', async () => {
+    test('and their result pages: few wait, they share one query, and postbacks are accepted meanwhile', async () => {
       const bought = await floods.shop.buy();
       const answer = await floods.redirect(bought);
       const page = new URL(answer.headers.get('location')!, answer.url).href;
@@ -120,7 +120,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       );
       const other = await floods.shop.buy();
       expect((await floods.postback(other)).status).toBe(200);
-      // Those that wait still do, and until the payment is found.
+      // The others wait until the payment is found.
       expect(shown).toBeLessThanOrEqual(PAGES - WAITING);
       await floods.shop.paySilently(bought.billId);
       await floods.shop.elapse(60_000);
@@ -128,7 +128,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       const waited = performance.now() - began;
       floods.shop.dataSource.logger = logger;
       expect(texts.filter((text) => text.includes('being checked')).length).toBeGreaterThanOrEqual(PAGES - 2 * WAITING);
-      // One look of each page when it comes, then one for all that wait, each tenth of a second.
+      // One query per page when it arrives, then one every tenth of a second for all that wait.
       expect(looks).toBeLessThanOrEqual(PAGES + waited / 100 + 1);
       expect((await floods.dropped()).unawaitedResults - before.unawaitedResults).toBe(PAGES - WAITING);
       expect(floods.logged('result pages wait')).toBe(1);

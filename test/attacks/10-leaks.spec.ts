@@ -10,15 +10,15 @@ import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './sup
 import { findReachable, held } from './support/reachable.js';
 import { sendBytes, sendForm } from './support/sending.js';
 
-/** As payers, senders and attackers write them. */
+/** Formats that payers, senders and attackers use. */
 const CARDS = ['4111111111111111', '4000 0000 0000 0002', '5555-5555-5555-4444', '378282246310005'];
 const [CARD = '', SPACED = '', HYPHENS = '', SHORT = ''] = CARDS;
 
 describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
   let shop: AttackedShop;
-  /** Statements with their parameters, as TypeORM logs them when it logs everything. */
+  /** Statements with their parameters, as TypeORM logs them with all logging on. */
   const statements: string[] = [];
-  /** What was answered to anybody, and every error that anything was thrown as. */
+  /** All answers, and all errors that were thrown. */
   const answers: string[] = [];
   const errors: unknown[] = [];
   const digests = new Set<string>();
@@ -26,7 +26,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
   beforeAll(async () => {
     shop = await startAttackedShop(adapter);
     const note = (...parts: unknown[]): void => {
-      // The last is the QueryRunner, which no logger prints.
+      // The last part is the QueryRunner, which loggers do not print.
       const printed = parts.filter((part) => typeof part !== 'object' || Array.isArray(part) || part instanceof Error);
       statements.push(inspect(printed, { depth: 10, showHidden: true, maxStringLength: null }));
     };
@@ -142,7 +142,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     await failing(shop.app.get(PaymentOperations).attachBill('nothing', 'nothing', 'somebody'));
   }
 
-  /** The tables take no new rows: whoever writes one gets TypeORM's own error, with all parameters in it. */
+  /** Makes inserts fail, so that TypeORM throws its own error, which contains all parameters. */
   async function databaseInTrouble(work: () => Promise<void>): Promise<void> {
     const tables = ['callback', 'bill'];
     const each = (change: string) =>
@@ -161,7 +161,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     }
   }
 
-  test('nothing in any line logged, at the most verbose level', () => {
+  test('nothing in any log line, at the most verbose level', () => {
     expect(shop.logs.lines.length).toBeGreaterThan(10);
     expectNoSecret(shop.logs.text);
   });
@@ -193,7 +193,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     expectNoSecret(answers.join('\n'));
   });
 
-  test('nothing in any error: printed, as JSON, in its causes and hidden parts', () => {
+  test('nothing in any error: printed, as JSON, in its causes or hidden properties', () => {
     expect(errors.length).toBeGreaterThan(10);
     for (const error of errors) {
       const text = inspect(error, { depth: 10, showHidden: true, getters: true, maxStringLength: null });
@@ -202,13 +202,13 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     }
   });
 
-  test('nothing in all that Nest holds, however deep', () => {
-    // The way down to the options is there: what is no secret is found.
+  test('nothing in anything that Nest holds, however deep', () => {
+    // Proves that the search reaches the options: it finds what is not secret.
     expect(findReachable(held(shop.app), ['demo-main'])).not.toEqual([]);
     expect(findReachable(held(shop.app), Object.values(TOKENS))).toEqual([]);
   });
 
-  test('nothing while a request to the service is on its way', async () => {
+  test('nothing while a request to the service is in flight', async () => {
     const { billId } = await shop.buy();
     const hold = shop.sandbox.holdAnswers('payments');
     await postJson(
@@ -223,12 +223,12 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
     expect(found).toEqual([]);
   });
 
-  // What they print is the same on both. It takes seconds, during which connections run out of time: last.
+  // The output does not depend on the adapter. Runs last: it takes seconds, during which connections time out.
   if (ONE_ADAPTER.includes(adapter)) {
-    test('nothing in what the services print', () => {
+    test('nothing in the printed services', () => {
       const services = [PaymentAcceptanceService, Confirmer];
       for (const service of services) {
-        // With each level the text doubles: tens of megabytes.
+        // The text doubles with each level, to tens of megabytes.
         const text = inspect(shop.app.get<object>(service), { depth: 8, showHidden: true, getters: true });
         expectNoSecret(text);
       }

@@ -8,7 +8,7 @@ import { findReachable, held } from './support/reachable.js';
 describe('leaks of options', () => {
   const closeLater = closing();
 
-  test('options given to forRoot are let go; the object that holds them is left to its owner as it is', async () => {
+  test('options given to forRoot are not retained, and their object is not changed', async () => {
     const { shops } = moduleOptions('http://127.0.0.1:9', {});
     const harness = await startHarness({ options: { shops } });
     closeLater(() => harness.close());
@@ -20,7 +20,7 @@ describe('leaks of options', () => {
     });
   });
 
-  test('options read from the environment hide their tokens from whoever prints the configuration, and give them when asked', () => {
+  test('options read from the environment do not print their tokens, but return them when read', () => {
     const { shops } = paymentAcceptanceOptionsFromEnv({
       PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',
       PAYMENT_ACCEPTANCE_API_TOKEN: MAIN_TOKEN,

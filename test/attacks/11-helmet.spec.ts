@@ -25,7 +25,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     return { redirect, page };
   }
 
-  test("takes payments as any other; our own page keeps its stricter policy beside the rest of Helmet's headers", async () => {
+  test("takes payments like any other; our own page keeps its stricter policy and gets Helmet's other headers", async () => {
     harness = await startHarness({ adapter, prepare: withHelmet });
     const { redirect, page } = await payerReturns('A-1');
     expect([redirect.status, page.status]).toEqual([303, 200]);
@@ -46,7 +46,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     });
   });
 
-  test("a page that the host draws has the host's policy, and is framed by nobody", async () => {
+  test("a page that the host renders has the host's policy, and cannot be framed", async () => {
     harness = await startHarness({
       adapter,
       prepare: withHelmet,
@@ -58,7 +58,7 @@ describe.each(ADAPTERS)('11: a host with Helmet, on %s', (adapter) => {
     expect([page.headers.get('x-frame-options'), page.headers.get('cache-control')]).toEqual(['DENY', 'no-store']);
   });
 
-  test('a host that sends the payer on decides alone where to', async () => {
+  test('a host that redirects the payer decides alone where to', async () => {
     harness = await startHarness({
       adapter,
       prepare: withHelmet,

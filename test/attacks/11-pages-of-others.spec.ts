@@ -6,7 +6,7 @@ import { addressesOf, MARKUP, skeletonOf, tagsOf, textOf } from './support/marku
 
 const CARD = { card: '4000 0000 0000 0002', expiry: '12/40', cvc: '123' };
 
-/** No page of theirs is framed, runs a script within it, or takes a type for another. */
+/** The page cannot be framed, runs no inline script, and its content type is not guessed. */
 function expectStrict({ headers }: Response, html: string): void {
   const policy = headers.get('content-security-policy') ?? '';
   for (const rule of [
@@ -29,7 +29,7 @@ function expectStrict({ headers }: Response, html: string): void {
   expect(html).not.toMatch(/<script[^>]*>[^<]/);
 }
 
-/** Addresses stay at the site, or lead to one of these. */
+/** All addresses are on the site itself or on one of these. */
 function expectAddresses(html: string, ...allowed: string[]): void {
   const site = 'http://this.site.example';
   const elsewhere = addressesOf(html).filter((address) => ![site, ...allowed].includes(new URL(address, site).origin));
@@ -52,7 +52,7 @@ describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {
     return html;
   };
 
-  test.each(['pending', 'paid', 'not_paid'])('the description of a %s order becomes no markup', async (status) => {
+  test.each(['pending', 'paid', 'not_paid'])('the description of a %s order never becomes markup', async (status) => {
     const pages = async (description: string) => {
       const { id, billId } = await shop.buy({ description });
       if (status !== 'pending') await shop.pay(billId, { outcome: status === 'paid' ? 'success' : 'fail' });
@@ -69,7 +69,7 @@ describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {
     }
   });
 
-  test('the result page shows what is stored, whatever the redirect and its parameters say', async () => {
+  test('the result page shows stored state, whatever the redirect and its parameters say', async () => {
     const { id, billId } = await shop.buy();
     const { url, fields } = await shop.paySilently(billId);
     for (const markup of MARKUP) {
@@ -83,7 +83,7 @@ describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {
     }
   });
 
-  test('what cannot be answered is said without what was sent, or as text', async () => {
+  test('error pages show nothing of what was sent, or show it as text', async () => {
     for (const markup of MARKUP) {
       const path = encodeURIComponent(markup);
       const pages = [
@@ -102,7 +102,7 @@ describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {
     }
   });
 
-  test('the payer is sent to the page of the bill, and to nowhere that a header names', async () => {
+  test('the payer is redirected to the bill's page, and never to an address from a header', async () => {
     const { id, payUrl } = await shop.buy();
     const forged: Record<string, string>[] = [
       { 'x-forwarded-host': 'evil.example' },
@@ -146,7 +146,7 @@ describe("11: the sandbox's pay pages", () => {
     expectAddresses(html, shop.url);
     return html;
   }
-  /** Every page of a bill on its way: link, form, form with mistakes, failed with the way back, paid. */
+  /** All pages of a bill: link, form, form with mistakes, failed with the link back, paid. */
   async function pagesOf(fields: Record<string, string>): Promise<string[]> {
     const id = await billOf(fields);
     const pages = [
@@ -159,7 +159,7 @@ describe("11: the sandbox's pay pages", () => {
     return [...pages, await show(`/transfer/${id}`)];
   }
 
-  test.each(['order_id', 'description', 'name', 'custom'])('%s of the bill becomes no markup', async (field) => {
+  test.each(['order_id', 'description', 'name', 'custom'])('%s of the bill never becomes markup', async (field) => {
     const others = { order_id: 'A-1', name: 'Tea', description: 'Green tea', custom: 'cart' };
     const benign = await pagesOf({ ...others, [field]: 'harmless' });
     for (const markup of MARKUP) {
@@ -174,7 +174,7 @@ describe("11: the sandbox's pay pages", () => {
     }
   });
 
-  test.each(['card', 'expiry', 'cvc'])('%s that the payer types becomes no markup', async (field) => {
+  test.each(['card', 'expiry', 'cvc'])('%s that the payer types never becomes markup', async (field) => {
     const id = await billOf({ order_id: 'A-2' });
     const benign = await show(`/transfer/${id}`, { card: '', expiry: '', cvc: '', [field]: 'x' });
     for (const markup of MARKUP) {
@@ -183,7 +183,7 @@ describe("11: the sandbox's pay pages", () => {
     }
   });
 
-  test('an address that names no bill, no payment or no test card shows nothing of itself', async () => {
+  test('a page for an unknown bill, payment or test card shows nothing of its address', async () => {
     const id = await billOf({ order_id: 'A-3' });
     for (const markup of MARKUP) {
       const path = encodeURIComponent(markup);
@@ -197,7 +197,7 @@ describe("11: the sandbox's pay pages", () => {
     }
   });
 
-  test('the way back leads to the address of the shop, which must be http or https', async () => {
+  test('the link back leads to the shop's address, which must be http or https', async () => {
     for (const successUrl of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'ftp://evil.example']) {
       await expect(shop.sandbox.putShop('demo-main', { successUrl })).rejects.toThrow(/http or https/);
     }

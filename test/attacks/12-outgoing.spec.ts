@@ -13,9 +13,9 @@ import { MAIN_TOKEN } from '../support/harness.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { Recorder } from '../support/recorder.js';
 
-/** What an answer may weigh, and how long a request may take, in this file. */
+/** Limits of an answer's size and a request's duration in this file. */
 const LIMITS = { maxAnswerBytes: 100_000, totalTimeoutMs: 1_000 };
-/** A request whose time ran out ends soon after, also on a busy machine. */
+/** A request that has timed out ends soon after, even on a busy machine. */
 const SOON_MS = 10_000;
 
 let recorded: RecordedHarness;
@@ -35,7 +35,7 @@ describe('outgoing', () => {
   async function thrown(work: Promise<unknown>): Promise<unknown> {
     return work.then(
       (value) => {
-        throw new Error(`It came to ${JSON.stringify(value)} instead of an error.`);
+        throw new Error(`Expected an error, but got ${JSON.stringify(value)}.`);
       },
       (error: unknown) => error,
     );
@@ -44,7 +44,7 @@ describe('outgoing', () => {
   type Answer = Parameters<Recorder['answer']>[0];
   type ErrorType = new (...parameters: never[]) => PaymentServiceError;
 
-  /** What the attack comes to: for a creation, for a read, and for the check of an open bill, which settles afterwards. */
+  /** The errors of a creation and a read. A check of an open bill must fail as well, and settle afterwards. */
   async function outcomes(answer: Answer): Promise<{ reading: PaymentServiceError; creating: UnknownOutcomeError }> {
     count += 1;
     const { payments, confirmer, ledger } = recorded.harness.host;
@@ -75,7 +75,7 @@ describe('outgoing', () => {
     const paid = { id: known, bill_id: known, status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [paid] }) });
     recorded.harness.clock.advance(60_000);
-    // After so much trouble the service is asked once a second, and bills of earlier attacks may be due, too.
+    // After so many failures the service is called once a second, and bills of earlier attacks may be due, too.
     for (let second = 0; second < 10 && (await settled()).length === 0; second += 1) {
       await confirmer.runOnce();
       recorded.harness.clock.advance(1_000);
@@ -84,7 +84,7 @@ describe('outgoing', () => {
     return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
   }
 
-  /** The service writes to its socket by itself, as long as there is one. */
+  /** The service writes to its socket for as long as it is open. */
   const raw =
     (write: (socket: Socket) => void): Answer =>
     ({ socket }: IncomingMessage) => {
@@ -97,7 +97,7 @@ describe('outgoing', () => {
       const timer = setInterval(() => socket.write(piece()), 5);
       socket.on('close', () => clearInterval(timer));
     });
-  /** As much as the socket takes, without an end; `sent` tells how much that was. */
+  /** Sends as much as the socket accepts, without end; `sent` counts the bytes. */
   const pour = (head: string, piece: Buffer, sent: { bytes: number }): Answer =>
     raw((socket) => {
       socket.write(head);
@@ -124,7 +124,7 @@ describe('outgoing', () => {
     );
   });
 
-  describe('the service answers without measure', () => {
+  describe('the service answers without limits', () => {
     const bytes = Buffer.alloc(60_000_000, ' ');
     const packed = (encoding: string, body: Buffer): Answer => ({ body, headers: { 'content-encoding': encoding } });
     const sent = { bytes: 0 };
@@ -145,18 +145,18 @@ describe('outgoing', () => {
     ['a switch to another protocol', raw((socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'))],
   ]; // prettier-ignore
 
-    test.each(ATTACKS)('%s: given up, bounded in time and memory', async (_name, answer) => {
+    test.each(ATTACKS)('%s: aborted, bounded in time and memory', async (_name, answer) => {
       sent.bytes = 0;
       const { reading, creating } = await outcomes(answer);
       expect(reading).toBeInstanceOf(ServiceNetworkError);
       expect(creating.cause).toBeInstanceOf(ServiceNetworkError);
       expect(creating.cause).toMatchObject({ mayHaveLeft: true });
-      // Two readers, and what sockets and streams hold in between.
+      // Two readers, and the buffers of sockets and streams.
       expect(sent.bytes).toBeLessThan(20_000_000);
     });
   });
 
-  describe('the service answers with what is no answer', () => {
+  describe('the service sends an invalid answer', () => {
     const ATTACKS: [string, ErrorType, Answer][] = [
     ['an HTML page', AnswerNotUnderstoodError, { body: '<html>', headers: { 'content-type': 'text/html' } }],
     ['bytes that are no text', AnswerNotUnderstoodError, { body: Buffer.from([0xff, 0xfe, 0, 0x80]) }],
@@ -168,14 +168,14 @@ describe('outgoing', () => {
     ['a bill_id with a query of its own', AnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"b 1&id=2\\r\\n","data":{}}' }],
   ]; // prettier-ignore
 
-    test.each(ATTACKS)('%s: not understood, and nothing of it is kept', async (_name, type, answer) => {
+    test.each(ATTACKS)('%s: not understood, and nothing of it is stored', async (_name, type, answer) => {
       const { reading, creating } = await outcomes(answer);
       expect(reading).toBeInstanceOf(type);
       expect(creating.cause).toBeInstanceOf(type);
       expect(({} as Record<string, unknown>).success).toBeUndefined();
     });
 
-    test('a content type that says otherwise does not make JSON unreadable: it is the same service', async () => {
+    test('JSON with another content type can still be read: it is the same service', async () => {
       const headers = { 'content-type': 'application/octet-stream; charset=utf-16' };
       recorded.recorder.answer({ ...createdBill('typed'), headers });
       await expect(recorded.harness.host.payments.createBill({ orderId: 'typed', amount: '1' })).resolves.toMatchObject(
@@ -224,7 +224,7 @@ describe('outgoing', () => {
       '\\\\evil.example\\transfer',
       { toString: 'https://pay.example' },
       ['https://pay.example'],
-    ])('%j: the payer is not sent there; the bill is kept, and followed', async (address) => {
+    ])('%j: the payer is not sent there; the bill is kept and checked', async (address) => {
       const { orderId, bill } = create(address);
       expect(await thrown(bill)).toBeInstanceOf(BillAddressError);
       expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
@@ -232,12 +232,12 @@ describe('outgoing', () => {
       ]);
     });
 
-    test('with line ends, NUL and letters of any script: given as a browser reads it, fit for a header', async () => {
+    test('with line breaks, NUL and letters of any script: returned as a browser reads it, safe for a header', async () => {
       const { bill } = create('https://pay.example/a\r\nSet-Cookie: stolen=1\0\r\n\r\n<p>п');
       expect((await bill).linkPageUrl).toBe('https://pay.example/aSet-Cookie:%20stolen=1%00%3Cp%3E%D0%BF');
     });
 
-    test('at a private address: the payer is sent there, and we ask nothing of it', async () => {
+    test('at a private address: the payer is sent there, but we never call it', async () => {
       for (const address of [
         `${elsewhere.url}/transfer/1`,
         'http://169.254.169.254/latest/meta-data',

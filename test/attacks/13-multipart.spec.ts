@@ -15,7 +15,7 @@ describe('multipart', () => {
   });
   afterAll(() => recorded.close());
 
-  /** Creates a bill, and gives its body with the boundary that its header names. */
+  /** Creates a bill. @returns the body, with the boundary that its header names */
   async function sent(request: object = {}): Promise<{ boundary: string; body: string }> {
     count += 1;
     recorded.recorder.answer(createdBill(`b-${count}`));
@@ -26,7 +26,7 @@ describe('multipart', () => {
     return { boundary, body: body.toString('utf8') };
   }
 
-  /** The fields, by an independent reader, which one value must not have added to, split or replaced. */
+  /** The fields, read by an independent parser. No value may have added, split or replaced a field. */
   async function expectFields(more: Record<string, string>): Promise<void> {
     const fields = await formOf(recorded.recorder.request);
     expect(new Set(fields.map(([name]) => name)).size).toBe(fields.length);
@@ -38,7 +38,7 @@ describe('multipart', () => {
 
   const PART = '\r\nContent-Disposition: form-data; name="amount"\r\n\r\n0.01\r\n';
 
-  describe('a value that is meant to be more than a value', () => {
+  describe('a value that tries to be more than a value', () => {
     test.each([
       ['line ends', 'a\r\n\r\nb\r\n'],
       ['a part of its own', PART],
@@ -52,7 +52,7 @@ describe('multipart', () => {
       await expectFields({ description: value, custom: value, name: value, type: value.slice(0, 64) });
     });
 
-    test('the boundary of the request before, and every shape of one', async () => {
+    test('the previous request's boundary, in every form', async () => {
       for (let round = 0; round < 5; round += 1) {
         const { boundary } = await sent();
         const value = `x\r\n--${boundary}${PART}--${boundary}--\r\n`;
@@ -61,7 +61,7 @@ describe('multipart', () => {
       }
     });
 
-    test('an order id is one line and well-formed, so it has no part to add', async () => {
+    test('an order id is one well-formed line, so it cannot add a part', async () => {
       for (const orderId of [`m\r\n--x${PART}`, 'm\nn', 'm\rn', 'm\0n', 'm\ud800n', '', { toString: () => 'm' }]) {
         recorded.recorder.answer(createdBill('never'));
         const creating = recorded.harness.host.payments.createBill({ orderId: orderId as string, amount: '1' });
@@ -70,7 +70,7 @@ describe('multipart', () => {
       }
     });
 
-    test('an order id with quotes and backslashes stays one', async () => {
+    test('an order id with quotes and backslashes is unchanged', async () => {
       const orderId = '1"; name="amount"; x=\\"';
       await sent({ orderId });
       await expectFields({ order_id: orderId });
@@ -78,24 +78,24 @@ describe('multipart', () => {
   });
 
   describe('the boundary', () => {
-    test('is another one each time, long enough not to be guessed', async () => {
+    test('is different each time, and too long to be guessed', async () => {
       const boundaries = new Set<string>();
       for (let round = 0; round < 20; round += 1) boundaries.add((await sent()).boundary);
       expect(boundaries.size).toBe(20);
       const [first = '', second = ''] = boundaries;
       let common = 0;
       while (first[common] === second[common]) common += 1;
-      // Of 64 characters each: 20 of them are 120 bits.
+      // 20 characters out of 64 are 120 bits.
       expect(first.length - common).toBeGreaterThanOrEqual(20);
     });
 
-    test('does not come from Math.random, whose state can be worked out from what it gave', async () => {
+    test('does not come from Math.random, whose state can be derived from its output', async () => {
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       expect((await sent()).boundary).not.toBe((await sent()).boundary);
     });
   });
 
-  test('what goes into the address of a read stays in its place', async () => {
+  test('a value in the URL of a read stays in its place', async () => {
     for (const billId of ['1&id=2', '1#', '../create?x=', '1\r\nHost: evil', '%00', 'b 1']) {
       recorded.recorder.answer({ body: '{"success":true,"data":[]}' });
       await recorded.harness.host.payments.listPayments(billId);

@@ -27,13 +27,13 @@ describe('start up', () => {
   });
   afterAll(() => starting.close('drop'));
 
-  /** Starts an application that is configured from the environment, on a real database. */
+  /** Starts an application that is configured by the environment, on a real database. */
   function start(variables: Readonly<Record<string, string>>, nodeEnv = 'production') {
     process.env = { ...environment, ...GOOD, ...variables, NODE_ENV: nodeEnv };
     return starting.start([PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider())]);
   }
 
-  /** The start fails, says which setting is wrong, why, and what to set, repeats no value, and makes no table. */
+  /** The start fails, says which setting is wrong, why, and what to set, shows no value, and creates no table. */
   async function refuses(variables: Readonly<Record<string, string>>, said: RegExp, nodeEnv = 'production') {
     const error: unknown = await start(variables, nodeEnv).then(
       () => undefined,
@@ -136,7 +136,7 @@ describe('start up', () => {
         /apiBaseUrl: is not https/,
       ));
 
-    test("a shop without a token of its own does not get another's", () =>
+    test("a shop without a token does not get another's", () =>
       refuses(
         { [`${P}SHOPS`]: 'main,eu', [`${P}MAIN_API_TOKEN`]: 'f81d4fae7dec11d0a765' },
         /PAYMENT_ACCEPTANCE_EU_API_TOKEN \(shop "eu"\): is not set/,
@@ -158,12 +158,12 @@ describe('start up', () => {
     ])('%s', (_name, variables, said) => refuses(variables, said, 'development'));
   });
 
-  describe('14: what is safe starts', () => {
-    // With the tables, which the refusals above must not make.
+  describe('14: safe settings start', () => {
+    // Creates the tables, which the refused starts above must not create.
     afterEach(() => starting.close('drop'));
 
     test.each(['production', 'development'])('with NODE_ENV=%s and the settings of a real service', async (nodeEnv) => {
-      await start({}, 'development'); // makes the tables, which production only verifies
+      await start({}, 'development'); // creates the tables, which production only verifies
       const module = await start({}, nodeEnv);
       expect(module.get(PaymentAcceptanceService, { strict: false }).shop().name).toBe('main');
     });
@@ -185,7 +185,7 @@ describe('start up', () => {
     });
   });
 
-  describe('14: the sample shop as it is run, with NODE_ENV=production', () => {
+  describe('14: the built sample shop, with NODE_ENV=production', () => {
     let database: TestDatabase;
     beforeAll(async () => {
       database = await createTestDatabase();

@@ -23,7 +23,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
   const closeLater = closing();
 
   test.each(['all', 'callbacks', 'workers'] as const)(
-    'a host that imports the module with the role "%s" has the callback routes, and no other',
+    'a host that imports the module with the role "%s" has the callback routes and no others',
     async (role) => {
       let routes = (): string[] => [];
       const harness = await startHarness({ adapter, extras: { role }, prepare: (app) => (routes = watchRoutes(app)) });
@@ -32,7 +32,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     },
   );
 
-  test('the sample shop has its own pages and the callback routes; of the records it shows the ledger and the console, in development', async () => {
+  test('the sample shop has its own pages and the callback routes; in development also the ledger and the console', async () => {
     let watched = (): string[] => [];
     const shop = await startAttackedShop(adapter, { prepare: (app) => (watched = watchRoutes(app)) });
     closeLater(() => shop.close());
@@ -45,7 +45,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     ]);
   });
 
-  describe('behind a guard that gives an operator one shop', () => {
+  describe('behind a guard that grants each operator one shop', () => {
     let harness: Harness;
     let theirs: Seeded;
     let own: Seeded;
@@ -76,13 +76,13 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
     };
 
     test.each(['ledger', 'stats', 'shops', 'unknown', 'dead-letters', 'reviews'])(
-      '%s shows nothing to whom the guard does not know',
+      '%s shows nothing to a caller whom the guard does not know',
       async (path) => {
         expect((await ask(path, undefined, 'nobody')).status).toBe(401);
       },
     );
 
-    test('the ledger shows rows of every kind, all of the own shop', async () => {
+    test('the ledger shows rows of every kind, all of the operator's shop', async () => {
       const shown = (await ask('ledger')).body as PaymentLedger;
       for (const rows of [shown.bills, shown.payments, shown.callbacks, shown.events, shown.reviews]) {
         expect([...new Set(rows.map(({ shop }) => shop))]).toEqual(['eu']);
@@ -92,7 +92,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect(new Set(all.bills.map(({ shop }) => shop)).size).toBe(2);
     });
 
-    test('counts are of the own shop, and those of all shops their sum', async () => {
+    test('counts are those of the operator's shop, and add up to those of all shops', async () => {
       const operations = harness.host.app.get(PaymentOperations);
       const [eu, main, all] = await Promise.all([
         operations.forShop('eu').stats(),
@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test('the age of what waits is that of the own shop', async () => {
+    test('ages are those of the operator's shop', async () => {
       const operations = harness.host.app.get(PaymentOperations);
       expect(await operations.forShop('main').stats()).toMatchObject({ oldestDeliveryMs: expect.any(Number) });
       await harness.host.dataSource.query(
@@ -123,12 +123,12 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect((await operations.stats()).oldestCheckMs).toBeGreaterThan(0);
     });
 
-    test.each(['shops', 'unknown', 'dead-letters', 'reviews'])('the list of %s has the own shop only', async (path) => {
+    test.each(['shops', 'unknown', 'dead-letters', 'reviews'])('the list of %s has only the operator's shop', async (path) => {
       const shown = (await ask(path)).body as { shop: string }[];
       expect(shown.map(({ shop }) => shop)).toEqual(['eu']);
     });
 
-    test("asking for another shop's dead letters by its name or their number gives none", async () => {
+    test("asking for another shop's dead letters by its name or by their id gives none", async () => {
       const { deadLetterId } = theirs;
       for (const filter of [{ shop: 'main' }, { deliveryId: deadLetterId }, { orderId: 'main-dead' }]) {
         expect(await harness.host.app.get(PaymentOperations).forShop('eu').deadLetters(filter)).toEqual([]);
@@ -147,7 +147,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       ['accept', ({ reviewId }) => ['accept', { reviewId }], 'Review ? is not open, or is no longer open.'],
       ['dismiss', ({ reviewId }) => ['dismiss', { reviewId }], 'Review ? is not open, or is no longer open.'],
     ])(
-      "to %s another shop's object is refused as if it were not there, and changes nothing",
+      "to %s another shop's record is refused as if it did not exist, and changes nothing",
       async (_n, command, said) => {
         const before = await everything();
         const uuid = '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d';
@@ -162,7 +162,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       },
     );
 
-    test('a view of one shop cannot be widened, and there is none of a shop that is not configured', () => {
+    test('a view of one shop cannot be widened, and does not exist for an unknown shop', () => {
       const { app } = harness.host;
       expect('forShop' in app.get(PaymentOperations).forShop('eu')).toBe(false);
       expect('forShop' in app.get(PaymentReviews).forShop('eu')).toBe(false);
@@ -172,7 +172,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test('what belongs to the own shop can be attached, accepted and replayed', async () => {
+    test('records of the operator's shop can be attached, accepted and replayed', async () => {
       expect((await ask('attach', { intentId: own.intentId, billId: own.billId })).status).toBe(200);
       expect((await ask('accept', { reviewId: own.reviewId })).status).toBe(200);
       expect((await ask('replay', {})).body).toEqual({ replayed: 1 });

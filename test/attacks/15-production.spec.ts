@@ -8,7 +8,7 @@ import { connectionOf, createTestDatabase, type TestDatabase } from '../support/
 import { firstWords } from '../support/first-words.js';
 import { ONE_ADAPTER } from '../support/adapters.js';
 
-describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
+describe('15: the built sample shop, with NODE_ENV=production', () => {
   let shop: ChildProcess | undefined;
   let database: TestDatabase | undefined;
   afterEach(async () => {
@@ -21,7 +21,7 @@ describe('15: the sample shop as it is run, with NODE_ENV=production', () => {
     shop = database = undefined;
   });
 
-  test.each(ONE_ADAPTER)('shows neither ledger nor console, and no way to them, on %s', async (adapter) => {
+  test.each(ONE_ADAPTER)('has neither ledger nor console, nor links to them, on %s', async (adapter) => {
     database = await createTestDatabase();
     const dataSource = await new DataSource(connectionOf(database.url)).initialize();
     await migratePaymentAcceptance(dataSource);

@@ -12,7 +12,7 @@ interface Manifest {
   readonly bundledDependencies?: unknown;
 }
 
-/** What npm runs by itself when somebody installs a package, from the registry, a file or a repository. */
+/** Scripts that npm runs by itself when a package is installed from a registry, a file or a repository. */
 const RUN_BY_NPM = ['install', 'prepare', 'prepublish', 'prepack', 'dependencies'].flatMap((name) => [
   name,
   `pre${name}`,
@@ -33,7 +33,7 @@ describe.each(folders)('16: installing %s', (folder) => {
 
   test('runs no script of ours', () => {
     expect(RUN_BY_NPM.filter((script) => script in (manifest.scripts ?? {}))).toEqual([]);
-    // npm compiles by itself where it finds this file.
+    // npm compiles native code by itself if this file exists.
     expect([existsSync(join(folder, 'binding.gyp')), manifest.gypfile]).toEqual([false, undefined]);
   });
 
@@ -44,7 +44,7 @@ describe.each(folders)('16: installing %s', (folder) => {
     expect([manifest.bundleDependencies, manifest.bundledDependencies]).toEqual([undefined, undefined]);
   });
 
-  test('brings the compiled library and its papers, and nothing else of the repository', () => {
+  test('installs the compiled library and its documents, and nothing else from the repository', () => {
     const listed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: folder,
       encoding: 'utf8',

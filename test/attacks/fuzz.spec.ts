@@ -6,13 +6,13 @@ import { SEED } from '../support/seed.js';
 import { ADAPTERS } from '../support/adapters.js';
 import { startAttackedShop, TOKENS, type AttackedShop, type Bought } from './support/attacked-shop.js';
 
-/** `FUZZ_MINUTES=5 FUZZ_SEED=1 npm test -- attacks/fuzz` goes on for minutes; without them it ends within seconds. */
+/** `FUZZ_MINUTES=5 FUZZ_SEED=1 npm test -- attacks/fuzz` runs for minutes; without them it ends within seconds. */
 const MINUTES = Number(process.env.FUZZ_MINUTES ?? 0);
 const FUZZ_SEED = Number(process.env.FUZZ_SEED ?? SEED);
 const RUNS = 250;
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** Far more than an answer takes, also on a busy machine. */
+/** Far longer than an answer takes, even on a busy machine. */
 const HANG_MS = 20_000;
 const MS_OF_EACH = (MINUTES * 60_000) / ADAPTERS.length;
 
@@ -50,12 +50,12 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.array(fc.tuple(name, tie('value')), { maxLength: 5 }).map((pairs) => Object.fromEntries(pairs)),
   ),
 }));
-/** Fields of a form may be lists and objects in some parsers' eyes. */
+/** Some parsers turn form fields into lists and objects. */
 const path = fc
   .tuple(name, fc.array(fc.oneof(fc.constantFrom('', '0', '99999', '__proto__', 'a'), text), { maxLength: 3 }))
   .map(([first, more]) => [first, ...more.map((part) => `[${part}]`)].join(''));
 
-/** Bytes like those given, with some of them lost, changed or put in. */
+/** The given bytes with some removed, changed or inserted. */
 const damaged = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
   fc
     .array(fc.tuple(fc.nat(), fc.nat({ max: 3 }), fc.uint8Array({ maxLength: 8 })), { minLength: 1, maxLength: 4 })
@@ -66,7 +66,7 @@ const damaged = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
       }, bytes),
     );
 
-/** Types that a body may be sent as, its own or not. */
+/** Content types to send a body with, right or wrong. */
 const types = fc.constantFrom(
   undefined,
   JSON_TYPE,
@@ -86,7 +86,7 @@ function seldom<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
 }
 
 function bodies(genuine: Fields): fc.Arbitrary<Body> {
-  /** Without what the service sends; with it, partly replaced; with all of it. */
+  /** None, some or all of the fields that the service sends. */
   const beside = fc.constantFrom('nothing', 'replaced', 'whole');
   const json = fc.tuple(fc.array(fc.tuple(name, value), { maxLength: 8 }), beside).map(([pairs, how]) =>
     JSON.stringify({
@@ -110,7 +110,7 @@ function bodies(genuine: Fields): fc.Arbitrary<Body> {
       const deep = pair.slice(0, -1).repeat(depth) + '0' + pair.slice(-1).repeat(depth);
       return `${JSON.stringify(genuine).slice(0, -1)},"${field}":${deep}}`;
     });
-  /** As the service sends it, but for the end of one field. */
+  /** A body from the service with the end of one field changed. */
   const touched = fc
     .tuple(fc.constantFrom(...Object.keys(genuine)), text)
     .map(([field, end]) => ({ ...genuine, [field]: genuine[field]! + end }));
@@ -155,14 +155,14 @@ describe.each(ADAPTERS)('whatever is sent to the callback routes, on %s', (adapt
   let shop: AttackedShop;
   let bought: Bought;
   beforeAll(async () => {
-    // Nothing is turned away for its number: each answer of 5xx is a mistake.
+    // No limit refuses anything here, so each 5xx is a bug.
     const callbacks = { maxUnmatched: 1_000_000, storeTimeoutMs: 60_000 };
     shop = await startAttackedShop(adapter, { options: { callbacks } });
     bought = await shop.buy();
   });
   afterAll(() => shop.close());
 
-  /** The status; 0 where the server hung up in the middle. */
+  /** The status; 0 if the server hung up in the middle. */
   async function send({ route, type, encoding, body }: Sent): Promise<number> {
     try {
       const answer = await fetch(shop.url + route, {
@@ -201,7 +201,7 @@ describe.each(ADAPTERS)('whatever is sent to the callback routes, on %s', (adapt
           ? { seed: FUZZ_SEED, numRuns: 2 ** 31 - 1, interruptAfterTimeLimit: MS_OF_EACH }
           : { seed: FUZZ_SEED, numRuns: RUNS },
       );
-      // Both those that are taken and those that are refused came by.
+      // Both accepted and refused bodies have occurred.
       expect(Object.keys(statuses)).toEqual(expect.arrayContaining(['200', '303', '400']));
       expect(
         await send({

@@ -22,7 +22,7 @@ import { EffectWriter } from '../support/orders.js';
 
 const Public = () => SetMetadata('isPublic', true);
 
-/** The usual global guard: it reads only the handler. */
+/** A typical global guard, which reads only the handler's metadata. */
 class TokenGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
   canActivate(context: ExecutionContext): boolean {
@@ -56,7 +56,7 @@ const strictPipe = new ValidationPipe({
 type Host = [string, (app: INestApplication) => void, string, HarnessOptions['extras']];
 const publicRoutes: HarnessOptions['extras'] = { routes: { path: '/payments/', decorators: [Public()] } };
 
-/** What a host may have on globally; then what stands before the routes. */
+/** Global settings of a host, each with the prefix that the routes then have. */
 const HOSTS: Host[] = [
   ['a strict ValidationPipe', (app) => app.useGlobalPipes(strictPipe), '', {}],
   ['a global prefix', (app) => app.setGlobalPrefix('api'), '/api', {}],
@@ -109,7 +109,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
       expect(await harness.effects()).toMatchObject([{ event: 'payment.succeeded', orderId }]);
       expect((await harness.host.ledger()).callbacks).toMatchObject([{ kind: 'postback', digest: 'match', billId }]);
 
-      // A router of Fastify's tells addresses with and without a slash at the end apart, unless the host says otherwise.
+      // Unless the host says otherwise, Fastify distinguishes addresses with and without a trailing slash.
       for (const suffix of ['', '/main', ...(adapter === 'express' ? ['/'] : [])]) {
         const fields = { ...postbackFields({ InvId: orderId, OutSum: '100.05', TrsId: billId }), Unknown: 'field' };
         const stored = await postJson(`${base}/postback/payment${suffix}`, fields);
@@ -132,7 +132,7 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     },
   );
 
-  test('a global guard stops the callbacks of routes that are not public', async () => {
+  test('a global guard blocks callbacks to routes that are not public', async () => {
     harness = await startHarness({
       adapter,
       prepare: (app) => app.useGlobalGuards(new TokenGuard(app.get(Reflector))),

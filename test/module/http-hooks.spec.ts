@@ -68,7 +68,7 @@ describe('hooks around the requests to the service', () => {
     expect(JSON.stringify([before, after])).not.toContain(MAIN_TOKEN);
   });
 
-  test('see every try, and what went wrong by the code of its error', async () => {
+  test('see every attempt, with the code of its error', async () => {
     const { host, sandbox } = await start();
     const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
     const endsWith = async (fault: 'status500' | 'resetBefore' | 'malformed' | 'billNotFound' | 'unauthenticated') => {
@@ -91,7 +91,7 @@ describe('hooks around the requests to the service', () => {
     expect(before.length).toBe(8);
   });
 
-  test('see the shop’s second token tried as a request of its own', async () => {
+  test('see the attempt with the shop’s second token as a request of its own', async () => {
     await start();
     const shops = {
       main: {
@@ -117,7 +117,7 @@ describe('hooks around the requests to the service', () => {
     ],
     ['reject', () => Promise.reject(new Error('the audit is full'))],
     ['never end', () => new Promise(() => undefined)],
-  ])('that %s break no payment, and are not waited for', async (name, fail) => {
+  ])('that %s break no payment and delay nothing', async (name, fail) => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const { host, sandbox, settle, effects } = await start({ beforeRequest: fail, afterResponse: fail });
     const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });

@@ -28,7 +28,7 @@ describe('open api', () => {
   ];
 
   describe.each(ADAPTERS)('the OpenAPI document of a host on %s', (adapter) => {
-    test('shows the callback routes where the module is given @nestjs/swagger', async () => {
+    test('shows the callback routes if the module is given @nestjs/swagger', async () => {
       const document = await documentOf({ openApi: swagger }, adapter);
       expect(Object.keys(document.paths)).toEqual(PATHS);
       const postback = document.paths['/postback/payment/{shop}']!.post!;
@@ -56,7 +56,7 @@ describe('open api', () => {
     });
   });
 
-  test('its schemas have every field, with what it means and an example', async () => {
+  test('has schemas with a description and an example for every field', async () => {
     const { components } = await documentOf({ openApi: swagger });
     const { PostbackDto, RedirectDto } = components!.schemas as Record<
       string,
@@ -79,7 +79,7 @@ describe('open api', () => {
     }
   });
 
-  test('the routes are left out of it with false, and one by one by the host’s own decorators', async () => {
+  test('omits all routes with false, and single ones by the host’s own decorators', async () => {
     expect((await documentOf({ openApi: false })).paths).toEqual({});
     await harness!.close();
     const hidden = await documentOf({
@@ -89,7 +89,7 @@ describe('open api', () => {
     expect(Object.keys(hidden.paths)).toEqual(['/postback/payment', '/postback/payment/{shop}']);
   });
 
-  test('without @nestjs/swagger the routes are as they were, and appear in it without a description', async () => {
+  test('without @nestjs/swagger shows the same routes without a description', async () => {
     const document = await documentOf({});
     expect(Object.keys(document.paths)).toEqual(PATHS);
     expect(document.components?.schemas).toEqual({});

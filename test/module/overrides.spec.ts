@@ -14,7 +14,7 @@ import {
 import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
 
-/** A host's service with both kinds of injection, and a handler. */
+/** A host's service that uses both kinds of injection and has a handler. */
 @Injectable()
 class Checkout {
   constructor(
@@ -32,7 +32,7 @@ class Checkout {
 @Module({ imports: [PaymentAcceptanceModule.forFeature('eu')], providers: [Checkout], exports: [Checkout] })
 class CheckoutModule {}
 
-/** A feature of the host that uses a shop and nothing else of the module. */
+/** A feature of the host that uses a shop, but nothing else of the module. */
 @Injectable()
 class EuCart {
   constructor(@InjectPaymentShop('eu') readonly shop: PaymentShop) {}
@@ -59,7 +59,7 @@ describe('in the tests of a host', () => {
   });
   afterAll(() => starting.close('drop'));
 
-  test('a shop is replaced by its token, the rest stays', async () => {
+  test('a shop can be replaced by its token, without affecting the rest', async () => {
     const url = await starting.url();
     const module = await Test.createTestingModule({
       imports: [
@@ -79,7 +79,7 @@ describe('in the tests of a host', () => {
     expect(checkout.payments).toBeInstanceOf(PaymentAcceptanceService);
   });
 
-  test('PaymentAcceptanceService is replaced by its class; shops that are injected by name are not its business', async () => {
+  test('PaymentAcceptanceService can be replaced by its class, without affecting shops that are injected by name', async () => {
     const url = await starting.url();
     const module = await Test.createTestingModule({
       imports: [

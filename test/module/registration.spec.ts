@@ -70,11 +70,11 @@ describe('registration', () => {
     test.each([
       ['forRoot', () => PaymentAcceptanceModule.forRoot({ shops: {} })],
       ['forRootAsync', () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => ({ shops: {} }) })],
-    ])('options that cannot be used fail the start of %s', async (_name, register) => {
+    ])('invalid options fail the start of %s', async (_name, register) => {
       await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
     });
 
-    test('what stands beside the factory is kept out of the options, and applies to both', async () => {
+    test('extras are not part of the options, and work with both methods', async () => {
       const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
       expect(
         namesIn(await start(PaymentAcceptanceModule.forRoot({ ...moduleOptions(SERVICE), ...extras }))),
@@ -87,7 +87,7 @@ describe('registration', () => {
   describe('forFeature', () => {
     const root = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
 
-    test('makes named shops injectable, also several', async () => {
+    test('makes one or several named shops injectable', async () => {
       @Injectable()
       class Checkout {
         constructor(
@@ -102,7 +102,7 @@ describe('registration', () => {
       expect(main).toBeInstanceOf(PaymentShop);
     });
 
-    test('of a shop that the options do not have fails the start, and says which there are', async () => {
+    test('with an unknown shop fails the start, and says which shops there are', async () => {
       const failing = start(root(), PaymentAcceptanceModule.forFeature('us'));
       await expect(failing).rejects.toThrow(UnknownShopError);
       await expect(failing).rejects.toThrow('There is no shop "us". The configured shops are: main, eu.');
@@ -173,7 +173,7 @@ describe('registration', () => {
       expect([service.shop().name, service.shop('eu').currency]).toEqual(['main', 'EUR']);
     });
 
-    test('a variable that is missing fails the start by its name', async () => {
+    test('a missing variable fails the start, which names it', async () => {
       const failing = start(PaymentAcceptanceModule.forRootAsync(paymentAcceptanceConfig.asProvider()));
       await expect(failing).rejects.toThrow('PAYMENT_ACCEPTANCE_API_TOKEN (shop "main"): is not set.');
     });

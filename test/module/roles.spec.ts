@@ -21,7 +21,7 @@ describe('roles', () => {
   const open = async (options: HarnessOptions): Promise<Harness> => (harness = await startHarness(options));
 
   describe('role', () => {
-    test('"callbacks" receives, and runs no worker: another instance settles', async () => {
+    test('"callbacks" receives callbacks and runs no worker: another instance settles', async () => {
       const { host, sandbox, ...rest } = await open({
         extras: { role: 'callbacks' },
         options: { autoStart: true },
@@ -53,7 +53,7 @@ describe('roles', () => {
       expect(await effects()).toMatchObject([{ event: 'payment.succeeded', orderId: 'A-1' }]);
     });
 
-    test('"all" with autoStart does both by itself, and ends with the application', async () => {
+    test('"all" with autoStart does both, and stops with the application', async () => {
       let taken = (): void => undefined;
       const done = new Promise<void>((resolve) => (taken = resolve));
       @Injectable()
@@ -105,7 +105,7 @@ describe('roles', () => {
     });
   });
 
-  describe('handlers that cannot be relied on fail the start of a host with workers', () => {
+  describe('unreliable handlers fail the start of a host with workers', () => {
     @Injectable()
     class Twins {
       @OnPaymentSucceeded({ consumer: 'orders' })
@@ -114,19 +114,19 @@ describe('roles', () => {
       other(): void {}
     }
 
-    test('a consumer that is there twice', async () => {
+    test('a consumer that exists twice', async () => {
       const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
       await expect(starting.start([root], { providers: [Twins] })).rejects.toThrow(PaymentHandlerError);
     });
   });
 
-  describe('a host that has its body parser switched off', () => {
+  describe('a host with its body parser off', () => {
     const parserOff: HarnessOptions['prepare'] = (app) => {
-      // As NestFactory.create(AppModule, { bodyParser: false }) does: nobody registers the parsers at init.
+      // Like NestFactory.create(AppModule, { bodyParser: false }): init registers no parsers.
       Object.assign((app as unknown as { appOptions: object }).appOptions, { bodyParser: false });
     };
 
-    test('on Express: 503 for every callback, and a log line that says what to write', async () => {
+    test('on Express: 503 for every callback, and a log line that says what to change', async () => {
       const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
       const { host } = await open({ prepare: parserOff });
       const fields = redirectFields({ InvId: 'A-1', OutSum: '1.00' });
@@ -147,7 +147,7 @@ describe('roles', () => {
       expect(String(logged.mock.calls[0]![0])).toContain('Leave the body parser on');
     });
 
-    test('on Fastify, which parses JSON by itself: postbacks are taken; forms are not, and say so', async () => {
+    test('on Fastify, which parses JSON by itself: postbacks are accepted; forms are not, and a log line says so', async () => {
       const { host } = await open({ adapter: 'fastify', prepare: parserOff });
       const { billId } = await host.payments.createBill({ orderId: 'A-1', amount: '1' });
       const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: billId });

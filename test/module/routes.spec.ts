@@ -38,7 +38,7 @@ describe('routes', () => {
   const open = async (options: HarnessOptions): Promise<Harness> => (harness = await startHarness(options));
   const billOf = ({ host }: Harness, orderId = 'A-1') => host.payments.createBill({ orderId, amount: '1' });
 
-  /** A list of addresses, as hosts keep one: injected into a guard that stands on one controller only. */
+  /** An allow list of addresses, injected into a guard of one controller only. */
   @Injectable()
   class AllowList {
     readonly allowed = new Set<string>();
@@ -68,7 +68,7 @@ describe('routes', () => {
   class ProtectionModule {}
 
   describe.each(ADAPTERS)('on %s', (adapter) => {
-    test('each route has the path that is given, and the redirect finds its result page from there', async () => {
+    test('each route has its configured path, and the redirect leads to the result page', async () => {
       const routes = {
         path: 'shop',
         redirect: { successPath: 'thanks', failPath: 'cart/sorry', resultPath: 'pay/result' },
@@ -97,7 +97,7 @@ describe('routes', () => {
       await settle();
     });
 
-    test('guards and interceptors stand on the controllers, with what a module of the host provides', async () => {
+    test('guards and interceptors apply to the controllers, and can inject the host's providers', async () => {
       const { host } = await open({
         adapter,
         extras: {
@@ -125,7 +125,7 @@ describe('routes', () => {
       expect(host.app.get(AuditLog, { strict: false }).seen).toEqual(['postback', 'success']);
     });
 
-    test('the acknowledgement has the body and the type that the service wants', async () => {
+    test('the acknowledgement has the body and content type that the service expects', async () => {
       const callbacks = { replyBody: '{"status":"ok"}', replyContentType: 'application/json' };
       const { host } = await open({ adapter, options: { callbacks } });
       const { orderId, billId } = await billOf(harness!);
@@ -139,7 +139,7 @@ describe('routes', () => {
     });
   });
 
-  test('paths that cannot be told apart, and a type that is none, fail the start', async () => {
+  test('ambiguous paths and an invalid content type fail the start', async () => {
     const routes = { postback: { path: 'redirect/payment/fail' } };
     expect(() => PaymentAcceptanceModule.forRoot({ ...moduleOptions('http://unused'), routes })).toThrow(
       PaymentConfigurationError,
@@ -150,8 +150,8 @@ describe('routes', () => {
     );
   });
 
-  describe('routes that are switched off', () => {
-    test('leave the others alone', async () => {
+  describe('routes that are disabled', () => {
+    test('do not affect the others', async () => {
       const { host } = await open({ extras: { routes: { redirect: false } } });
       const { orderId, billId } = await billOf(harness!);
       const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
@@ -160,7 +160,7 @@ describe('routes', () => {
       expect((await fetch(`${host.url}/redirect/payment/result/x`)).status).toBe(404);
     });
 
-    /** What a host writes that wants its own addresses, bodies and pages: each answer has its status. */
+    /** A host's own controller, for its own addresses, bodies and pages. */
     @Controller('billing')
     class BillingController {
       constructor(private readonly callbacks: PaymentCallbacks) {}
@@ -187,7 +187,7 @@ describe('routes', () => {
     @Module({ controllers: [BillingController] })
     class BillingModule {}
 
-    test('are taken over by a controller of the host’s', async () => {
+    test('can be replaced by a controller of the host', async () => {
       const { host, settle, effects } = await open({
         extras: { routes: { redirect: false, postback: false } },
         imports: [{ module: BillingModule }],
@@ -216,7 +216,7 @@ describe('routes', () => {
     }); // prettier-ignore
     });
 
-    test('throw nothing where the database does not answer: 503', async () => {
+    test('answer 503 without throwing if the database does not answer', async () => {
       const { host } = await open({ extras: { routes: { redirect: false, postback: false } } });
       const { orderId, billId } = await billOf(harness!);
       const callbacks = host.app.get(PaymentCallbacks);

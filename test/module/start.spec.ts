@@ -40,7 +40,7 @@ describe('start', () => {
   }
 
   describe('outside production', () => {
-    test('the module makes its tables by itself, in a schema of its own, and only there', async () => {
+    test('the module creates its tables by itself, only in a schema of its own', async () => {
       const module = await starting.start([root()]);
       const tables = await tablesIn(module.get<DataSource>(getDataSourceToken(), { strict: false }));
       expect(tables).toContain('payment_acceptance.bill');
@@ -66,7 +66,7 @@ describe('start', () => {
       process.env.NODE_ENV = 'production';
     });
 
-    test('tables that are not there fail the start; migratePaymentAcceptance makes them, as often as it is called', async () => {
+    test('missing tables fail the start; migratePaymentAcceptance creates them, and can be repeated', async () => {
       const failing = starting.start([root()]);
       await expect(failing).rejects.toThrow(SchemaBehindError);
       await expect(failing).rejects.toThrow(/Call migratePaymentAcceptance\(dataSource\) in your deployment/);
@@ -102,13 +102,13 @@ describe('start', () => {
   });
 
   describe('the data source', () => {
-    test('is the one that the option names', async () => {
+    test('is the one named in the option', async () => {
       const module = await starting.start([root({}, { dataSource: 'orders' })], { name: 'orders' });
       const tables = await tablesIn(module.get<DataSource>(getDataSourceToken('orders'), { strict: false }));
       expect(tables).toContain('payment_acceptance.bill');
     });
 
-    test('that is named and not there fails the start', async () => {
+    test('fails the start if the named one does not exist', async () => {
       await expect(starting.start([root({}, { dataSource: 'orders' })])).rejects.toThrow(/ordersDataSource/);
     });
 
@@ -121,12 +121,12 @@ describe('start', () => {
       },
     );
 
-    test('with a pool of two is enough, and of one for a host that runs no handlers', async () => {
+    test('may have a pool of two, or of one in a host that runs no handlers', async () => {
       await starting.start([root()], { dataSource: { poolSize: 2 } });
       await starting.start([root({}, { role: 'callbacks' })], { dataSource: { poolSize: 1 } });
     });
 
-    test('may read numbers, times and JSON in its own way: no value of the module’s passes through its parsers', async () => {
+    test('may have type parsers of its own: no value of the module passes through them', async () => {
       const own = new Set<number>([
         pg.types.builtins.INT8,
         pg.types.builtins.NUMERIC,

@@ -6,7 +6,7 @@ import { pay } from '../support/pay.js';
 import { Statements } from '../support/statements.js';
 import { until } from '../support/until.js';
 
-/** So rarely that no test sees it: what happens earlier was told of. */
+/** Too long for any test, so whatever happens earlier was caused by a signal. */
 const NEVER_MS = 3_600_000;
 const running = (pollMs: number) => ({ autoStart: true, confirmer: { pollMs }, deliveries: { pollMs } });
 
@@ -27,7 +27,7 @@ describe('wake ups', () => {
     );
 
   describe('an instance that only receives callbacks', () => {
-    test('wakes the one that works, at once, also after the connection between them was lost', async () => {
+    test('wakes the working one at once, even after the connection between them was lost', async () => {
       harness = await startHarness({ extras: { role: 'callbacks' }, options: running(NEVER_MS) });
       await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options: running(NEVER_MS) });
       await setCallbacks(harness.sandbox, harness.host.url);
@@ -42,7 +42,7 @@ describe('wake ups', () => {
       await paid('told-again');
     });
 
-    test('leaves it to the next look where instances only poll', async () => {
+    test('leaves the work to the next poll if instances only poll', async () => {
       const options = { ...running(NEVER_MS), wakeUps: 'poll' as const };
       harness = await startHarness({ extras: { role: 'callbacks' }, options });
       const works = await harness.start({ providers: [EffectWriter], extras: { role: 'workers' }, options });
@@ -54,12 +54,12 @@ describe('wake ups', () => {
   });
 
   describe('an idle instance', () => {
-    test('of two shops looks for work with less than a statement a second', async () => {
+    test('with two shops polls with less than one statement a second', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
       await harness.settle();
       const count = new Statements(harness.host.dataSource);
       closeLater(count.stop);
-      // Every five seconds, as is the default: what a minute costs.
+      // The cost of a minute with the default interval of five seconds.
       for (let second = 0; second < 60; second += 5) {
         harness.clock.advance(5_000);
         expect(await harness.host.confirmer.runOnce()).toBe(0);
@@ -67,7 +67,7 @@ describe('wake ups', () => {
       }
       const { statements } = count.take();
       expect(statements).toBeLessThan(60);
-      // Three for each look; five for what was given up, twice; three once to say which shops and consumers are there.
+      // Three for each poll; five for expired leases, twice; three once to register shops and consumers.
       expect(statements).toBe(12 * 3 + 2 * 5 + 3);
     });
   });

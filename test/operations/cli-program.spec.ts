@@ -29,7 +29,7 @@ describe('cli program', () => {
     await database.drop();
   });
 
-  /** The program as it is built, in a process and a folder of its own. */
+  /** Runs the built program in a process and a folder of its own. */
   function program(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
     const env = { PATH: process.env.PATH, MY_DATABASE: database.url, MY_TOKEN: MAIN_TOKEN };
     const main = resolve('libs/payment-acceptance/dist/esm/cli/main.js');
@@ -40,7 +40,7 @@ describe('cli program', () => {
     });
   }
 
-  test('the built program takes its data source and its options from ES modules, and ends by itself', async () => {
+  test('the built program reads its data source and options from ES modules, and exits by itself', async () => {
     const files = ['--data-source', 'data-source.js', '--config', 'payments.config.js'];
     expect(await program('status', ...files)).toMatchObject({ code: 2, out: '' });
     expect(await program('migrate', '-d', 'data-source.js')).toEqual({

@@ -44,7 +44,7 @@ describe('cli', () => {
   }
 
   describe('payment-acceptance', () => {
-    test('--help says what there is', async () => {
+    test('--help lists the commands', async () => {
       expect(await command('--help')).toMatchObject({
         code: 0,
         out: expect.stringContaining('reconcile --day'),
@@ -52,7 +52,7 @@ describe('cli', () => {
       });
     });
 
-    test('migrate brings an empty database up to date, once more too', async () => {
+    test('migrate brings an empty database up to date, and can be repeated', async () => {
       const database = await createTestDatabase();
       const fresh = { DATABASE_URL: database.url };
       expect(await command('status', fresh)).toMatchObject({
@@ -69,7 +69,7 @@ describe('cli', () => {
       await database.drop();
     });
 
-    test('check settles a bill, whose event the application takes', async () => {
+    test('check settles a bill, whose event the application handles', async () => {
       const billId = await paidUnseen('checked');
       const { code, out } = await command(`check ${billId}`);
       expect(code).toBe(0);
@@ -87,7 +87,7 @@ describe('cli', () => {
       expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
     });
 
-    test('status says what is wrong, by its exit code too; replay sends dead letters again', async () => {
+    test('status says what is wrong, also by its exit code; replay retries dead letters', async () => {
       expect(await json('status')).toMatchObject({ code: 0, document: { status: 'up', degraded: [], deadLetters: 0 } });
       healthy = false;
       await command(`check ${await paidUnseen('dead')}`);
@@ -111,7 +111,7 @@ describe('cli', () => {
       expect(actions).toEqual([{ operator: 'ann' }]);
     });
 
-    test('deliver gives a consumer the events that it has not had', async () => {
+    test('deliver delivers past events that the consumer has not had', async () => {
       expect(await command('deliver')).toMatchObject({ code: 2, err: expect.stringContaining('--consumer NAME') });
       expect(await command('deliver --consumer orders --from yesterday')).toMatchObject({
         code: 2,
@@ -129,7 +129,7 @@ describe('cli', () => {
       });
     });
 
-    test('reconcile writes CSV, sums to the other stream, and ends with 1 on a difference', async () => {
+    test('reconcile writes CSV, totals to standard error, and exits with 1 on a difference', async () => {
       const day = new Date().toISOString().slice(0, 10);
       const quoted = await harness.host.payments.createBill({ orderId: 'say "10,5"', amount: '10' });
       await harness.sandbox.pay(quoted.billId);
@@ -162,7 +162,7 @@ describe('cli', () => {
       });
     });
 
-    test('doctor reports every expectation, and ends with 1 where one is different', async () => {
+    test('doctor reports every expectation, and exits with 1 if one is different', async () => {
       const { code, out } = await command('doctor --shop main');
       expect(out).toContain('callbacks      POST /postback/payment[/SHOP]');
       expect(code).toBe(0);
@@ -172,7 +172,7 @@ describe('cli', () => {
       expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: unknown-bill/) });
     });
 
-    test('import takes a JSON array or one object a line, dry first', async () => {
+    test('import reads a JSON array or one object per line, with a dry run first', async () => {
       const bill = { orderId: 'old-1', billId: 'old-bill-1', amount: '10.00', createdAt: '2026-11-20T12:00:00Z' };
       const lines = commands.file(
         'bills.jsonl',

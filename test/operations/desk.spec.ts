@@ -19,7 +19,7 @@ describe('desk', () => {
   });
   afterAll(() => harness.close());
 
-  /** The service pays, and none of its callbacks arrives. */
+  /** A payment whose callbacks are all lost. */
   async function paidUnseen(orderId: string, pay: Parameters<Harness['sandbox']['pay']>[1] = {}): Promise<string> {
     const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
     await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
@@ -28,8 +28,8 @@ describe('desk', () => {
     return billId;
   }
 
-  describe('a check out of turn', () => {
-    test('asks at once, settles, and its event goes out as always', async () => {
+  describe('a check by an operator', () => {
+    test('asks at once, settles, and its event is delivered as usual', async () => {
       const billId = await paidUnseen('unseen');
       const { intentId, ...checked } = await checks.check(billId);
       expect(checked).toMatchObject({
@@ -46,7 +46,7 @@ describe('desk', () => {
       expect(await checks.check(intentId)).toMatchObject({ stateBefore: 'PAID', events: [] });
     });
 
-    test('takes a bill of the shop only, and only one that is not being checked', async () => {
+    test('accepts only a bill of the shop that is not being checked already', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'strict', amount: '10' });
       await expect(checks.check(billId, 'eu')).rejects.toThrow(/Shop "eu" has no bill/);
       await expect(checks.check("'; --")).rejects.toBeInstanceOf(OperatorActionError);
@@ -59,7 +59,7 @@ describe('desk', () => {
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
     });
 
-    test('without an answer leaves the bill where it was in the schedule', async () => {
+    test('without an answer leaves the bill's place in the schedule', async () => {
       const billId = await paidUnseen('unanswered');
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'service-unavailable' });
@@ -69,7 +69,7 @@ describe('desk', () => {
       expect((await checks.check(billId)).stateAfter).toBe('PAID');
     });
 
-    test('that cannot be settled now gives the bill back at once', async () => {
+    test('that cannot be settled now releases the bill at once', async () => {
       const billId = await paidUnseen('unsettled');
       const rename = (from: string, to: string) =>
         harness.host.dataSource.query(`ALTER TABLE payment_acceptance.${from} RENAME TO ${to}`);
@@ -80,7 +80,7 @@ describe('desk', () => {
       await harness.settle();
     });
 
-    test('with too many payments to list opens the review, as any check does', async () => {
+    test('with too many payments to list opens a review, like any check', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
       await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'too-many-payments' });
@@ -102,7 +102,7 @@ describe('desk', () => {
     }
     const of = (rows: readonly ReconciledPayment[], orderId: string) => rows.filter((row) => row.orderId === orderId);
 
-    test('agrees on what is settled, and shows what the ledger does not have yet', async () => {
+    test('agrees on settled payments, and shows those that the ledger does not have yet', async () => {
       const billId = await paidUnseen('lost-postback');
       const rows = await reconcile();
       expect(of(rows, 'unseen')).toMatchObject([
@@ -163,7 +163,7 @@ describe('desk', () => {
       expect(of(await reconcile({ followed: true }), 'unseen')).toMatchObject([{ differences: [] }]);
     });
 
-    test('goes on over a bill without an answer, and stops when the service is away', async () => {
+    test('continues after a bill without an answer, and stops when the service is down', async () => {
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       const rows = await reconcile();
       expect(rows.length).toBeGreaterThan(3);
@@ -179,7 +179,7 @@ describe('desk', () => {
       await harness.sandbox.clearFaults();
     });
 
-    test.each(['yesterday', '2026-2-1', '2026-02-30', ''])('refuses %j, which is no day', async (day) => {
+    test.each(['yesterday', '2026-2-1', '2026-02-30', ''])('refuses %j, which is not a date', async (day) => {
       await expect(reconcile({ day })).rejects.toBeInstanceOf(OperatorActionError);
     });
   });

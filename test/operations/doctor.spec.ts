@@ -24,7 +24,7 @@ describe('doctor', () => {
     Object.keys(findings).filter((name) => findings[name]!.verdict === verdict);
 
   describe('against the sandbox', () => {
-    test('before any payment: what needs one is not probeable, all else is confirmed', async () => {
+    test('before any payment: what needs one is not probeable, everything else is confirmed', async () => {
       const findings = await examine();
       expect(named(findings, 'different')).toEqual([]);
       expect(named(findings, 'confirmed')).toEqual([
@@ -40,7 +40,7 @@ describe('doctor', () => {
       expect(findings.tls).toMatchObject({ verdict: 'not-probeable', detail: 'apiBaseUrl is an http address' });
     });
 
-    test('with payments and postbacks: everything that can be seen is confirmed', async () => {
+    test('with payments and postbacks: everything observable is confirmed', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'paid', amount: '10', custom: 'cart 7' });
       await harness.sandbox.pay(billId, { outcome: 'fail' });
       await harness.sandbox.pay(billId);
@@ -62,7 +62,7 @@ describe('doctor', () => {
       });
     });
 
-    test('makes nothing, changes nothing, and sends each token to its own shop only', async () => {
+    test('creates nothing, changes nothing, and uses each token for its own shop only', async () => {
       const before = [harness.sandbox.bills().length, JSON.stringify(await harness.host.ledger())];
       const asked = harness.sandbox.requests.length;
       const all = await harness.host.app.get(PaymentDoctor).examine();
@@ -75,8 +75,8 @@ describe('doctor', () => {
     });
   });
 
-  describe('a service that is otherwise', () => {
-    test('is shown to be so: by its answers, its lists, its clock and its zone', async () => {
+  describe('a service that behaves differently', () => {
+    test('is detected by its answers, its lists, its clock and its time zone', async () => {
       const recorder = await new Recorder().open();
       closeLater(() => recorder.close());
       const { shops } = moduleOptions(recorder.url);
@@ -135,7 +135,7 @@ describe('doctor', () => {
       expect(everything).not.toContain('4111');
     });
 
-    test('that is not there is the one finding; the rest is not probeable', async () => {
+    test('and is unreachable is the only finding; the rest is not probeable', async () => {
       const gone = await harness.start({
         options: {
           shops: { main: { ...moduleOptions('http://127.0.0.1:9').shops.main!, apiBaseUrl: 'http://127.0.0.1:9' } },

@@ -5,7 +5,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 
 let harness: Harness | undefined;
 
-/** A host, and what it has forwarded. */
+/** Starts a host and records what it forwards. */
 async function start(adapter: Adapter, rawBody: boolean): Promise<ForwardedPostback[]> {
   const forwarded: ForwardedPostback[] = [];
   const forwardUnknown = (postback: ForwardedPostback) => Promise.resolve(forwarded.push(postback) > 0);
@@ -16,7 +16,7 @@ async function start(adapter: Adapter, rawBody: boolean): Promise<ForwardedPostb
 const post = (contentType: string, body: Uint8Array<ArrayBuffer>) =>
   fetch(`${harness!.host.url}/postback/payment`, { method: 'POST', headers: { 'content-type': contentType }, body });
 
-/** What a parser changes and nobody could restore: the order, the escapes and their case, white space, repeated fields. */
+/** What parsing loses: the order, escapes and their case, white space, repeated fields. */
 const BODIES: [string, string, Buffer][] = [
   [
     'a form',
@@ -33,14 +33,14 @@ const BODIES: [string, string, Buffer][] = [
 describe.each(ADAPTERS)('%s', (adapter) => {
   afterEach(() => harness?.close());
 
-  test.each(BODIES)('forwards %s byte for byte where the host keeps raw bodies', async (_name, contentType, body) => {
+  test.each(BODIES)('forwards %s byte for byte if the host keeps raw bodies', async (_name, contentType, body) => {
     const forwarded = await start(adapter, true);
     expect((await post(contentType, new Uint8Array(body))).status).toBe(200);
     expect(forwarded).toMatchObject([{ billId: 'old', orderId: '\u0417 1', contentType }]);
     expect(forwarded[0]!.rawBody).toEqual(body);
   });
 
-  test('forwards the fields alone where the host keeps none', async () => {
+  test('forwards only the fields if the host keeps no raw bodies', async () => {
     const forwarded = await start(adapter, false);
     const [[, contentType, body]] = BODIES as [(typeof BODIES)[number]];
     expect((await post(contentType, new Uint8Array(body))).status).toBe(200);

@@ -7,7 +7,7 @@ import { postbackFields, postForm, postJson } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
 import { until } from '../support/until.js';
 
-/** The integration that came before: what it gets, and what becomes of it there. */
+/** The older integration: what it receives, and what it does with it. */
 const received: ForwardedPostback[] = [];
 let older: (postback: ForwardedPostback, signal: AbortSignal) => Promise<boolean>;
 
@@ -43,7 +43,7 @@ describe('forwarding', () => {
     (await harness.host.ledger()).callbacks.filter((callback) => callback.trsId === trsId);
 
   describe('a postback of a bill that is not ours', () => {
-    test('goes to the older integration with all its fields; accepted there, it is answered and kept', async () => {
+    test('goes to the older integration with all its fields; if accepted there, it is answered and stored', async () => {
       const fields = { ...postback('old-1'), PayerEmail: 'payer@example.org' };
       const answer = await post(fields);
       expect([answer.status, await answer.text()]).toEqual([200, 'OK']);
@@ -56,7 +56,7 @@ describe('forwarding', () => {
       ]);
     });
 
-    test('passes its digest through, whatever it is worth here', async () => {
+    test('keeps its digest, valid here or not', async () => {
       await post({ ...postback('old-2'), SignatureValue: 'made by another formula' });
       await postJson(`${harness.host.url}/postback/payment/eu`, { ...postback('old-3'), SignatureValue: undefined });
       expect(received).toMatchObject([
@@ -65,7 +65,7 @@ describe('forwarding', () => {
       ]);
     });
 
-    test('declined there, it waits for a bill here as it would without', async () => {
+    test('if declined there, waits for a bill here as without forwarding', async () => {
       older = () => Promise.resolve(false);
       expect((await post(postback('nobody-s'))).status).toBe(200);
       expect(await stored('nobody-s')).toMatchObject([{ pending: true, corroboration: {} }]);
@@ -76,7 +76,7 @@ describe('forwarding', () => {
       ['throws at once', () => { throw new TypeError('x'); }], // prettier-ignore
       ['says neither', () => Promise.resolve(undefined as unknown as boolean)],
       ['never ends', () => new Promise<never>(() => undefined)],
-    ])('is asked for again where the older integration %s', async (name, behaviour) => {
+    ])('is answered 503, so that it comes again, if the older integration %s', async (name, behaviour) => {
       older = behaviour;
       expect((await post(postback(`failing ${name}`))).status).toBe(503);
       expect(await stored(`failing ${name}`)).toEqual([]);
@@ -84,7 +84,7 @@ describe('forwarding', () => {
       expect((await post(postback(`failing ${name}`))).status).toBe(200);
     });
 
-    test('that fails fills no log: one line now and then, which says how many there were', async () => {
+    test('that keeps failing writes rate-limited log lines, which count the suppressed ones', async () => {
       const said: string[] = [];
       const logged = jest
         .spyOn(Logger.prototype, 'error')
@@ -101,7 +101,7 @@ describe('forwarding', () => {
       ]);
     });
 
-    test('is told by its signal when its time is over', async () => {
+    test('aborts its signal on timeout', async () => {
       const told = new Promise((resolve) => {
         older = (_postback, signal) =>
           new Promise((_resolve, reject) => {
@@ -115,7 +115,7 @@ describe('forwarding', () => {
       expect(await told).toMatchObject({ message: 'It took longer than 300 ms.' });
     });
 
-    test('takes no room of those that wait for a bill, nor more than as much beside them', async () => {
+    test('does not count against those that wait for a bill, and has a bound of the same size', async () => {
       const before = (await stats()).dropped.unrecordedForwards;
       for (let index = 0; index < 8; index += 1) expect((await post(postback(`many-${index}`))).status).toBe(200);
       const { callbacks } = await harness.host.ledger();
@@ -131,7 +131,7 @@ describe('forwarding', () => {
       expect(declined.filter((status) => status === 200)).toHaveLength(3 - waitingCallbacks);
     });
 
-    test('comes again where as many are being forwarded as may be', async () => {
+    test('is answered 503 at the limit of concurrent forwards', async () => {
       const released: (() => void)[] = [];
       older = () => new Promise((resolve) => released.push(() => resolve(true)));
       const running = [post(postback('running-1')), post(postback('running-2'))];
@@ -148,14 +148,14 @@ describe('forwarding', () => {
       expect((await post(postback('too-many'))).status).toBe(200);
     });
 
-    test('is not forwarded where it is malformed', async () => {
+    test('is not forwarded if malformed', async () => {
       expect((await post({ InvId: 'x' })).status).toBe(400);
       expect(received).toEqual([]);
     });
   });
 
   describe('a postback of a bill of ours', () => {
-    /** Those above have waited for their thirty days, and make room. */
+    /** Those above have waited for thirty days, and no longer count. */
     beforeAll(async () => {
       harness.clock.advance(31 * 24 * 3_600_000);
       await harness.settle();
@@ -170,7 +170,7 @@ describe('forwarding', () => {
       expect(await harness.effects()).toMatchObject([{ orderId: 'ours' }]);
     });
 
-    test('that comes before the creation is answered is tied to it, where the older integration declines', async () => {
+    test('that arrives before the creation's answer is linked to the bill if the older integration declines', async () => {
       older = () => Promise.resolve(false);
       await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
       await harness.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
@@ -182,7 +182,7 @@ describe('forwarding', () => {
       expect(await stored(id)).toMatchObject([{ pending: true }]);
     });
 
-    test('that comes before the creation is answered asks for its check, although the older integration accepts it', async () => {
+    test('that arrives before the creation's answer causes a check even if the older integration accepts it', async () => {
       const hold = harness.sandbox.holdAnswers('create');
       const creating = harness.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
       await hold.reached();

@@ -60,7 +60,7 @@ describe('health', () => {
     return { http: answer.status, status: body.status, payments: body.details.payments };
   }
 
-  /** The tables are read once a second. */
+  /** The tables are read at most once a second. */
   const reading = (fits: (health: PaymentHealth) => boolean) =>
     until(async () => (await payments.isHealthy('payments')).payments, fits);
 
@@ -78,7 +78,7 @@ describe('health', () => {
       expect(JSON.stringify(details)).not.toContain('token');
     });
 
-    test('a dead letter: degraded, and 200 all the same; Terminus 12 says so for the application', async () => {
+    test('a dead letter: degraded, but 200; Terminus 12 reports it for the application', async () => {
       healthy = false;
       const { billId } = await harness.host.payments.createBill({ orderId: 'dead', amount: '10' });
       await harness.sandbox.pay(billId);
@@ -101,7 +101,7 @@ describe('health', () => {
       await reading(({ degraded }) => degraded.length === 0);
     });
 
-    test('a database that does not answer: 503, down, within the time limit; then well again', async () => {
+    test('a database that does not answer: 503, down, within the timeout; then healthy again', async () => {
       const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
       const blocker = other.createQueryRunner();
       await blocker.query(
@@ -127,7 +127,7 @@ describe('health', () => {
   });
 
   describe('degraded by', () => {
-    test('a service that does not answer, from the third request on and until it answers', async () => {
+    test('a service that does not answer, from the third request until it answers again', async () => {
       const degradations = async () => (await payments.isHealthy('payments')).payments.degraded;
       const { billId } = await harness.host.payments.createBill({ orderId: 'silent', amount: '10' });
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
@@ -164,7 +164,7 @@ describe('health', () => {
     });
   });
 
-  test('reads the tables once for all that ask together, and not for each that asks next', async () => {
+  test('concurrent and subsequent health checks share one read of the tables', async () => {
     let reads = 0;
     const probe = harness.host.app.get(PaymentProbe);
     const reached = probe.reached.bind(probe);
@@ -179,7 +179,7 @@ describe('health', () => {
     expect(reads).toBeLessThan(20);
   });
 
-  test('workers that run by themselves are seen to', async () => {
+  test('running workers are monitored', async () => {
     const running = await harness.start({ options: { autoStart: true } });
     const indicator = running.app.get(PaymentHealthIndicator);
     expect((await indicator.isHealthy('p')).p.workers).toEqual({ confirmer: 'running', deliveries: 'running' });

@@ -20,7 +20,7 @@ import { Effect, startHarness, type Harness } from '../support/harness.js';
 const BILLS = 20;
 const MINUTE = 60_000;
 
-/** Orders that have been restored. */
+/** Ids of restored orders. */
 let orders: Set<string>;
 let calls: number;
 
@@ -40,7 +40,7 @@ let harness: Harness;
 let commands: Commands;
 let operations: PaymentOperations;
 
-/** Bills that are paid at the service, and unknown here, as after a restore. */
+/** Bills that are paid at the service but unknown here, as after a restore. */
 async function lostBills(count: number): Promise<BillToImport[]> {
   const bills: BillToImport[] = [];
   await harness.sandbox.setFaults({ postbacks: { drop: 1 } });
@@ -67,7 +67,7 @@ async function expectEachPaidOnce(bills: BillToImport[]): Promise<void> {
 describe('bills that come back before their orders', () => {
   beforeEach(async () => {
     [orders, calls] = [new Set(), 0];
-    // As few attempts as a host may have chosen.
+    // The fewest attempts that a host may configure.
     harness = await startHarness({
       providers: [Orders],
       options: { deliveries: { maxAttempts: 2, retryCapMs: 2_000 } },
@@ -80,14 +80,14 @@ describe('bills that come back before their orders', () => {
     await harness.close();
   });
 
-  test('held ones settle, and no handler hears of them until they are released; then each is paid once', async () => {
+  test('held ones settle, but reach no handler until they are released; then each is paid once', async () => {
     const bills = await lostBills(BILLS);
     expect(await importAll(bills, true)).toMatchObject({ imported: BILLS, refused: [] });
     await harness.settle();
     harness.clock.advance(10 * MINUTE);
     await harness.settle();
     expect(calls).toBe(0);
-    // Claims do not even meet them.
+    // Claims do not even read them.
     const met: unknown[] = await harness.host.dataSource.query(
       `SELECT 1 FROM payment_acceptance.delivery WHERE NOT behind`,
     );
@@ -99,7 +99,7 @@ describe('bills that come back before their orders', () => {
       ...{ oldestDeliveryMs: null, deadLetters: 0, failingConsumers: [] },
     });
     expect((await operations.forShop('eu').stats()).heldBills).toBe(0);
-    // The same again holds nothing that has been released.
+    // Importing again does not hold what has been released.
     restoreAll(bills);
     expect(await operations.forShop('eu').release({}, 'ann')).toEqual({ bills: 0, retried: 0 });
     const one = await commands.json('release', '--order', 'order-7', '--shop', 'main');
@@ -119,7 +119,7 @@ describe('bills that come back before their orders', () => {
     expect(await operations.stats()).toMatchObject({ heldBills: 0, heldDeliveries: 0, pendingDeliveries: 0 });
   });
 
-  test('what a held bill goes on to do waits with it, in order, whatever frees queues meanwhile', async () => {
+  test('later events of a held bill wait in order, even if something else releases queues meanwhile', async () => {
     const { billId } = await commands.foreignBill('order-0');
     await importAll([{ orderId: 'order-0', billId, amount: '10.00', createdAt: new Date() }], true);
     orders.add('order-0');
@@ -131,7 +131,7 @@ describe('bills that come back before their orders', () => {
     harness.clock.advance(MINUTE);
     await operations.replay({}, 'ann');
     await harness.settle();
-    // A release before this one marks none, and unmarks all.
+    // An earlier release has retried none, and clears the mark of all.
     await harness.host.dataSource.query(`UPDATE payment_acceptance.delivery SET behind = false`);
     await harness.settle();
     expect([calls, (await operations.stats()).heldDeliveries]).toEqual([0, 2]);
@@ -140,7 +140,7 @@ describe('bills that come back before their orders', () => {
     expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
-  test('without --hold handlers that find no order are patient: no dead letter, and each is paid once', async () => {
+  test('without --hold, deliveries that find no order are retried for long: no dead letter, and each is paid once', async () => {
     const bills = await lostBills(BILLS);
     await importAll(bills, false);
     await harness.settle();
@@ -162,7 +162,7 @@ describe('bills that come back before their orders', () => {
     await harness.settle();
     await expectEachPaidOnce([]);
     expect(await operations.release({ orderId: 'order-3' }, 'ann')).toEqual({ bills: 0, retried: 1 });
-    // Again for that one too, which nobody has tried since.
+    // Also for the one that has not been retried since.
     expect((await commands.json('release')).document).toEqual({ bills: 0, retried: BILLS });
     await harness.settle();
     await expectEachPaidOnce(bills);

@@ -6,7 +6,7 @@ import { EffectWriter } from '../support/orders.js';
 let harness: Harness;
 let imports: PaymentImport;
 
-/** A bill that an older program has had made: the module knows nothing of it. */
+/** A bill that an older integration created and the module does not know. */
 async function olderBill(orderId: string, amount = '10.00'): Promise<BillToImport> {
   const answer = await fetch(`${harness.sandboxUrl}/api/v1/bill/create`, {
     method: 'POST',
@@ -28,7 +28,7 @@ describe('importing open bills of an older integration', () => {
   });
   afterAll(() => harness.close());
 
-  test('a payment that comes later settles, also with a postback that came before', async () => {
+  test('a later payment settles, also one whose postback came before the import', async () => {
     const [early, late] = [await olderBill('early'), await olderBill('late')];
     await harness.sandbox.pay(early.billId);
     await harness.settle();
@@ -48,7 +48,7 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
-  test('createBill returns the imported bill, and another one for another amount only when asked', async () => {
+  test('createBill returns the imported bill, and a new one for another amount only on request', async () => {
     const older = await olderBill('same');
     await run([older]);
     const bill = await harness.host.payments.createBill({ orderId: 'same', amount: '10' });
@@ -58,7 +58,7 @@ describe('importing open bills of an older integration', () => {
     });
   });
 
-  test('again changes nothing, also by two at once; who imported is recorded', async () => {
+  test('importing again changes nothing, even concurrently; the operator is recorded', async () => {
     const bills = await Promise.all(Array.from({ length: 5 }, (_, index) => olderBill(`twice-${index}`)));
     const other = harness.instances[1]!.app.get(PaymentImport);
     const reports = await Promise.all([run(bills), other.importBills(bills, { operator: 'ben' })]);
@@ -71,7 +71,7 @@ describe('importing open bills of an older integration', () => {
     expect(actions.length).toBe(5);
   });
 
-  test('a dry run stores nothing, and says what would happen', async () => {
+  test('a dry run stores nothing, and reports what would happen', async () => {
     const [known, fresh] = [await olderBill('dry-known'), await olderBill('dry-fresh')];
     await run([known]);
     const claimed = { ...fresh, orderId: 'somebody-else-s' };
@@ -91,7 +91,7 @@ describe('importing open bills of an older integration', () => {
     expect(await billsOf('dry-fresh')).toEqual([]);
   });
 
-  test('what cannot be stored is refused with its reasons, and keeps no other out', async () => {
+  test('invalid bills are refused with reasons, and do not affect the others', async () => {
     const good = await olderBill('good');
     const bad = (more: object): BillToImport => ({ ...good, billId: 'bad', ...more });
     const { imported, refused } = await run([
@@ -120,7 +120,7 @@ describe('importing open bills of an older integration', () => {
     ]);
   });
 
-  test('addresses are kept as a browser reads them', async () => {
+  test('addresses are stored as a browser reads them', async () => {
     const older = await olderBill('addressed');
     const linkPageUrl = ' HTTPS://Pay.Example/a b\r\n"><i>';
     expect(await run([{ ...older, linkPageUrl, linkUrl: 'http://pay.example' }])).toMatchObject({ imported: 1 });
@@ -130,11 +130,11 @@ describe('importing open bills of an older integration', () => {
     });
   });
 
-  test('needs somebody who does it', async () => {
+  test('needs an operator', async () => {
     await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(OperatorActionError);
   });
 
-  test('one that was never paid expires by its age, like any other', async () => {
+  test('an unpaid bill expires by its age, like any other', async () => {
     const old = { ...(await olderBill('old')), createdAt: new Date(Date.now() - 4 * 86_400_000) };
     await run([old]);
     await harness.settle();

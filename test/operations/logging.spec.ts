@@ -15,7 +15,7 @@ class Orders {
 
 let harness: Harness;
 
-/** What the host's logger writes while the work runs. */
+/** Runs work and returns the log lines of the host. */
 async function written(logger: ConsoleLogger, work: () => Promise<unknown>): Promise<string[]> {
   const lines: string[] = [];
   const keep = (text: string | Uint8Array) => lines.push(...String(text).split('\n').filter(Boolean)) > 0;
@@ -41,7 +41,7 @@ async function trouble(orderId: string): Promise<{ billId: string; intentId: str
   return bill;
 }
 
-describe('a log line says to machines what it is about', () => {
+describe('a log line has machine-readable parameters', () => {
   beforeAll(async () => {
     harness = await startHarness({
       providers: [Orders],
@@ -56,7 +56,7 @@ describe('a log line says to machines what it is about', () => {
     Logger.overrideLogger(false);
   });
 
-  test('in JSON, as params beside the message', async () => {
+  test('in JSON, as params next to the message', async () => {
     let bill = { billId: '', intentId: '' };
     const lines = await written(new ConsoleLogger({ json: true }), async () => {
       bill = await trouble('json');
@@ -92,7 +92,7 @@ describe('a log line says to machines what it is about', () => {
     expect(lines.join('\n')).not.toContain(MAIN_TOKEN);
   });
 
-  test('as text, behind the message, on the same line', async () => {
+  test('as text, after the message, on the same line', async () => {
     const [created, ...lines] = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
     expect(created).toMatch(/LOG \[PaymentBills\] payment-acceptance bill created: \{.*"orderId":"text".*\}$/);
     expect(lines.length).toBe(3);
@@ -100,7 +100,7 @@ describe('a log line says to machines what it is about', () => {
     expect(lines.join('\n')).not.toMatch(/4111 1111|undefined/);
   });
 
-  test('a bill that the service has made is in the log before the tables know of it, and they do although a logger fails', async () => {
+  test('a bill that the service has created is logged before it is stored, and stored even if a logger fails', async () => {
     const points: string[] = [];
     const probe = harness.host.app.get(PaymentProbe);
     probe.reached = (point) => void points.push(point);

@@ -38,7 +38,7 @@ describe('metrics', () => {
     sdk.end();
   });
 
-  /** A failed and a successful payment of one bill, callbacks of every kind, and some trouble. */
+  /** A failed and a successful payment of one bill, callbacks of every kind, and some failures. */
   async function journey(): Promise<void> {
     const { billId } = await harness.host.payments.createBill({ orderId: 'a', amount: '10' });
     await harness.host.payments.createBill({ orderId: 'a', amount: '11' }).catch(() => undefined);
@@ -121,7 +121,7 @@ describe('metrics', () => {
     expect(settlement!.min).toBeGreaterThanOrEqual(callback!.min! + delivery!.min! - 1);
   });
 
-  test('gauges show how things stand in the tables', async () => {
+  test('gauges show the state of the tables', async () => {
     const read = async () => ({
       ...(await sdk.values('payment_acceptance.dead_letters')),
       waiting: (await sdk.values('payment_acceptance.callbacks.waiting'))[''],
@@ -138,7 +138,7 @@ describe('metrics', () => {
     expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
   });
 
-  test('every metric has a unit and a description; no attribute takes an id, an amount or a secret', async () => {
+  test('every metric has a unit and a description; no attribute contains an id, an amount or a secret', async () => {
     const metrics = (await sdk.metrics()).filter(({ descriptor }) => /^payment[._]/.test(descriptor.name));
     expect(metrics.length).toBe(24);
     for (const { descriptor } of metrics) {

@@ -17,7 +17,7 @@ let harness: Harness;
 const billOf = async (shop: string) =>
   (await harness.host.ledger()).bills.find((bill) => bill.orderId === `of-${shop}`)!;
 
-describe('for an operator who is in charge of one shop', () => {
+describe('for an operator who may act for one shop', () => {
   beforeAll(async () => {
     harness = await startHarness({ options: { http: { attempts: 1 } } });
     for (const shop of ['main', 'eu']) {
@@ -28,7 +28,7 @@ describe('for an operator who is in charge of one shop', () => {
   });
   afterAll(() => harness.close());
 
-  test.each(SERVICES)('%p gives a view that cannot be widened, and none of a shop that there is not', (service) => {
+  test.each(SERVICES)('%p returns a view that cannot be widened, and none for an unknown shop', (service) => {
     const whole: { forShop(name: string): object } = harness.host.app.get(service);
     const view = whole.forShop('eu');
     expect('forShop' in view).toBe(false);
@@ -37,7 +37,7 @@ describe('for an operator who is in charge of one shop', () => {
       expect(() => whole.forShop(name)).toThrow(UnknownShopError);
   });
 
-  test('a check finds the own bills only, by either id, and asks nothing about others', async () => {
+  test('a check finds only the shop's bills, by either id, and sends no request about others', async () => {
     const checks = harness.host.app.get(PaymentChecks).forShop('eu');
     const [own, other] = [await billOf('eu'), await billOf('main')];
     expect(await checks.check(own.billId!)).toMatchObject({ shop: 'eu', orderId: 'of-eu' });
@@ -45,14 +45,14 @@ describe('for an operator who is in charge of one shop', () => {
     const asked = harness.sandbox.requests.length;
     for (const id of [other.billId!, other.intentId]) {
       await expect(checks.check(id)).rejects.toThrow(/Shop "eu" has no bill/);
-      // A caller without types may give more than there is to give.
+      // A caller in JavaScript may pass additional arguments.
       const widened = checks.check as (bill: string, shop?: string) => Promise<unknown>;
       await expect(widened(id, 'main')).rejects.toThrow(/Shop "eu" has no bill/);
     }
     expect(harness.sandbox.requests).toHaveLength(asked);
   });
 
-  test('a reconciliation has the own payments only, whatever it is asked for', async () => {
+  test('a reconciliation has only the shop's payments, whatever it is asked for', async () => {
     const reconciliation = harness.host.app.get(PaymentReconciliation).forShop('eu');
     const shops = [];
     const options = { day: today(), shop: 'main' };
@@ -60,14 +60,14 @@ describe('for an operator who is in charge of one shop', () => {
     expect(shops).toEqual(['eu']);
   });
 
-  test('an examination is of the own shop only', async () => {
+  test('an examination covers only the shop', async () => {
     const doctor = harness.host.app.get(PaymentDoctor);
     const all = new Set((await doctor.examine()).map(({ shop }) => shop));
     const own = new Set((await doctor.forShop('eu').examine()).map(({ shop }) => shop));
     expect([[...all].filter((shop) => ['main', 'eu'].includes(shop)), [...own]]).toEqual([['main', 'eu'], ['eu']]);
   });
 
-  test('an import takes bills of the own shop, which those are that name none, and refuses those of others', async () => {
+  test('an import accepts bills of the shop or without one, and refuses those of others', async () => {
     const imports = harness.host.app.get(PaymentImport).forShop('eu');
     const bill = (orderId: string, shop?: string): BillToImport => ({
       orderId,

@@ -10,7 +10,7 @@ import { postbackFields, postJson } from '../support/http.js';
 
 let harness: Harness;
 let commands: Commands;
-/** What the application has logged. */
+/** The application's log. */
 let log: string[];
 
 type Report = RecoveryReport & { written: string | null };
@@ -24,7 +24,7 @@ const recover = async (...more: string[]) => {
 const sql = (text: string) => harness.host.dataSource.query(text);
 const paidOrders = async () => (await harness.effects()).map(({ orderId }) => orderId).sort();
 
-/** A bill whose commits the database then loses, all of them or the last one. */
+/** A bill whose commits the database then loses: all of them, or only the last. */
 async function lost(orderId: string, which: 'all' | 'last' = 'all'): Promise<string> {
   const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
   await sql(
@@ -49,7 +49,7 @@ describe('recovering what a database has lost', () => {
     await harness.close();
   });
 
-  test('known bills are checked again, paid and expired ones too, at half of the rate; others keep their places', async () => {
+  test('known bills are checked again, even paid and expired ones, at half of the rate limit; others keep their schedule', async () => {
     const made = [];
     for (const orderId of ['open', 'paid', 'expired', 'long-ago']) {
       made.push(await harness.host.payments.createBill({ orderId, amount: '10' }));
@@ -81,7 +81,7 @@ describe('recovering what a database has lost', () => {
     expect(Number(checked)).toBe(0);
   });
 
-  test('checks of a shop are spread, so that those of new bills come in between', async () => {
+  test('the checks of a shop are spread out, to leave room for those of new bills', async () => {
     await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
     await sql(`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', 'many')`);
     const now = harness.clock.now().toISOString().slice(0, 23).replace('T', ' ');
@@ -100,7 +100,7 @@ describe('recovering what a database has lost', () => {
     expect(seconds[2]! - seconds[0]!).toBeGreaterThanOrEqual(2_000);
   });
 
-  test('bills of the log are ours to import, and settle with what waits for them; an unknown outcome is attached', async () => {
+  test('bills in the log can be imported and settle with the callbacks that wait for them; an unknown outcome is attached', async () => {
     const [gone, half] = [await lost('gone'), await lost('half', 'last')];
     await harness.host.payments.createBill({ orderId: 'kept', amount: '10' });
     await harness.host.confirmer.runOnce();
@@ -122,11 +122,11 @@ describe('recovering what a database has lost', () => {
     expect(again.document).toMatchObject({ attached: [], bills: [], written: null });
     await harness.settle();
     expect(await paidOrders()).toEqual(['gone', 'half']);
-    // What was found keeps its payment page: the order's bill is this one.
+    // The found bill keeps its payment page, so createBill returns it for the order.
     expect((await harness.host.payments.createBill({ orderId: 'kept', amount: '10' })).attempt).toBe(1);
   });
 
-  test('what only a postback names is refused until a person has confirmed it; a file is never written over', async () => {
+  test('a bill that only a postback names is refused until a person has confirmed it; a file is never overwritten', async () => {
     const billId = await lost('unlogged');
     await harness.sandbox.pay(billId);
     await harness.settle();
@@ -155,7 +155,7 @@ describe('recovering what a database has lost', () => {
     expect(await paidOrders()).toEqual(['unlogged']);
   });
 
-  test('a line of the log that a stranger had written is none of ours, and takes the place of none', async () => {
+  test('a forged line in the log is not trusted, and replaces none of ours', async () => {
     const billId = await lost('A-1');
     const [line = ''] = log.filter((each) => each.includes(billId));
     const forged = line.replace('"orderId":"A-1"', '"orderId":"expensive"');
@@ -174,7 +174,7 @@ describe('recovering what a database has lost', () => {
     expect(cut).toMatchObject({ code: 1, document: { log: { unreadable: [1] } } });
   });
 
-  test('says what it did, what it cannot know, and what comes next', async () => {
+  test('reports what it did, what it cannot know, and the next steps', async () => {
     await lost('gone');
     const file = commands.file('app.log', log.join('\n'));
     const { code, out } = await commands.command(

@@ -13,11 +13,11 @@ class Collector extends MetricReader {
   protected override onShutdown = (): Promise<void> => Promise.resolve();
 }
 
-/** The real SDK, registered as a host registers it, with everything kept in memory. */
+/** The real SDK, registered like in a host, with in-memory exporters. */
 export interface Sdk {
   spans(name?: string): ReadableSpan[];
   metrics(): Promise<MetricData[]>;
-  /** Values of a counter or gauge, by their attributes written as `a=1 b=2`. */
+  /** Values of a counter or gauge, by their attributes in the form `a=1 b=2`. */
   values(metric: string): Promise<Record<string, number>>;
   reset(): void;
   end(): void;

@@ -27,7 +27,7 @@ async function against(...args: string[]): Promise<{ code: number; document: Doc
   return { code, document: document as Document };
 }
 
-/** The payment of a bill, as the merchant's account lists it. */
+/** The payment of a bill in the merchant's account. */
 async function listed(billId: string): Promise<Record<string, string>> {
   const answer = await fetch(`${harness.sandboxUrl}/api/v1/bill/payments?id=${billId}`, {
     headers: { authorization: `Bearer ${MAIN_TOKEN}` },
@@ -57,7 +57,7 @@ describe('a statement of the account against the ledger', () => {
     await harness.close();
   });
 
-  test('finds what either side has not, a bill that nothing here has heard of, and what differs', async () => {
+  test('finds payments that one side lacks, an unknown bill, and differences', async () => {
     const first = await paid('agreed');
     const left = await paid('left-out');
     const other = await paid('other-amount');
@@ -116,7 +116,7 @@ describe('a statement of the account against the ledger', () => {
     expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
   });
 
-  test('agrees with a whole one; failures count only where it lists failures', async () => {
+  test('agrees with a complete one; failures count only if it lists failures', async () => {
     const { billId } = await harness.host.payments.createBill({ orderId: 'fails', amount: '10' });
     await harness.sandbox.pay(billId, { outcome: 'fail' });
     await harness.settle();
@@ -136,7 +136,7 @@ describe('a statement of the account against the ledger', () => {
     ]);
   });
 
-  test('nothing of it is silent: an empty file, another shop, options that belong elsewhere', async () => {
+  test('reports an empty file, another shop and options of other commands', async () => {
     const file = commands.file('one.csv', csv([await paid('of-main')]));
     expect((await against(file, '--shop', 'eu')).document).toMatchObject({
       unknownBills: 1,
@@ -154,7 +154,7 @@ describe('a statement of the account against the ledger', () => {
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
   });
 
-  test('remembers each payment of a long one', () => {
+  test('detects duplicates in a long one', () => {
     const seen = new SeenIds();
     const ids = Array.from({ length: 30_000 }, (_each, index) => `P-${index}`);
     expect(ids.every((id) => seen.add(id))).toBe(true);

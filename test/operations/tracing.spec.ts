@@ -8,7 +8,7 @@ import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
 import { registerSdk, type Sdk } from './sdk.js';
 
-/** Asked for anew: a tracer stays with the SDK that it was first used with. */
+/** Gets a new tracer each time, because a tracer keeps the SDK that it was first used with. */
 const host = () => trace.getTracer('the host');
 
 @Injectable()
@@ -80,7 +80,7 @@ describe('tracing', () => {
       expect(delivered.attributes).toMatchObject({ 'payment.consumer': 'orders', 'payment.outcome': 'done' });
     });
 
-    test('a later check goes on with it; one of a bill that nobody traced begins its own', async () => {
+    test('a later check continues it; the check of an untraced bill starts a new one', async () => {
       const { billId } = await buy('later');
       await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET traceparent = NULL WHERE order_id <> 'later'`,
@@ -114,7 +114,7 @@ describe('tracing', () => {
   });
 
   describe('callbacks', () => {
-    test('have spans of their own that point to the trace of the bill', async () => {
+    test('have spans of their own with links to the bill's trace', async () => {
       const { billId } = await buy('linked');
       const created = one('payment.create_bill');
       const fields = { InvId: 'linked', OutSum: '10.00' };
@@ -138,8 +138,8 @@ describe('tracing', () => {
     });
   });
 
-  describe('what fails', () => {
-    test('marks its span with the kind of the error, and none of its words', async () => {
+  describe('failures', () => {
+    test('set the error's type on the span, but not its message', async () => {
       const { billId } = await buy('failing');
       await harness.sandbox.pay(billId);
       await harness.sandbox.settled();
@@ -166,7 +166,7 @@ describe('tracing', () => {
       expect(everything).not.toContain(MAIN_TOKEN);
     });
 
-    test("an operator's settlement is part of the operator's request", async () => {
+    test("an operator's settlement is part of the trace of their request", async () => {
       const { billId } = await buy('reviewed');
       await harness.sandbox.pay(billId, { amount: '9.00' });
       harness.clock.advance(60_000);

@@ -8,7 +8,7 @@ import { moduleOptions, startHarness, type Harness, type Instance } from '../sup
 import { Operator } from '../console/support/operator.js';
 import { registerSdk, type Sdk } from './sdk.js';
 
-/** What the handler waits for. */
+/** The handler waits for it. */
 let ended: Promise<void> | undefined;
 let began = (): void => undefined;
 
@@ -21,7 +21,7 @@ class Orders {
   }
 }
 
-describe('what an instance does now, and how much of it at once', () => {
+describe('the workload of an instance', () => {
   let sdk: Sdk;
   let harness: Harness;
   let service: Gate;
@@ -52,11 +52,11 @@ describe('what an instance does now, and how much of it at once', () => {
     return billId;
   }
 
-  test('is nothing at first, with half of the pool for handlers', () => {
+  test('is empty at first, with half of the pool for handlers', () => {
     expect(workload()).toEqual({ checks: [], deliveries: { running: 0, inTransactions: 0, limit: 5 } });
   });
 
-  test('is shown of each shop while the service is asked: in the metrics, on the console, and for the shop alone', async () => {
+  test('includes each shop's running checks: in the metrics, on the console, and in the shop's own view', async () => {
     await paidBill('asked');
     service.shut();
     const checks = host.confirmer.runOnce();
@@ -76,7 +76,7 @@ describe('what an instance does now, and how much of it at once', () => {
     expect(workload().checks).toEqual([]);
   });
 
-  test('says until when the service wants to be left alone', async () => {
+  test('says until when the service asks for a pause', async () => {
     const billId = await paidBill('paused');
     service.answer(billId, { status: 429, headers: { 'retry-after': '30' }, body: '{"message":"slow down"}' });
     await host.confirmer.runOnce();
@@ -91,7 +91,7 @@ describe('what an instance does now, and how much of it at once', () => {
     expect(workload().checks).toMatchObject([{ pausedUntil: null }]);
   });
 
-  test('is shown of handlers while they run', async () => {
+  test('includes running handlers', async () => {
     await paidBill('told');
     await host.confirmer.runOnce();
     let end = (): void => undefined;

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { inspect } from 'node:util';
 
-/** Keeps every line that is logged, at every level, with all that goes with it. */
+/** Keeps every log line, at every level, with all its parameters. */
 export class LogRecorder implements LoggerService {
   readonly lines: string[] = [];
 
@@ -12,7 +12,7 @@ export class LogRecorder implements LoggerService {
   verbose = this.at('verbose');
   fatal = this.at('fatal');
 
-  /** All of it, to search in. */
+  /** All lines as one text. */
   get text(): string {
     return this.lines.join('\n');
   }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Changes the JSON text of a bill's list of payments. */
+/** Changes the JSON text of a list of payments. */
 export type Lie = (list: string, billId: string) => string;
 
-/** Stands between the shop and the service, and passes everything on; what the service lists, it may change. */
+/** A proxy between the shop and the service that can change lists of payments. */
 export interface LyingService {
   readonly url: string;
   lie: Lie;

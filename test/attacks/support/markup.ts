@@ -1,4 +1,4 @@
-/** What attackers put where a text is expected. */
+/** Markup that attackers enter as text. */
 export const MARKUP = [
   '<script>alert(1)</script>',
   '"><script>alert(1)</script>',
@@ -24,7 +24,7 @@ interface Tag {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The tags of a page, read by the rules of HTML: what stands within quotes ends no tag. */
+/** The tags of a page, parsed by the rules of HTML: quoted text does not end a tag. */
 export function tagsOf(html: string): Tag[] {
   const tags: Tag[] = [];
   const tag = /<!--[^]*?-->|<(\/?[a-zA-Z!][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g;
@@ -35,18 +35,18 @@ export function tagsOf(html: string): Tag[] {
   return tags;
 }
 
-/** A page's tags with the names of their attributes: what a text must never change. */
+/** A page's tags and attribute names, which external text must never change. */
 export function skeletonOf(html: string): string[] {
   return tagsOf(html).map(({ name, attributes }) => [name, ...Object.keys(attributes)].join(' '));
 }
 
-/** Every address that the page leads to or loads, as the browser understands it. */
+/** Every address that the page links to or loads, as a browser reads it. */
 export function addressesOf(html: string): string[] {
   const tags = tagsOf(html).flatMap(({ attributes: { href, src, action, content } }) => [href, src, action, content]);
   return tags.filter((address) => address !== undefined);
 }
 
-/** What a reader sees. */
+/** The visible text. */
 export function textOf(html: string): string {
   return decode(html.replace(/<(style|script)[^>]*>[^]*?<\/\1>/g, '').replace(/<[^>]*>/g, ''));
 }

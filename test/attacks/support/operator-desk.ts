@@ -22,7 +22,7 @@ import {
   type DeadLetterFilter,
 } from 'nestjs-payment-acceptance/operations';
 
-/** The shop that the caller is in charge of; `undefined` for a stranger. */
+/** The shop that the caller may act for; `undefined` for an unknown caller. */
 function shopOf(context: ExecutionContext): string | undefined {
   const { headers } = context.switchToHttp().getRequest<{ headers: { authorization?: string } }>();
   return /^Bearer operator-of-(main|eu)$/.exec(headers.authorization ?? '')?.[1];
@@ -44,7 +44,7 @@ class ConflictFilter implements ExceptionFilter<OperatorActionError> {
   }
 }
 
-/** What a host builds of the operator functions: each operator has one shop. */
+/** A host's own routes for operators, each of whom may act for one shop. */
 @Controller('desk')
 @UseGuards(OperatorGuard)
 @UseFilters(ConflictFilter)

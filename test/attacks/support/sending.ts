@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
 
-/** Fields of a form, in order; a name may come more than once. */
+/** Fields of a form, in order; a name may be repeated. */
 export type FormFields = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** A form-encoded POST, as the payer's browser sends it. */
+/** A form-encoded POST, like that of a payer's browser. */
 export function sendForm(url: string, fields: FormFields): Promise<Response> {
   const pairs = Array.isArray(fields) ? fields : Object.entries(fields as Record<string, string>);
   const body = new URLSearchParams(pairs.map(([name, value]) => [name, value] as [string, string]));
   return fetch(url, { method: 'POST', body, redirect: 'manual' });
 }
 
-/** A POST of exactly these bytes under this content type; without one, none is sent. */
+/** A POST of exactly these bytes, with this content type or none. */
 export function sendBytes(
   url: string,
   body: string | Uint8Array,
@@ -19,7 +19,7 @@ export function sendBytes(
 ): Promise<Response> {
   return fetch(url, {
     method: 'POST',
-    // A text would get a content type of its own.
+    // A string would get a default content type.
     body: new Uint8Array(Buffer.from(body)),
     headers: { ...headers, ...(contentType !== undefined && { 'content-type': contentType }) },
     redirect: 'manual',
@@ -27,8 +27,8 @@ export function sendBytes(
 }
 
 /**
- * Writes these bytes on a connection of its own, request lines and all, and returns what comes back until the server
- * hangs up: let the last request say `Connection: close`. A server that does not hang up fails it after ten seconds.
+ * Writes this raw HTTP on a new connection, and returns everything received until the server hangs up, so the last request
+ * should say `Connection: close`. Rejects if the server has not hung up after ten seconds.
  */
 export function sendRaw(url: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
@@ -37,11 +37,11 @@ export function sendRaw(url: string, bytes: string | Uint8Array): Promise<string
     const answer = () => Buffer.concat(chunks).toString('latin1');
     const socket = connect(Number(port), hostname);
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // What came before a reset counts.
+    // Keep what was received before a reset.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => resolve(answer()));
     socket.setTimeout(10_000, () => {
-      reject(new Error(`The server did not hang up. It had said: ${answer().slice(0, 500)}`));
+      reject(new Error(`The server did not hang up. It sent: ${answer().slice(0, 500)}`));
       socket.destroy();
     });
     socket.write(bytes);

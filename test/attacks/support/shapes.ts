@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** What is sent, made from fields that the service could have sent. */
+/** The body to send, made from fields that the service could have sent. */
 export interface Shape {
   readonly body: string | Uint8Array;
   readonly type?: string;
@@ -22,7 +22,7 @@ export const packed = (encoding: string, body: Uint8Array, type = JSON_TYPE): Sh
 export const nested = (depth: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
   open.repeat(depth) + '1' + close.repeat(depth);
 const set = (name: string, value: unknown) => (fields: Fields) => json({ ...fields, [name]: value });
-/** The JSON of the fields with a text before its end. */
+/** The JSON of the fields with more text before its closing brace. */
 export const withMore = (fields: Fields, more: string): Shape =>
   text(`${JSON.stringify(fields).slice(0, -1)},${more}}`);
 const ROOM = Buffer.alloc(20_000_000, ' ');
@@ -49,7 +49,7 @@ export const WRONG_VALUES: readonly (readonly [string, unknown])[] = [
 ];
 const REQUIRED = ['InvId', 'OutSum'] as const;
 
-/** Bodies that are no callback: refused, by the host's parser or by us. */
+/** Bodies that are not a callback: refused, by the host's parser or by us. */
 export const REFUSED: readonly Attack[] = [
   ...REQUIRED.flatMap((field) =>
     WRONG_VALUES.map(([name, value]): Attack => [`${name} for ${field}`, set(field, value)]),
@@ -97,7 +97,7 @@ export const REFUSED: readonly Attack[] = [
   ['a gzip bomb for a form', () => packed('gzip', BOMBS.form, FORM_TYPE)],
 ]; // prettier-ignore
 
-/** Bodies that a genuine sender could come near to: recorded as a hint, or refused. */
+/** Bodies that resemble a genuine callback: recorded as a hint, or refused. */
 export const HINTS: readonly Attack[] = [
   ['10,000 fields', (fields) => json({ ...fields, ...many(10_000) })],
   ['10,000 fields of a form', (fields) => form({ ...fields, ...many(10_000) })],

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 
-/** What no attack may change, whole: all but callbacks, and when and how often a bill was asked for. */
+/** Everything that no attack may change: all but callbacks, and when and how often a bill was checked. */
 const TABLES: Readonly<Record<string, { order: string; without: readonly string[] }>> = {
   'payment_acceptance.shop_order': { order: 'shop, order_id', without: [] },
   'payment_acceptance.bill': {
