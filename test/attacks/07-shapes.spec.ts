@@ -130,7 +130,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     await nothingChanged();
   });
 
-  test('the same for the sample shop's orders, which are created from JSON', async () => {
+  test("the same for the sample shop's orders, which are created from JSON", async () => {
     const order = { shop: 'main', amount: '100.05', description: 'Two cups' };
     const orders = [
       ...['shop', 'amount', 'description'].flatMap((field) =>

@@ -89,7 +89,7 @@ describe.each(ONE_ADAPTER)('floods, on %s', (adapter) => {
       }
     });
 
-    test('recording one waits neither for the bill's lock nor for a settlement that holds its callbacks', async () => {
+    test("recording one waits neither for the bill's lock nor for a settlement that holds its callbacks", async () => {
       const bought = await floods.crowded();
       const runner = floods.shop.dataSource.createQueryRunner();
       await runner.startTransaction();

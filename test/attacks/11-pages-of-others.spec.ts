@@ -102,7 +102,7 @@ describe.each(ONE_ADAPTER)("11: the sample shop's pages, on %s", (adapter) => {
     }
   });
 
-  test('the payer is redirected to the bill's page, and never to an address from a header', async () => {
+  test("the payer is redirected to the bill's page, and never to an address from a header", async () => {
     const { id, payUrl } = await shop.buy();
     const forged: Record<string, string>[] = [
       { 'x-forwarded-host': 'evil.example' },
@@ -197,7 +197,7 @@ describe("11: the sandbox's pay pages", () => {
     }
   });
 
-  test('the link back leads to the shop's address, which must be http or https', async () => {
+  test("the link back leads to the shop's address, which must be http or https", async () => {
     for (const successUrl of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'ftp://evil.example']) {
       await expect(shop.sandbox.putShop('demo-main', { successUrl })).rejects.toThrow(/http or https/);
     }

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import {
   AnswerNotUnderstoodError,
@@ -12,6 +10,7 @@ import {
 import { MAIN_TOKEN } from '../support/harness.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { Recorder } from '../support/recorder.js';
+import { drip, pour, raw, type Answer } from './support/raw-answers.js';
 
 /** Limits of an answer's size and a request's duration in this file. */
 const LIMITS = { maxAnswerBytes: 100_000, totalTimeoutMs: 1_000 };
@@ -41,7 +40,6 @@ describe('outgoing', () => {
     );
   }
 
-  type Answer = Parameters<Recorder['answer']>[0];
   type ErrorType = new (...parameters: never[]) => PaymentServiceError;
 
   /** The errors of a creation and a read. A check of an open bill must fail as well, and settle afterwards. */
@@ -83,33 +81,6 @@ describe('outgoing', () => {
     expect(await settled()).toMatchObject([{ status: 'SUCCESS' }, { name: 'payment.succeeded' }]);
     return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
   }
-
-  /** The service writes to its socket for as long as it is open. */
-  const raw =
-    (write: (socket: Socket) => void): Answer =>
-    ({ socket }: IncomingMessage) => {
-      socket.on('error', () => undefined);
-      write(socket);
-    };
-  const drip = (head: string, piece: () => string): Answer =>
-    raw((socket) => {
-      socket.write(head);
-      const timer = setInterval(() => socket.write(piece()), 5);
-      socket.on('close', () => clearInterval(timer));
-    });
-  /** Sends as much as the socket accepts, without end; `sent` counts the bytes. */
-  const pour = (head: string, piece: Buffer, sent: { bytes: number }): Answer =>
-    raw((socket) => {
-      socket.write(head);
-      const more = (): void => {
-        while (!socket.destroyed) {
-          sent.bytes += piece.length;
-          if (!socket.write(piece)) return;
-        }
-      };
-      socket.on('drain', more);
-      more();
-    });
 
   describe('the service answers with a redirect', () => {
     test.each([300, 301, 302, 303, 304, 307, 308])(

@@ -52,7 +52,7 @@ describe('multipart', () => {
       await expectFields({ description: value, custom: value, name: value, type: value.slice(0, 64) });
     });
 
-    test('the previous request's boundary, in every form', async () => {
+    test("the previous request's boundary, in every form", async () => {
       for (let round = 0; round < 5; round += 1) {
         const { boundary } = await sent();
         const value = `x\r\n--${boundary}${PART}--${boundary}--\r\n`;

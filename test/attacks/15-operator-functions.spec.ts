@@ -82,7 +82,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       },
     );
 
-    test('the ledger shows rows of every kind, all of the operator's shop', async () => {
+    test("the ledger shows rows of every kind, all of the operator's shop", async () => {
       const shown = (await ask('ledger')).body as PaymentLedger;
       for (const rows of [shown.bills, shown.payments, shown.callbacks, shown.events, shown.reviews]) {
         expect([...new Set(rows.map(({ shop }) => shop))]).toEqual(['eu']);
@@ -92,7 +92,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect(new Set(all.bills.map(({ shop }) => shop)).size).toBe(2);
     });
 
-    test('counts are those of the operator's shop, and add up to those of all shops', async () => {
+    test("counts are those of the operator's shop, and add up to those of all shops", async () => {
       const operations = harness.host.app.get(PaymentOperations);
       const [eu, main, all] = await Promise.all([
         operations.forShop('eu').stats(),
@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test('ages are those of the operator's shop', async () => {
+    test("ages are those of the operator's shop", async () => {
       const operations = harness.host.app.get(PaymentOperations);
       expect(await operations.forShop('main').stats()).toMatchObject({ oldestDeliveryMs: expect.any(Number) });
       await harness.host.dataSource.query(
@@ -123,10 +123,13 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect((await operations.stats()).oldestCheckMs).toBeGreaterThan(0);
     });
 
-    test.each(['shops', 'unknown', 'dead-letters', 'reviews'])('the list of %s has only the operator's shop', async (path) => {
-      const shown = (await ask(path)).body as { shop: string }[];
-      expect(shown.map(({ shop }) => shop)).toEqual(['eu']);
-    });
+    test.each(['shops', 'unknown', 'dead-letters', 'reviews'])(
+      "the list of %s has only the operator's shop",
+      async (path) => {
+        const shown = (await ask(path)).body as { shop: string }[];
+        expect(shown.map(({ shop }) => shop)).toEqual(['eu']);
+      },
+    );
 
     test("asking for another shop's dead letters by its name or by their id gives none", async () => {
       const { deadLetterId } = theirs;
@@ -172,7 +175,7 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       }
     });
 
-    test('records of the operator's shop can be attached, accepted and replayed', async () => {
+    test("records of the operator's shop can be attached, accepted and replayed", async () => {
       expect((await ask('attach', { intentId: own.intentId, billId: own.billId })).status).toBe(200);
       expect((await ask('accept', { reviewId: own.reviewId })).status).toBe(200);
       expect((await ask('replay', {})).body).toEqual({ replayed: 1 });

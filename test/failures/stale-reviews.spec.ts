@@ -92,12 +92,7 @@ describe('stale reviews', () => {
       await shows(bill, 'FAIL', '100.00');
       await refusesToList(bill);
       const named = { paymentId: bill.paymentId, amount: '100' };
-      await refused(
-        bill,
-        'too-many-payments',
-        /the ledger says FAIL.* cannot list it, set "hadFailed"/,
-        named,
-      );
+      await refused(bill, 'too-many-payments', /the ledger says FAIL.* cannot list it, set "hadFailed"/, named);
       await accept(bill, 'too-many-payments', { ...named, paymentId: 'another' });
       expect(await of(bill)).toMatchObject({ state: 'PAID', events: expect.arrayContaining(['payment.succeeded']) });
     });

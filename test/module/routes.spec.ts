@@ -97,7 +97,7 @@ describe('routes', () => {
       await settle();
     });
 
-    test('guards and interceptors apply to the controllers, and can inject the host's providers', async () => {
+    test("guards and interceptors apply to the controllers, and can inject the host's providers", async () => {
       const { host } = await open({
         adapter,
         extras: {

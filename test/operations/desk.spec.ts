@@ -59,7 +59,7 @@ describe('desk', () => {
       await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET lease_until = NULL`);
     });
 
-    test('without an answer leaves the bill's place in the schedule', async () => {
+    test("without an answer leaves the bill's place in the schedule", async () => {
       const billId = await paidUnseen('unanswered');
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await expect(checks.check(billId)).rejects.toMatchObject({ code: 'service-unavailable' });

@@ -170,7 +170,7 @@ describe('forwarding', () => {
       expect(await harness.effects()).toMatchObject([{ orderId: 'ours' }]);
     });
 
-    test('that arrives before the creation's answer is linked to the bill if the older integration declines', async () => {
+    test("that arrives before the creation's answer is linked to the bill if the older integration declines", async () => {
       older = () => Promise.resolve(false);
       await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
       await harness.host.payments.createBill({ orderId: 'early', amount: '10' }).catch(() => undefined);
@@ -182,7 +182,7 @@ describe('forwarding', () => {
       expect(await stored(id)).toMatchObject([{ pending: true }]);
     });
 
-    test('that arrives before the creation's answer causes a check even if the older integration accepts it', async () => {
+    test("that arrives before the creation's answer causes a check even if the older integration accepts it", async () => {
       const hold = harness.sandbox.holdAnswers('create');
       const creating = harness.host.payments.createBill({ orderId: 'accepted too early', amount: '10' });
       await hold.reached();

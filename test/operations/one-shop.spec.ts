@@ -37,7 +37,7 @@ describe('for an operator who may act for one shop', () => {
       expect(() => whole.forShop(name)).toThrow(UnknownShopError);
   });
 
-  test('a check finds only the shop's bills, by either id, and sends no request about others', async () => {
+  test("a check finds only the shop's bills, by either id, and sends no request about others", async () => {
     const checks = harness.host.app.get(PaymentChecks).forShop('eu');
     const [own, other] = [await billOf('eu'), await billOf('main')];
     expect(await checks.check(own.billId!)).toMatchObject({ shop: 'eu', orderId: 'of-eu' });
@@ -52,7 +52,7 @@ describe('for an operator who may act for one shop', () => {
     expect(harness.sandbox.requests).toHaveLength(asked);
   });
 
-  test('a reconciliation has only the shop's payments, whatever it is asked for', async () => {
+  test("a reconciliation has only the shop's payments, whatever it is asked for", async () => {
     const reconciliation = harness.host.app.get(PaymentReconciliation).forShop('eu');
     const shops = [];
     const options = { day: today(), shop: 'main' };

@@ -114,7 +114,7 @@ describe('tracing', () => {
   });
 
   describe('callbacks', () => {
-    test('have spans of their own with links to the bill's trace', async () => {
+    test("have spans of their own with links to the bill's trace", async () => {
       const { billId } = await buy('linked');
       const created = one('payment.create_bill');
       const fields = { InvId: 'linked', OutSum: '10.00' };
@@ -139,7 +139,7 @@ describe('tracing', () => {
   });
 
   describe('failures', () => {
-    test('set the error's type on the span, but not its message', async () => {
+    test("set the error's type on the span, but not its message", async () => {
       const { billId } = await buy('failing');
       await harness.sandbox.pay(billId);
       await harness.sandbox.settled();

@@ -56,7 +56,7 @@ describe('the workload of an instance', () => {
     expect(workload()).toEqual({ checks: [], deliveries: { running: 0, inTransactions: 0, limit: 5 } });
   });
 
-  test('includes each shop's running checks: in the metrics, on the console, and in the shop's own view', async () => {
+  test("includes each shop's running checks: in the metrics, on the console, and in the shop's own view", async () => {
     await paidBill('asked');
     service.shut();
     const checks = host.confirmer.runOnce();

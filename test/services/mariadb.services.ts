@@ -106,7 +106,7 @@ describe('a server with another SQL mode', () => {
 });
 
 describe('timestamps', () => {
-  test.each(['+05:30', '-11:00', 'SYSTEM'])('do not depend on the time zone of the session: %s', async (zone) => {
+  test.each(['+05:30', '-11:00', 'SYSTEM'])("do not depend on the session's time zone: %s", async (zone) => {
     const dataSource = await connect({ poolSize: 1, timezone: '+03:00' });
     await dataSource.query(`SET SESSION time_zone = '${zone}'`);
     const database = new MariaDatabase(dataSource, new PaymentClock());
@@ -118,7 +118,7 @@ describe('timestamps', () => {
   });
 });
 
-describe('a handler's transaction', () => {
+describe("a handler's transaction", () => {
   const LIMITS = { signal: new AbortController().signal, connectMs: 60_000, unattendedMs: 60_000 };
 
   test('keeps nothing of work that continued after a deadlock had rolled it back', async () => {

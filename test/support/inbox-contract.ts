@@ -22,6 +22,7 @@ export function inboxContract(given: () => DataSource): void {
   };
   testCopies(given, done);
   testFailures(given, done);
+  testTransactions(given, done);
   testConcurrency(given, done);
   testIds(given, done);
 }
@@ -115,7 +116,9 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);
     expect(await done()).toEqual(['whole']);
   });
+}
 
+function testTransactions(given: () => DataSource, done: Done): void {
   test("in a caller's transaction, it commits or rolls back with it", async () => {
     const { manager } = given();
     const rolledBack = manager.transaction(async (outer) => {
