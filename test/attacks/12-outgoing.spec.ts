@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import {
-  AnswerNotUnderstoodError,
-  BillAddressError,
-  ServiceNetworkError,
-  UnknownOutcomeError,
+  PaymentAnswerNotUnderstoodError,
+  PaymentBillAddressError,
+  PaymentServiceNetworkError,
+  PaymentUnknownOutcomeError,
   type PaymentServiceError,
 } from 'nestjs-payment-acceptance';
 import { MAIN_TOKEN } from '../support/harness.js';
@@ -43,7 +43,9 @@ describe('outgoing', () => {
   type ErrorType = new (...parameters: never[]) => PaymentServiceError;
 
   /** The errors of a creation and a read. A check of an open bill must fail as well, and settle afterwards. */
-  async function outcomes(answer: Answer): Promise<{ reading: PaymentServiceError; creating: UnknownOutcomeError }> {
+  async function outcomes(
+    answer: Answer,
+  ): Promise<{ reading: PaymentServiceError; creating: PaymentUnknownOutcomeError }> {
     count += 1;
     const { payments, confirmer, ledger } = recorded.harness.host;
     const settled = async (): Promise<unknown[]> => {
@@ -68,7 +70,7 @@ describe('outgoing', () => {
     expect(checked).toMatchObject({ state: 'OPEN', lastCheckError: expect.any(String) as unknown });
     expect(bills.find((bill) => bill.orderId === orderId)).toMatchObject({ state: 'UNKNOWN', billId: null });
     expect(await settled()).toEqual([]);
-    expect(creating).toBeInstanceOf(UnknownOutcomeError);
+    expect(creating).toBeInstanceOf(PaymentUnknownOutcomeError);
 
     const paid = { id: known, bill_id: known, status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [paid] }) });
@@ -79,7 +81,7 @@ describe('outgoing', () => {
       recorded.harness.clock.advance(1_000);
     }
     expect(await settled()).toMatchObject([{ status: 'SUCCESS' }, { name: 'payment.succeeded' }]);
-    return { reading: reading as PaymentServiceError, creating: creating as UnknownOutcomeError };
+    return { reading: reading as PaymentServiceError, creating: creating as PaymentUnknownOutcomeError };
   }
 
   describe('the service answers with a redirect', () => {
@@ -88,8 +90,8 @@ describe('outgoing', () => {
       async (status) => {
         const headers = { location: `${elsewhere.url}/stolen`, refresh: `0; url=${elsewhere.url}/stolen` };
         const { reading, creating } = await outcomes({ status, headers });
-        expect(reading).toBeInstanceOf(AnswerNotUnderstoodError);
-        expect(creating.cause).toBeInstanceOf(AnswerNotUnderstoodError);
+        expect(reading).toBeInstanceOf(PaymentAnswerNotUnderstoodError);
+        expect(creating.cause).toBeInstanceOf(PaymentAnswerNotUnderstoodError);
         expect(elsewhere.requests).toEqual([]);
       },
     );
@@ -119,8 +121,8 @@ describe('outgoing', () => {
     test.each(ATTACKS)('%s: aborted, bounded in time and memory', async (_name, answer) => {
       sent.bytes = 0;
       const { reading, creating } = await outcomes(answer);
-      expect(reading).toBeInstanceOf(ServiceNetworkError);
-      expect(creating.cause).toBeInstanceOf(ServiceNetworkError);
+      expect(reading).toBeInstanceOf(PaymentServiceNetworkError);
+      expect(creating.cause).toBeInstanceOf(PaymentServiceNetworkError);
       expect(creating.cause).toMatchObject({ mayHaveLeft: true });
       // Two readers, and the buffers of sockets and streams.
       expect(sent.bytes).toBeLessThan(20_000_000);
@@ -129,14 +131,14 @@ describe('outgoing', () => {
 
   describe('the service sends an invalid answer', () => {
     const ATTACKS: [string, ErrorType, Answer][] = [
-    ['an HTML page', AnswerNotUnderstoodError, { body: '<html>', headers: { 'content-type': 'text/html' } }],
-    ['bytes that are no text', AnswerNotUnderstoodError, { body: Buffer.from([0xff, 0xfe, 0, 0x80]) }],
-    ['a list too deep for a stack', AnswerNotUnderstoodError, { body: `${'['.repeat(45_000)}${']'.repeat(45_000)}` }],
-    ['an object too deep for one', AnswerNotUnderstoodError, { body: `${'{"a":'.repeat(16_000)}1${'}'.repeat(16_000)}` }],
-    ['fields only of its prototype', AnswerNotUnderstoodError, { body: '{"__proto__":{"success":"true","bill_id":"b","data":[]}}' }],
-    ['one field with two values', AnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"a","bill_id":"b","data":[],"data":[1]}' }],
-    ['a number without an end', AnswerNotUnderstoodError, { body: `{"success":"true","bill_id":${'9'.repeat(90_000)},"data":9}` }],
-    ['a bill_id with a query of its own', AnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"b 1&id=2\\r\\n","data":{}}' }],
+    ['an HTML page', PaymentAnswerNotUnderstoodError, { body: '<html>', headers: { 'content-type': 'text/html' } }],
+    ['bytes that are no text', PaymentAnswerNotUnderstoodError, { body: Buffer.from([0xff, 0xfe, 0, 0x80]) }],
+    ['a list too deep for a stack', PaymentAnswerNotUnderstoodError, { body: `${'['.repeat(45_000)}${']'.repeat(45_000)}` }],
+    ['an object too deep for one', PaymentAnswerNotUnderstoodError, { body: `${'{"a":'.repeat(16_000)}1${'}'.repeat(16_000)}` }],
+    ['fields only of its prototype', PaymentAnswerNotUnderstoodError, { body: '{"__proto__":{"success":"true","bill_id":"b","data":[]}}' }],
+    ['one field with two values', PaymentAnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"a","bill_id":"b","data":[],"data":[1]}' }],
+    ['a number without an end', PaymentAnswerNotUnderstoodError, { body: `{"success":"true","bill_id":${'9'.repeat(90_000)},"data":9}` }],
+    ['a bill_id with a query of its own', PaymentAnswerNotUnderstoodError, { body: '{"success":"true","bill_id":"b 1&id=2\\r\\n","data":{}}' }],
   ]; // prettier-ignore
 
     test.each(ATTACKS)('%s: not understood, and nothing of it is stored', async (_name, type, answer) => {
@@ -197,7 +199,7 @@ describe('outgoing', () => {
       ['https://pay.example'],
     ])('%j: the payer is not sent there; the bill is kept and checked', async (address) => {
       const { orderId, bill } = create(address);
-      expect(await thrown(bill)).toBeInstanceOf(BillAddressError);
+      expect(await thrown(bill)).toBeInstanceOf(PaymentBillAddressError);
       expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
         { state: 'OPEN', billId: orderId, linkUrl: null, linkPageUrl: null },
       ]);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { InvalidBillRequestError } from 'nestjs-payment-acceptance';
+import { PaymentInvalidBillRequestError } from 'nestjs-payment-acceptance';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { formOf } from '../support/recorder.js';
 
@@ -65,7 +65,7 @@ describe('multipart', () => {
       for (const orderId of [`m\r\n--x${PART}`, 'm\nn', 'm\rn', 'm\0n', 'm\ud800n', '', { toString: () => 'm' }]) {
         recorded.recorder.answer(createdBill('never'));
         const creating = recorded.harness.host.payments.createBill({ orderId: orderId as string, amount: '1' });
-        await expect(creating).rejects.toThrow(InvalidBillRequestError);
+        await expect(creating).rejects.toThrow(PaymentInvalidBillRequestError);
         expect(recorded.recorder.requests).toEqual([]);
       }
     });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { UnknownShopError } from 'nestjs-payment-acceptance';
+import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { watchRoutes } from '../support/routes.js';
@@ -158,8 +158,8 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
         const answers = await Promise.all([ask(...command(theirs)), ask(...command(nobodys))]);
         const ids = /[0-9a-f]{8}-[0-9a-f-]{27}/;
         expect(answers.map(({ status, body }) => [status, JSON.stringify(body).replace(ids, '?')])).toEqual([
-          [409, JSON.stringify({ error: 'OperatorActionError', message: said })],
-          [409, JSON.stringify({ error: 'OperatorActionError', message: said })],
+          [409, JSON.stringify({ error: 'PaymentOperatorActionError', message: said })],
+          [409, JSON.stringify({ error: 'PaymentOperatorActionError', message: said })],
         ]);
         expect(await everything()).toEqual(before);
       },
@@ -170,8 +170,8 @@ describe.each(ADAPTERS)('15: operator functions, on %s', (adapter) => {
       expect('forShop' in app.get(PaymentOperations).forShop('eu')).toBe(false);
       expect('forShop' in app.get(PaymentReviews).forShop('eu')).toBe(false);
       for (const name of ['us', '', '__proto__', 'EU']) {
-        expect(() => app.get(PaymentOperations).forShop(name)).toThrow(UnknownShopError);
-        expect(() => app.get(PaymentReviews).forShop(name)).toThrow(UnknownShopError);
+        expect(() => app.get(PaymentOperations).forShop(name)).toThrow(PaymentUnknownShopError);
+        expect(() => app.get(PaymentReviews).forShop(name)).toThrow(PaymentUnknownShopError);
       }
     });
 

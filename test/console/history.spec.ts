@@ -144,7 +144,9 @@ describe('history', () => {
     const text = await history(intentId);
     expect(text).toMatch(/seen for the first time .* became FAIL/);
     expect(text).toContain('It failed; the bill stays open.');
-    expect(text).toMatch(/Event payment\.failed dead letter of orders .*NonRetryableError: this order is unknown here/);
+    expect(text).toMatch(
+      /Event payment\.failed dead letter of orders .*PaymentNonRetryableError: this order is unknown here/,
+    );
     const second = await harness.host.payments.createBill({ orderId: 'C-1', amount: '90.00' }, { newAttempt: true });
     const other = await history(second.intentId);
     expect(other).toContain('Order C-1 open 90.00 RUB, shop main, attempt 2');
@@ -160,10 +162,10 @@ describe('history', () => {
     await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
     await harness.settle();
     await harness.sandbox.clearFaults();
-    expect(await history(intentId)).toMatch(/Last check failed BillNotFoundError: .* 1 in a row/);
+    expect(await history(intentId)).toMatch(/Last check failed PaymentBillNotFoundError: .* 1 in a row/);
     const { bills } = await harness.host.ledger();
     const refused = bills.find(({ orderId }) => orderId === 'D-1')!;
-    expect(await history(refused.intentId)).toMatch(/No bill was made MerchantBannedError: /);
+    expect(await history(refused.intentId)).toMatch(/No bill was made PaymentMerchantBannedError: /);
   });
 
   test('a shop that the service refuses is on the first page, with the reason', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { MARKUP, skeletonOf, tagsOf } from '../attacks/support/markup.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -12,7 +12,7 @@ class Failing {
 
   @OnPaymentSucceeded({ consumer: 'orders' })
   never(): void {
-    throw new NonRetryableError(Failing.says);
+    throw new PaymentNonRetryableError(Failing.says);
   }
 }
 

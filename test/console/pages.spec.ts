@@ -113,8 +113,8 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
     expect(text).toContain('Postbacks without a bill 1');
     expect(text).toContain('2 open 1 paid 1 unknown outcome');
     expect(text).toMatch(/: 1 succeeded .*: 1 failed .*: 1 to be reviewed/);
-    expect(text).toContain('ServiceNetworkError creation 1');
-    expect(text).toContain('NonRetryableError orders 1');
+    expect(text).toContain('PaymentServiceNetworkError creation 1');
+    expect(text).toContain('PaymentNonRetryableError orders 1');
   });
 
   test.each([
@@ -138,7 +138,7 @@ describe.each(ONE_ADAPTER)('the console, on %s', (adapter) => {
 
   test('an unknown outcome, a review and a dead letter say why they are there, and what to do', async () => {
     expect(await open('unknown-outcomes')).toMatch(
-      /void the attempt\. .*main-lost .*ServiceNetworkError.* Attach… .*Void…/,
+      /void the attempt\. .*main-lost .*PaymentServiceNetworkError.* Attach… .*Void…/,
     );
     expect(await open('unknown-outcomes')).toContain('Postbacks that name no bill of ours');
     expect(await open('reviews')).toMatch(

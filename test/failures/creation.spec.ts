@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ApplicationStoppingError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import {
+  PaymentApplicationStoppingError,
+  PaymentRequestRefusedError,
+  PaymentUnknownOutcomeError,
+} from 'nestjs-payment-acceptance';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -64,7 +68,7 @@ describe('creating a bill while things fail', () => {
     answer = { status: 200, body: JSON.stringify({ success: 'true', bill_id: 'twin', ...link }) };
     await create(odd, 'twin-1');
     const error = await failing(odd, 'twin-2');
-    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    expect(error).toBeInstanceOf(PaymentUnknownOutcomeError);
     expect(error).toMatchObject({ billId: 'twin', cause: { code: 'answer-not-understood' } });
     expect(await billsOf('twin-2')).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringContaining('twin') }]);
   });
@@ -72,7 +76,7 @@ describe('creating a bill while things fail', () => {
   test('a refusal whose message has a NUL and half a surrogate pair is a refusal all the same', async () => {
     answer = { status: 400, body: JSON.stringify({ message: 'bad\u0000field \ud800' }) };
     const error = await failing(odd, 'nul');
-    expect(error).toBeInstanceOf(RequestRefusedError);
+    expect(error).toBeInstanceOf(PaymentRequestRefusedError);
     expect(error).toMatchObject({ messageKey: 'bad field \ufffd' });
     expect(await billsOf('nul')).toMatchObject([{ state: 'REJECTED' }]);
   });
@@ -95,7 +99,7 @@ describe('creating a bill while things fail', () => {
     hold.release();
     expect((await creating).billId).toBeTruthy();
     await closing;
-    await expect(create(leaving, 'too-late')).rejects.toBeInstanceOf(ApplicationStoppingError);
+    await expect(create(leaving, 'too-late')).rejects.toBeInstanceOf(PaymentApplicationStoppingError);
     expect(await billsOf('leaving')).toMatchObject([{ state: 'OPEN' }]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
-  NonRetryableError,
+  PaymentNonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
   type PaymentEventContext,
@@ -161,7 +161,7 @@ describe('deliveries while things change', () => {
       @OnPaymentFailed({ consumer: 'orders' })
       failed({ late }: PaymentFailedEvent): Promise<void> {
         failures -= 1;
-        if (failures >= 0) return Promise.reject(new NonRetryableError('not yet'));
+        if (failures >= 0) return Promise.reject(new PaymentNonRetryableError('not yet'));
         log.push(`failed, late: ${String(late)}`);
         return Promise.resolve();
       }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Injectable, Logger } from '@nestjs/common';
 import {
-  NonRetryableError,
+  PaymentNonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  UnknownOutcomeError,
+  PaymentUnknownOutcomeError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { OperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 
@@ -21,7 +21,7 @@ class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
   async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
-    if (!healthy && event.name === 'payment.failed') throw new NonRetryableError('this order is unknown here');
+    if (!healthy && event.name === 'payment.failed') throw new PaymentNonRetryableError('this order is unknown here');
     seen.push(event);
     const { name, paymentId, orderId } = event;
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
@@ -54,8 +54,8 @@ describe('operators', () => {
     await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
     const error = await harness.host.payments.createBill({ orderId, amount: '10' }).catch((e: unknown) => e);
     await harness.sandbox.clearFaults();
-    expect(error).toBeInstanceOf(UnknownOutcomeError);
-    const { intentId } = error as UnknownOutcomeError;
+    expect(error).toBeInstanceOf(PaymentUnknownOutcomeError);
+    const { intentId } = error as PaymentUnknownOutcomeError;
     return { intentId, billId: harness.sandbox.bills().find((bill) => bill.orderId === orderId)!.id };
   }
 
@@ -79,7 +79,7 @@ describe('operators', () => {
         code: 'bill-not-found',
       });
       const { billId } = await billOf('attached');
-      await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(operations.attachBill(intentId, billId!, 'ann')).rejects.toBeInstanceOf(PaymentOperatorActionError);
       expect(await billOf('strict')).toMatchObject({ state: 'UNKNOWN' });
     });
 
@@ -112,7 +112,7 @@ describe('operators', () => {
         await expect(attach(page)).rejects.toThrow('must be http or https');
       }
       for (const id of ['', 'a b', '\ud800', 'x'.repeat(129)]) {
-        await expect(attach('https://pay.example', id)).rejects.toBeInstanceOf(OperatorActionError);
+        await expect(attach('https://pay.example', id)).rejects.toBeInstanceOf(PaymentOperatorActionError);
       }
       expect(await billOf('paged')).toMatchObject({ state: 'UNKNOWN' });
       await attach(' HTTPS://Pay.Example/a b\r\n"><i>');
@@ -123,8 +123,8 @@ describe('operators', () => {
     test('are voided once, by name; the order then takes a new attempt', async () => {
       const { intentId } = await unknown('voided');
       await operations.voidBill(intentId, 'ben', 'the service shows no such bill');
-      await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(OperatorActionError);
-      await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(operations.voidBill(intentId, 'ben')).rejects.toBeInstanceOf(PaymentOperatorActionError);
+      await expect(operations.voidBill("'; --", 'ben')).rejects.toBeInstanceOf(PaymentOperatorActionError);
       expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
       expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
       expect((await harness.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
@@ -146,7 +146,7 @@ describe('operators', () => {
       expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
       expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
       expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
-      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(PaymentOperatorActionError);
       harness.clock.advance(7 * 3_600_000);
       await harness.settle();
       expect(eventsOf('accepted').length).toBe(1);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { OrderAlreadyPaidError } from 'nestjs-payment-acceptance';
+import { PaymentOrderAlreadyPaidError } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { close, count, DAY, harness, open, paid, refused, removeAll, rows, seen } from './support/retention.js';
 
@@ -29,7 +29,7 @@ describe('what retention keeps for accounting', () => {
     await harness.settle();
     await removeAll();
     await expect(harness.host.payments.createBill({ orderId, amount: '10' })).rejects.toBeInstanceOf(
-      OrderAlreadyPaidError,
+      PaymentOrderAlreadyPaidError,
     );
     await harness.sandbox.pay(billId);
     harness.clock.advance(60_000); // the least pause between two checks

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
 const DAY = 86_400_000;
@@ -64,7 +64,7 @@ describe('stale reviews', () => {
   async function refused(bill: Bill, reason: string, said: RegExp, more: object = {}): Promise<void> {
     const before = await of(bill);
     const error: unknown = await accept(bill, reason, more).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(OperatorActionError);
+    expect(error).toBeInstanceOf(PaymentOperatorActionError);
     expect((error as Error).message).toMatch(said);
     const after = await of(bill);
     expect({ ...after, review: null }).toEqual({ ...before, review: null });

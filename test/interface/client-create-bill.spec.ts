@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { BillAddressError, RequestRefusedError, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import {
+  PaymentBillAddressError,
+  PaymentRequestRefusedError,
+  PaymentUnknownOutcomeError,
+} from 'nestjs-payment-acceptance';
 import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 import { formOf } from '../support/recorder.js';
@@ -130,7 +134,7 @@ describe('client create bill', () => {
       async (address) => {
         const { billId, orderId } = fresh();
         recorded.recorder.answer(createdBill(billId, { link_page_url: address }));
-        await expect(create({ orderId })).rejects.toThrow(BillAddressError);
+        await expect(create({ orderId })).rejects.toThrow(PaymentBillAddressError);
         expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([{ state: 'OPEN', billId }]);
       },
     );
@@ -150,7 +154,7 @@ describe('client create bill', () => {
     ])('%d %s is a refusal: no bill was made', async (status, body) => {
       const { orderId } = fresh();
       recorded.recorder.answer({ status, body });
-      await expect(create({ orderId })).rejects.toThrow(RequestRefusedError);
+      await expect(create({ orderId })).rejects.toThrow(PaymentRequestRefusedError);
       expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
         { state: 'REJECTED', billId: null },
       ]);
@@ -172,7 +176,7 @@ describe('client create bill', () => {
     ])('%d %s leaves the outcome unknown, and is sent once', async (status, body) => {
       const { orderId } = fresh();
       recorded.recorder.answer({ status, body, headers: { location: '/elsewhere' } });
-      await expect(create({ orderId })).rejects.toThrow(UnknownOutcomeError);
+      await expect(create({ orderId })).rejects.toThrow(PaymentUnknownOutcomeError);
       expect(recorded.recorder.requests).toHaveLength(1);
       expect(await recorded.harness.host.payments.findBills(orderId)).toMatchObject([
         { state: 'UNKNOWN', billId: null },

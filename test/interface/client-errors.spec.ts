@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  AnswerNotUnderstoodError,
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
+  PaymentAnswerNotUnderstoodError,
+  PaymentBillNotFoundError,
+  PaymentMerchantBannedError,
+  PaymentMerchantNotFoundError,
   PaymentServiceError,
-  RequestRefusedError,
-  ServiceUnavailableError,
+  PaymentRequestRefusedError,
+  PaymentServiceUnavailableError,
   TooManyPaymentsError,
-  UnauthenticatedError,
+  PaymentUnauthenticatedError,
 } from 'nestjs-payment-acceptance';
 import { closing } from '../support/closing.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
@@ -44,11 +44,11 @@ describe('client errors', () => {
 
   const ROWS: [number, string, new (...parameters: never[]) => PaymentServiceError, string][] = [
     [400, 'api:error.too_many_payments', TooManyPaymentsError, 'too-many-payments'],
-    [401, 'Unauthenticated', UnauthenticatedError, 'unauthenticated'],
-    [401, 'Unauthenticated.', UnauthenticatedError, 'unauthenticated'],
-    [403, 'api:error.merchant_not_found', MerchantNotFoundError, 'merchant-not-found'],
-    [403, 'api:error.merchant_banned', MerchantBannedError, 'merchant-banned'],
-    [403, 'api:error.bill_not_found', BillNotFoundError, 'bill-not-found'],
+    [401, 'Unauthenticated', PaymentUnauthenticatedError, 'unauthenticated'],
+    [401, 'Unauthenticated.', PaymentUnauthenticatedError, 'unauthenticated'],
+    [403, 'api:error.merchant_not_found', PaymentMerchantNotFoundError, 'merchant-not-found'],
+    [403, 'api:error.merchant_banned', PaymentMerchantBannedError, 'merchant-banned'],
+    [403, 'api:error.bill_not_found', PaymentBillNotFoundError, 'bill-not-found'],
   ];
 
   describe.each(ROWS)('7 Errors: %d %s', (status, message, type, code) => {
@@ -65,7 +65,7 @@ describe('client errors', () => {
   test('5.2 an invalid token is a 401 whatever the body says, on both operations', async () => {
     for (const body of ['', '{}', '<html></html>']) {
       recorded.recorder.answer({ status: 401, body });
-      expect(await errorOf(list())).toBeInstanceOf(UnauthenticatedError);
+      expect(await errorOf(list())).toBeInstanceOf(PaymentUnauthenticatedError);
       const creation = errorOf(recorded.harness.host.payments.createBill({ orderId: 'A-1', amount: '1' }));
       expect(await creation).toMatchObject({ code: 'unauthenticated', operation: 'createBill' });
     }
@@ -77,7 +77,7 @@ describe('client errors', () => {
   describe('7 what is not shown (assumed)', () => {
     test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and not repeated', async (status) => {
       recorded.recorder.answer({ status, body: '{"message":"api:error.something_new"}' });
-      expect(await errorOf(list())).toBeInstanceOf(RequestRefusedError);
+      expect(await errorOf(list())).toBeInstanceOf(PaymentRequestRefusedError);
       expect(recorded.recorder.requests).toHaveLength(1);
     });
 
@@ -86,7 +86,7 @@ describe('client errors', () => {
       expect(await list()).toEqual([]);
       expect(recorded.recorder.requests).toHaveLength(2);
       recorded.recorder.answer({ status });
-      expect(await errorOf(list())).toBeInstanceOf(ServiceUnavailableError);
+      expect(await errorOf(list())).toBeInstanceOf(PaymentServiceUnavailableError);
       expect(recorded.recorder.requests).toHaveLength(2);
     });
 
@@ -100,7 +100,7 @@ describe('client errors', () => {
       const elsewhere = await new Recorder().open();
       closeLater(() => elsewhere.close());
       recorded.recorder.answer({ status, headers: { location: `${elsewhere.url}/api/v1/bill/payments?id=bill-1` } });
-      expect(await errorOf(list())).toBeInstanceOf(AnswerNotUnderstoodError);
+      expect(await errorOf(list())).toBeInstanceOf(PaymentAnswerNotUnderstoodError);
       expect([recorded.recorder.requests.length, elsewhere.requests.length]).toEqual([1, 0]);
     });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AnswerNotUnderstoodError } from 'nestjs-payment-acceptance';
+import { PaymentAnswerNotUnderstoodError } from 'nestjs-payment-acceptance';
 import { MAIN_TOKEN } from '../support/harness.js';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
@@ -55,7 +55,7 @@ describe('client payments', () => {
       '<html>',
     ])('%s is not understood, and proves nothing', async (body) => {
       recorded.recorder.answer({ body });
-      await expect(list()).rejects.toThrow(AnswerNotUnderstoodError);
+      await expect(list()).rejects.toThrow(PaymentAnswerNotUnderstoodError);
     });
   });
 

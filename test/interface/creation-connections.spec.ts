@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { PaymentUnknownOutcomeError } from 'nestjs-payment-acceptance';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
@@ -72,7 +72,7 @@ describe('the connections of creations', () => {
     await seen(() => waiting().length > 0);
     const [opened] = waiting();
     instead = (socket) => socket.resetAndDestroy();
-    await expect(create('reset')).rejects.toBeInstanceOf(UnknownOutcomeError);
+    await expect(create('reset')).rejects.toBeInstanceOf(PaymentUnknownOutcomeError);
     expect(opened?.orders).toEqual(['reset']);
     expect(connections.flatMap(({ orders }) => orders).filter((orderId) => orderId === 'reset')).toHaveLength(1);
   });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  BillMismatchError,
-  CreationInProgressError,
-  OrderAlreadyPaidError,
-  RequestRefusedError,
-  ServiceNetworkError,
-  UnknownOutcomeError,
+  PaymentBillMismatchError,
+  PaymentCreationInProgressError,
+  PaymentOrderAlreadyPaidError,
+  PaymentRequestRefusedError,
+  PaymentServiceNetworkError,
+  PaymentUnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
@@ -37,15 +37,15 @@ describe('invariant 11: creation', () => {
   });
 
   test.each(['loseAnswer', 'status500', 'html', 'malformed', 'empty'] as const)(
-    'after %s nobody knows: one request, UNKNOWN, UnknownOutcomeError; the next call makes a new attempt',
+    'after %s nobody knows: one request, UNKNOWN, PaymentUnknownOutcomeError; the next call makes a new attempt',
     async (fault) => {
       await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
       const error = await failing(fault);
       await harness.sandbox.clearFaults();
-      expect(error).toBeInstanceOf(UnknownOutcomeError);
+      expect(error).toBeInstanceOf(PaymentUnknownOutcomeError);
       expect(creations(fault)).toBe(1);
       expect(await billsOf(fault)).toEqual(['UNKNOWN']);
-      const { intentId } = error as UnknownOutcomeError;
+      const { intentId } = error as PaymentUnknownOutcomeError;
       expect((await harness.host.ledger()).bills[0]).toMatchObject({ intentId });
       expect((await create(fault)).attempt).toBe(2);
       expect((await billsOf(fault)).sort()).toEqual(['OPEN', 'UNKNOWN']);
@@ -56,15 +56,15 @@ describe('invariant 11: creation', () => {
     const hold = harness.sandbox.holdAnswers('create');
     const error = await failing('timed-out');
     hold.release();
-    expect(error).toBeInstanceOf(UnknownOutcomeError);
-    expect((error as UnknownOutcomeError).cause).toMatchObject({ reason: 'timeout', mayHaveLeft: true });
+    expect(error).toBeInstanceOf(PaymentUnknownOutcomeError);
+    expect((error as PaymentUnknownOutcomeError).cause).toMatchObject({ reason: 'timeout', mayHaveLeft: true });
     expect(creations('timed-out')).toBe(1);
   });
 
   test('a request that provably never left is sent again, then ends as REJECTED', async () => {
     const nowhere = await harness.start({ options: { shops: moduleOptions('http://127.0.0.1:1').shops } });
     const error = await nowhere.payments.createBill({ orderId: 'refused-port', amount: '1' }).catch((e: unknown) => e);
-    expect(error).toBeInstanceOf(ServiceNetworkError);
+    expect(error).toBeInstanceOf(PaymentServiceNetworkError);
     expect(error).toMatchObject({ reason: 'ECONNREFUSED', mayHaveLeft: false });
     expect(await billsOf('refused-port')).toEqual(['REJECTED']);
     expect((await create('refused-port')).attempt).toBe(2);
@@ -76,7 +76,7 @@ describe('invariant 11: creation', () => {
     await harness.sandbox.clearFaults();
     expect(await billsOf('refused')).toEqual(['REJECTED']);
     expect((await create('refused')).attempt).toBe(2);
-    expect(RequestRefusedError).toBeDefined();
+    expect(PaymentRequestRefusedError).toBeDefined();
   });
 
   test('twenty calls at once, to two instances: one request, one bill for all', async () => {
@@ -85,7 +85,7 @@ describe('invariant 11: creation', () => {
       try {
         return await harness.instances[call % 2]!.payments.createBill({ orderId: 'crowd', amount: '10' });
       } catch (error) {
-        if (error instanceof CreationInProgressError) return persistent(call);
+        if (error instanceof PaymentCreationInProgressError) return persistent(call);
         throw error;
       }
     };
@@ -98,7 +98,7 @@ describe('invariant 11: creation', () => {
   test('an open bill is returned again; for another amount it is an error unless a new attempt is asked for', async () => {
     const first = await create('again');
     expect(await create('again', '10.00')).toEqual(first);
-    await expect(create('again', '11')).rejects.toBeInstanceOf(BillMismatchError);
+    await expect(create('again', '11')).rejects.toBeInstanceOf(PaymentBillMismatchError);
     const second = await harness.host.payments.createBill({ orderId: 'again', amount: '11' }, { newAttempt: true });
     expect([second.attempt, second.amount]).toEqual([2, '11.00']);
   });
@@ -107,16 +107,16 @@ describe('invariant 11: creation', () => {
     const { billId } = await create('paid');
     await harness.sandbox.pay(billId);
     await harness.settle();
-    await expect(create('paid')).rejects.toBeInstanceOf(OrderAlreadyPaidError);
+    await expect(create('paid')).rejects.toBeInstanceOf(PaymentOrderAlreadyPaidError);
     const again = harness.host.payments.createBill({ orderId: 'paid', amount: '10' }, { newAttempt: true });
-    await expect(again).rejects.toBeInstanceOf(OrderAlreadyPaidError);
+    await expect(again).rejects.toBeInstanceOf(PaymentOrderAlreadyPaidError);
   });
 
-  test('while another call is creating: a short wait, then CreationInProgressError', async () => {
+  test('while another call is creating: a short wait, then PaymentCreationInProgressError', async () => {
     const hold = harness.sandbox.holdAnswers('create');
     const creating = create('busy');
     await hold.reached();
-    await expect(create('busy')).rejects.toBeInstanceOf(CreationInProgressError);
+    await expect(create('busy')).rejects.toBeInstanceOf(PaymentCreationInProgressError);
     hold.release();
     await creating;
   });

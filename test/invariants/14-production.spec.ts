@@ -7,7 +7,7 @@ import {
   PaymentConfigurationError,
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
-import { SchemaBehindError } from 'nestjs-payment-acceptance/operations';
+import { PaymentSchemaBehindError } from 'nestjs-payment-acceptance/operations';
 import { DataSource } from 'typeorm';
 import { connectionOf, createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -49,7 +49,7 @@ describe('invariant 14: in production nothing unsafe is a default', () => {
   });
 
   test('the schema is not changed by the start: behind, it fails; migrated by hand, it starts', async () => {
-    await expect(start({})).rejects.toBeInstanceOf(SchemaBehindError);
+    await expect(start({})).rejects.toBeInstanceOf(PaymentSchemaBehindError);
     const dataSource = await new DataSource({ ...connectionOf(database.url) }).initialize();
     await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);
     await dataSource.destroy();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { migratePaymentAcceptance, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
-import { UnsupportedDataSourceError } from 'nestjs-payment-acceptance/operations';
+import { PaymentUnsupportedDataSourceError } from 'nestjs-payment-acceptance/operations';
 import type { DataSource } from 'typeorm';
 import { onPostgres } from '../support/database.js';
 import { moduleOptions } from '../support/harness.js';
@@ -24,7 +24,7 @@ describe('a database in another encoding than UTF8', () => {
       const latin = { url: url.href };
       const root = PaymentAcceptanceModule.forRoot(moduleOptions('https://api.example'));
       const failing = starting.start([root], { dataSource: latin });
-      await expect(failing).rejects.toBeInstanceOf(UnsupportedDataSourceError);
+      await expect(failing).rejects.toBeInstanceOf(PaymentUnsupportedDataSourceError);
       await expect(failing).rejects.toThrow(
         /encoding LATIN1, in which not every callback can be stored\. Make one with ENCODING 'UTF8'\.$/,
       );
@@ -38,7 +38,7 @@ describe('a database in another encoding than UTF8', () => {
     // The pool has one connection, so this is what the module finds.
     await dataSource.query(`SET client_encoding TO 'LATIN1'`);
     const failing = migratePaymentAcceptance(dataSource);
-    await expect(failing).rejects.toBeInstanceOf(UnsupportedDataSourceError);
+    await expect(failing).rejects.toBeInstanceOf(PaymentUnsupportedDataSourceError);
     await expect(failing).rejects.toThrow(/client_encoding LATIN1/);
   });
 });

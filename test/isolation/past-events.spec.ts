@@ -6,7 +6,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { OperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
@@ -53,7 +53,7 @@ describe('events that were settled while a consumer was not there', () => {
     await harness.sandbox.pay(billId);
     await harness.settle();
     await paid('order-2');
-    await expect(deliver()).rejects.toThrow(OperatorActionError);
+    await expect(deliver()).rejects.toThrow(PaymentOperatorActionError);
     await expect(deliver()).rejects.toThrow(/"mails" yet.*Start one/);
 
     await withMails();

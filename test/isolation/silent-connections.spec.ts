@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import { StatementTimeoutError } from 'nestjs-payment-acceptance';
+import { PaymentStatementTimeoutError } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 import { DatabaseProxy } from './history/database-proxy.js';
 
@@ -37,7 +37,7 @@ describe('a connection that falls silent in the middle of a transaction', () => 
     await act();
     const before = await records();
     proxy.arm(fault, ({ text }) => text.startsWith(begins));
-    await expect(act()).rejects.toThrow(StatementTimeoutError);
+    await expect(act()).rejects.toThrow(PaymentStatementTimeoutError);
     expect((await records()) - before).toBe(stored);
     // Its place in the pool is free again.
     const runners = Array.from({ length: 10 }, () => harness.host.dataSource.createQueryRunner());

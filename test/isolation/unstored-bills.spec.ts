@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { BillNotStoredError } from 'nestjs-payment-acceptance';
+import { PaymentBillNotStoredError } from 'nestjs-payment-acceptance';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { until } from '../support/until.js';
@@ -33,7 +33,7 @@ describe("the service's answer to a creation, while the database takes nothing",
   test('is an error that names the bill; the next call returns that bill, and asks the service for no other', async () => {
     const restore = cutOff(harness.host);
     const error = await failureOf(create(harness.host));
-    expect(error).toBeInstanceOf(BillNotStoredError);
+    expect(error).toBeInstanceOf(PaymentBillNotStoredError);
     const [made, ...more] = harness.sandbox.bills();
     expect(more).toEqual([]);
     const [intent] = (await harness.host.ledger()).bills;
@@ -54,7 +54,9 @@ describe("the service's answer to a creation, while the database takes nothing",
     // Another instance has given the intent up.
     const other = await harness.start();
     await other.confirmer.runOnce();
-    expect((await other.ledger()).bills).toMatchObject([{ state: 'UNKNOWN', failure: expect.stringMatching(/^The outcome/) }]);
+    expect((await other.ledger()).bills).toMatchObject([
+      { state: 'UNKNOWN', failure: expect.stringMatching(/^The outcome/) },
+    ]);
     restore();
     const [made] = harness.sandbox.bills();
     expect((await create(harness.host)).billId).toBe(made!.id);
@@ -67,7 +69,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     const [, error] = await Promise.all(
       [lucky, unlucky].map((each, index) => failureOf(create(each, `order-${index}`))),
     );
-    const { intentId, billId } = error as BillNotStoredError;
+    const { intentId, billId } = error as PaymentBillNotStoredError;
     logged.length = 0;
     restore();
     await lucky.app.close();

@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  BillMismatchError,
-  CreationInProgressError,
-  OrderAlreadyPaidError,
+  PaymentBillMismatchError,
+  PaymentCreationInProgressError,
+  PaymentOrderAlreadyPaidError,
   PaymentServiceError,
-  UnknownOutcomeError,
+  PaymentUnknownOutcomeError,
   type PaymentBill,
 } from 'nestjs-payment-acceptance';
 import { cents, dueOf, type Model } from './truth.js';
@@ -80,11 +80,12 @@ async function attempt(model: Model, world: World, wish: Wish, by: number): Prom
     const payments = world.slots[by % 2 === 0 ? 0 : 1].instance.payments;
     bill = await payments.shop(shop).createBill({ orderId, ...request }, { newAttempt });
   } catch (error) {
-    if (error instanceof CreationInProgressError) return undefined;
-    if (error instanceof UnknownOutcomeError || error instanceof PaymentServiceError) expect(world.faulty).toBe(true);
-    else if (error instanceof OrderAlreadyPaidError)
+    if (error instanceof PaymentCreationInProgressError) return undefined;
+    if (error instanceof PaymentUnknownOutcomeError || error instanceof PaymentServiceError)
+      expect(world.faulty).toBe(true);
+    else if (error instanceof PaymentOrderAlreadyPaidError)
       expect(known.some(({ billId }) => isPaid(model, world, billId))).toBe(true);
-    else if (error instanceof BillMismatchError) expect(known.length).toBeGreaterThan(0);
+    else if (error instanceof PaymentBillMismatchError) expect(known.length).toBeGreaterThan(0);
     else throw error;
     return undefined;
   }

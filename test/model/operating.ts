@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import fc from 'fast-check';
-import { OperatorActionError } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
 import { PaymentServiceError } from 'nestjs-payment-acceptance';
 import { CONSUMERS } from './desk.js';
 import { cents } from './truth.js';
@@ -18,7 +18,7 @@ async function act(
   const ends = await Promise.allSettled((twice ? [by, by + 1] : [by]).map((at) => work(at % 2)));
   const done = ends.filter(({ status }) => status === 'fulfilled').length;
   for (const end of ends) {
-    if (end.status === 'fulfilled' || end.reason instanceof OperatorActionError) continue;
+    if (end.status === 'fulfilled' || end.reason instanceof PaymentOperatorActionError) continue;
     if (!(end.reason instanceof PaymentServiceError && world.faulty)) throw end.reason;
   }
   expect(done).toBeLessThanOrEqual(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ShopNotReadError, UnknownShopError, type PaymentShopOptions } from 'nestjs-payment-acceptance';
+import { PaymentShopNotReadError, PaymentUnknownShopError, type PaymentShopOptions } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { inspect } from 'node:util';
 import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
@@ -83,7 +83,7 @@ describe('dynamic shops', () => {
     test('show their settings without a token, and their currency once they have been looked up', async () => {
       await shops.start();
       const eu = shops.payments.shop('eu');
-      expect(() => eu.currency).toThrow(ShopNotReadError);
+      expect(() => eu.currency).toThrow(PaymentShopNotReadError);
       expect(await eu.settings()).toMatchObject({ name: 'eu', shopId: 'shop-eu', currency: 'EUR' });
       expect(eu.currency).toBe('EUR');
       expect(inspect(await eu.settings(), { showHidden: true })).not.toContain(EU_TOKEN);
@@ -92,10 +92,10 @@ describe('dynamic shops', () => {
     test('that do not exist: no bill, 404 for callbacks, and no lookup of an impossible name', async () => {
       await shops.start();
       await expect(shops.payments.shop('us').createBill({ orderId: 'A-1', amount: '1' })).rejects.toThrow(
-        UnknownShopError,
+        PaymentUnknownShopError,
       );
       await expect(shops.payments.shop('us').settings()).rejects.toThrow('The shop resolver does not find it either');
-      expect(() => shops.payments.shop('no such name')).toThrow(UnknownShopError);
+      expect(() => shops.payments.shop('no such name')).toThrow(PaymentUnknownShopError);
       shops.table.asked.length = 0;
       const fields = postbackFields({ InvId: 'A-1', OutSum: '1.00', TrsId: 'b-1' });
       expect((await postJson(`${shops.harness.host.url}/postback/payment/us`, fields)).status).toBe(404);
@@ -164,7 +164,7 @@ describe('dynamic shops', () => {
           shopResolver: { find: (each) => Promise.resolve(rows[each]), list: () => Promise.resolve([]) },
         });
         expect(await post(name)).toBe(404);
-        await expect((async () => shops.payments.shop(name).settings())()).rejects.toThrow(UnknownShopError);
+        await expect((async () => shops.payments.shop(name).settings())()).rejects.toThrow(PaymentUnknownShopError);
         expect(shops.logged).toEqual([]);
       },
     );

@@ -10,7 +10,7 @@ import {
   paymentAcceptanceConfig,
   PaymentConfigurationError,
   PaymentShop,
-  UnknownShopError,
+  PaymentUnknownShopError,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
@@ -104,7 +104,7 @@ describe('registration', () => {
 
     test('with an unknown shop fails the start, and says which shops there are', async () => {
       const failing = start(root(), PaymentAcceptanceModule.forFeature('us'));
-      await expect(failing).rejects.toThrow(UnknownShopError);
+      await expect(failing).rejects.toThrow(PaymentUnknownShopError);
       await expect(failing).rejects.toThrow('There is no shop "us". The configured shops are: main, eu.');
     });
 
@@ -129,8 +129,8 @@ describe('registration', () => {
         strict: false,
       });
       expect([service.shop().name, service.shop('main').name]).toEqual(['eu', 'main']);
-      expect(() => service.shop('us')).toThrow(UnknownShopError);
-      expect(() => service.shop('__proto__')).toThrow(UnknownShopError);
+      expect(() => service.shop('us')).toThrow(PaymentUnknownShopError);
+      expect(() => service.shop('__proto__')).toThrow(PaymentUnknownShopError);
     });
   });
 

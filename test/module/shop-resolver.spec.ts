@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { InvalidShopError, ShopResolverError } from 'nestjs-payment-acceptance';
+import { PaymentInvalidShopError, PaymentShopResolverError } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { inspect } from 'node:util';
 import { EU_TOKEN, MAIN_TOKEN } from '../support/harness.js';
@@ -26,7 +26,9 @@ describe('dynamic shops', () => {
         const fields = postbackFields({ InvId: orderId, OutSum: '1.00', TrsId: billId });
         expect((await postJson(`${shops.harness.host.url}/postback/payment`, fields)).status).toBe(503);
         expect((await postForm(`${shops.harness.host.url}/redirect/payment/success`, fields)).status).toBe(503);
-        await expect(shops.payments.createBill({ orderId: 'A-2', amount: '1' })).rejects.toThrow(ShopResolverError);
+        await expect(shops.payments.createBill({ orderId: 'A-2', amount: '1' })).rejects.toThrow(
+          PaymentShopResolverError,
+        );
         await shops.harness.settle();
         expect(await shops.billStates()).toEqual(['OPEN']);
         expect((await shops.harness.host.ledger()).callbacks).toEqual([]);
@@ -66,9 +68,9 @@ describe('dynamic shops', () => {
       await shops.start();
       shops.table.rows.set('eu', { apiToken: 'bad token', apiBaseUrl: 'ftp://x', currency: 'euro' });
       const failing = shops.payments.shop('eu').createBill({ orderId: 'A-1', amount: '1' });
-      const error = await failing.catch((thrown: unknown) => thrown as InvalidShopError);
-      expect(error).toBeInstanceOf(InvalidShopError);
-      expect((error as InvalidShopError).problems.map((problem) => problem.split(':')[0])).toEqual([
+      const error = await failing.catch((thrown: unknown) => thrown as PaymentInvalidShopError);
+      expect(error).toBeInstanceOf(PaymentInvalidShopError);
+      expect((error as PaymentInvalidShopError).problems.map((problem) => problem.split(':')[0])).toEqual([
       'shops.eu.apiToken', 'shops.eu.apiBaseUrl', 'shops.eu.currency',
     ]); // prettier-ignore
       expect(inspect(error)).not.toContain('bad token');

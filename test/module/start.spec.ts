@@ -8,7 +8,7 @@ import {
   type PaymentAcceptanceExtras,
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
-import { SchemaBehindError } from 'nestjs-payment-acceptance/operations';
+import { PaymentSchemaBehindError } from 'nestjs-payment-acceptance/operations';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
@@ -56,7 +56,7 @@ describe('start', () => {
     });
 
     test('migrations: "verify" does not touch the database', async () => {
-      await expect(starting.start([root({ migrations: 'verify' })])).rejects.toThrow(SchemaBehindError);
+      await expect(starting.start([root({ migrations: 'verify' })])).rejects.toThrow(PaymentSchemaBehindError);
       expect(await tablesIn(await starting.dataSource())).toEqual([]);
     });
   });
@@ -68,7 +68,7 @@ describe('start', () => {
 
     test('missing tables fail the start; migratePaymentAcceptance creates them, and can be repeated', async () => {
       const failing = starting.start([root()]);
-      await expect(failing).rejects.toThrow(SchemaBehindError);
+      await expect(failing).rejects.toThrow(PaymentSchemaBehindError);
       await expect(failing).rejects.toThrow(/Call migratePaymentAcceptance\(dataSource\) in your deployment/);
       const dataSource = await starting.dataSource();
       expect(await tablesIn(dataSource)).toEqual([]);

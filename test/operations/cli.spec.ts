@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 import { createTestDatabase } from '../support/database.js';
 import { commandsOf, environmentOf, runCommand, type Commands, type Ran } from '../support/commands.js';
@@ -11,7 +11,7 @@ let healthy = true;
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   take(): Promise<void> {
-    return healthy ? Promise.resolve() : Promise.reject(new NonRetryableError('the stock is unknown'));
+    return healthy ? Promise.resolve() : Promise.reject(new PaymentNonRetryableError('the stock is unknown'));
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  OperatorActionError,
+  PaymentOperatorActionError,
   PaymentChecks,
   PaymentReconciliation,
   type ReconciledPayment,
@@ -49,7 +49,7 @@ describe('desk', () => {
     test('accepts only a bill of the shop that is not being checked already', async () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'strict', amount: '10' });
       await expect(checks.check(billId, 'eu')).rejects.toThrow(/Shop "eu" has no bill/);
-      await expect(checks.check("'; --")).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(checks.check("'; --")).rejects.toBeInstanceOf(PaymentOperatorActionError);
       await expect(checks.check(billId, 'nobody')).rejects.toMatchObject({ code: 'unknown-shop' });
       await harness.host.dataSource.query(
         `UPDATE payment_acceptance.bill SET lease_until = now() + interval '1 day' WHERE service_bill_id = $1`,
@@ -180,7 +180,7 @@ describe('desk', () => {
     });
 
     test.each(['yesterday', '2026-2-1', '2026-02-30', ''])('refuses %j, which is not a date', async (day) => {
-      await expect(reconcile({ day })).rejects.toBeInstanceOf(OperatorActionError);
+      await expect(reconcile({ day })).rejects.toBeInstanceOf(PaymentOperatorActionError);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Controller, Get, Injectable, Module, type DynamicModule } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator, PaymentOperations, type PaymentHealth } from 'nestjs-payment-acceptance/operations';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { DataSource } from 'typeorm';
@@ -15,7 +15,7 @@ let healthy = true;
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   take(): Promise<void> {
-    return healthy ? Promise.resolve() : Promise.reject(new NonRetryableError('the stock is unknown'));
+    return healthy ? Promise.resolve() : Promise.reject(new PaymentNonRetryableError('the stock is unknown'));
   }
 }
 

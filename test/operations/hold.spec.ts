@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import {
   OnPaymentFailed,
   OnPaymentSucceeded,
-  OrderNotFoundError,
+  PaymentOrderNotFoundError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
@@ -31,7 +31,7 @@ class Orders {
   async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
     calls += 1;
     const { name, orderId, paymentId } = event;
-    if (!orders.has(orderId)) throw new OrderNotFoundError(orderId);
+    if (!orders.has(orderId)) throw new PaymentOrderNotFoundError(orderId);
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }
 }
@@ -157,7 +157,7 @@ describe('bills that come back before their orders', () => {
       failingConsumers: [{ consumer: 'orders', deliveries: BILLS, ordersNotFound: BILLS }],
     });
     const [delivery] = (await harness.host.ledger()).events[0]!.deliveries;
-    expect(delivery!.lastError).toMatch(/^OrderNotFoundError: There is no order "order-\d+"\.$/);
+    expect(delivery!.lastError).toMatch(/^PaymentOrderNotFoundError: There is no order "order-\d+"\.$/);
     restoreAll(bills);
     await harness.settle();
     await expectEachPaidOnce([]);

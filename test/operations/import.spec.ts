@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { OperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentImport, type BillToImport } from 'nestjs-payment-acceptance/operations';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 
@@ -131,7 +131,7 @@ describe('importing open bills of an older integration', () => {
   });
 
   test('needs an operator', async () => {
-    await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(OperatorActionError);
+    await expect(imports.importBills([], { operator: ' ' })).rejects.toBeInstanceOf(PaymentOperatorActionError);
   });
 
   test('an unpaid bill expires by its age, like any other', async () => {

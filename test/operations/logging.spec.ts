@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ConsoleLogger, Injectable, Logger } from '@nestjs/common';
-import { NonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm } from '../support/http.js';
@@ -9,7 +9,7 @@ import { postbackFields, postForm } from '../support/http.js';
 class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   take(): Promise<void> {
-    return Promise.reject(new NonRetryableError('the stock is unknown'));
+    return Promise.reject(new PaymentNonRetryableError('the stock is unknown'));
   }
 }
 
@@ -79,7 +79,7 @@ describe('a log line has machine-readable parameters', () => {
         level: 'error',
         context: 'PaymentDeliveries',
         message: expect.stringContaining('dead letter'),
-        params: { consumer: 'orders', event: 'payment.succeeded', attempt: 1, error: 'NonRetryableError' },
+        params: { consumer: 'orders', event: 'payment.succeeded', attempt: 1, error: 'PaymentNonRetryableError' },
       },
       {
         level: 'error',

@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { OperatorActionError, PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { until } from '../support/until.js';
 import { CREATION, DAY, HOUR, MINUTE, useLostBills } from './support/lost-bills.js';
@@ -52,7 +52,7 @@ describe('lost bills', () => {
     const lost = await world.find('told by nobody');
     const told = { amount: '10.00', operator: 'ann', note: 'found in the order book' };
     await expect(world.operations.takeInLostBill(lost.id, { ...told, orderId: '' })).rejects.toBeInstanceOf(
-      OperatorActionError,
+      PaymentOperatorActionError,
     );
     await world.operations.takeInLostBill(lost.id, { ...told, orderId: 'confirmed' });
     expect(await world.operations.stats()).toMatchObject({ lostBills: 0 });

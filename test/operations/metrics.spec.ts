@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
-import { NonRetryableError, OnPaymentFailed, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
+import { PaymentNonRetryableError, OnPaymentFailed, OnPaymentSucceeded } from 'nestjs-payment-acceptance';
 import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
@@ -20,7 +20,7 @@ class Orders {
 
   @OnPaymentFailed({ consumer: 'orders' })
   refuse(): Promise<void> {
-    return Promise.reject(new NonRetryableError('never'));
+    return Promise.reject(new PaymentNonRetryableError('never'));
   }
 }
 

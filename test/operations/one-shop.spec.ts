@@ -6,7 +6,7 @@ import {
   PaymentReconciliation,
   type BillToImport,
 } from 'nestjs-payment-acceptance/operations';
-import { UnknownShopError } from 'nestjs-payment-acceptance';
+import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 
 const SERVICES = [PaymentChecks, PaymentDoctor, PaymentImport, PaymentReconciliation];
@@ -34,7 +34,7 @@ describe('for an operator who may act for one shop', () => {
     expect('forShop' in view).toBe(false);
     expect(Object.values(view).every((member) => typeof member === 'function')).toBe(true);
     for (const name of ['us', '', '__proto__', 'EU', 'eu '])
-      expect(() => whole.forShop(name)).toThrow(UnknownShopError);
+      expect(() => whole.forShop(name)).toThrow(PaymentUnknownShopError);
   });
 
   test("a check finds only the shop's bills, by either id, and sends no request about others", async () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Injectable } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { OnPaymentSucceeded, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, PaymentUnknownOutcomeError } from 'nestjs-payment-acceptance';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, redirectFields } from '../support/http.js';
@@ -149,7 +149,7 @@ describe('tracing', () => {
       expect(delivered.attributes).toMatchObject({ 'error.type': 'RangeError', 'payment.outcome': 'retried' });
       expect(delivered.status.code).toBe(2);
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
-      await expect(buy('unknown')).rejects.toBeInstanceOf(UnknownOutcomeError);
+      await expect(buy('unknown')).rejects.toBeInstanceOf(PaymentUnknownOutcomeError);
       harness.clock.advance(7 * 3_600_000);
       await harness.host.confirmer.runOnce();
       await harness.sandbox.clearFaults();

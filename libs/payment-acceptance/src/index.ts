@@ -5,7 +5,7 @@ export { PaymentWorkers, type PaymentWorker } from './module/payment-workers.js'
 
 export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
 export { paymentAcceptanceConfig, paymentAcceptanceOptionsFromEnv } from './config/environment.js';
-export { PaymentConfigurationError, UnknownShopError } from './config/configuration.error.js';
+export { PaymentConfigurationError, PaymentUnknownShopError } from './config/configuration.error.js';
 export * from './config/shop.errors.js';
 export type { PaymentAcceptanceOptions } from './config/options.js';
 export type { PaymentShopOptions, PaymentShopResolver } from './config/service-options.js';
@@ -50,14 +50,14 @@ export {
   type PaymentHandlerOptions,
 } from './events/handler.decorators.js';
 export type { PaymentEventContext } from './events/consumer.js';
-export { NonRetryableError } from './events/non-retryable.js';
-export { OrderNotFoundError } from './events/order-not-found.js';
+export { PaymentNonRetryableError } from './events/non-retryable.js';
+export { PaymentOrderNotFoundError } from './events/order-not-found.js';
 
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
 export { migratePaymentAcceptance } from './storage/migrate.js';
-export { PoolExhaustedError, StatementTimeoutError } from './storage/storage.errors.js';
+export { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './storage/storage.errors.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';
 export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
-import { UnknownShopError } from 'nestjs-payment-acceptance';
+import { PaymentUnknownShopError } from 'nestjs-payment-acceptance';
 import {
   describePaymentError,
   PaymentOperations,
@@ -102,7 +102,7 @@ export class ConsoleResponder {
         };
       }
     } catch (error) {
-      if (!(error instanceof UnknownShopError)) throw error;
+      if (!(error instanceof PaymentUnknownShopError)) throw error;
     }
     throw new ConsoleRefusal(
       403,

@@ -16,7 +16,7 @@ import {
   type ExecutionContext,
 } from '@nestjs/common';
 import {
-  OperatorActionError,
+  PaymentOperatorActionError,
   PaymentOperations,
   PaymentReviews,
   type DeadLetterFilter,
@@ -36,9 +36,9 @@ class OperatorGuard implements CanActivate {
   }
 }
 
-@Catch(OperatorActionError)
-class ConflictFilter implements ExceptionFilter<OperatorActionError> {
-  catch({ name, message }: OperatorActionError, host: ArgumentsHost): void {
+@Catch(PaymentOperatorActionError)
+class ConflictFilter implements ExceptionFilter<PaymentOperatorActionError> {
+  catch({ name, message }: PaymentOperatorActionError, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<{ status(code: number): { send(body: object): void } }>();
     response.status(409).send({ error: name, message });
   }

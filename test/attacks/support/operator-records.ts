@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { NonRetryableError, OnPaymentFailed, OnPaymentSucceeded, UnknownOutcomeError } from 'nestjs-payment-acceptance';
+import {
+  PaymentNonRetryableError,
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  PaymentUnknownOutcomeError,
+} from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { type Harness } from '../../support/harness.js';
 
@@ -24,7 +29,7 @@ export async function seed(harness: Harness, shop: 'main' | 'eu'): Promise<Seede
   await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
   const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '10' }).catch((e: unknown) => e);
   await harness.sandbox.clearFaults();
-  if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
+  if (!(lost instanceof PaymentUnknownOutcomeError)) throw new Error('The answer was not lost.');
   const billId = harness.sandbox.bills().find(({ orderId }) => orderId === `${shop}-lost`)!.id;
   await harness.sandbox.pay(billId); // its postback waits for the bill
   await harness.sandbox.settled();
@@ -41,7 +46,7 @@ export async function seed(harness: Harness, shop: 'main' | 'eu'): Promise<Seede
 export class Refusing {
   @OnPaymentFailed({ consumer: 'orders' })
   never(): void {
-    throw new NonRetryableError('this order is unknown here');
+    throw new PaymentNonRetryableError('this order is unknown here');
   }
 
   @OnPaymentSucceeded({ consumer: 'orders' })

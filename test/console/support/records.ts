@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import {
-  NonRetryableError,
+  PaymentNonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  UnknownOutcomeError,
+  PaymentUnknownOutcomeError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
@@ -23,7 +23,7 @@ export class Bookkeeper {
 
   @OnPaymentFailed({ consumer: 'orders' })
   async failed(event: PaymentFailedEvent, context: PaymentEventContext): Promise<void> {
-    if (!this.mended) throw new NonRetryableError('this order is unknown here');
+    if (!this.mended) throw new PaymentNonRetryableError('this order is unknown here');
     await this.write(event, context);
   }
 
@@ -65,7 +65,7 @@ export async function record(harness: Harness, shop: 'main' | 'eu'): Promise<Rec
   await harness.sandbox.setFaults({ requests: { loseAnswer: 1 } });
   const lost: unknown = await payments.createBill({ orderId: `${shop}-lost`, amount: '7' }).catch((e: unknown) => e);
   await harness.sandbox.clearFaults();
-  if (!(lost instanceof UnknownOutcomeError)) throw new Error('The answer was not lost.');
+  if (!(lost instanceof PaymentUnknownOutcomeError)) throw new Error('The answer was not lost.');
   const lostBill = harness.sandbox.bills().find(({ custom }) => custom === lost.intentId)!.id;
   await harness.sandbox.pay(lostBill); // its postback waits for the bill
   await harness.sandbox.settled();

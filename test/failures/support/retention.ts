@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import {
-  NonRetryableError,
+  PaymentNonRetryableError,
   OnPaymentFailed,
   OnPaymentSucceeded,
   type PaymentAcceptanceOptions,
@@ -21,7 +21,7 @@ class Orders {
   @OnPaymentSucceeded({ consumer: 'orders' })
   @OnPaymentFailed({ consumer: 'orders' })
   take(event: PaymentSucceededEvent | PaymentFailedEvent): void {
-    if (refused.has(event.orderId) && event.name === 'payment.failed') throw new NonRetryableError('not now');
+    if (refused.has(event.orderId) && event.name === 'payment.failed') throw new PaymentNonRetryableError('not now');
     seen.push(event);
   }
 }

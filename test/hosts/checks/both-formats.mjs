@@ -30,7 +30,7 @@ const calls = [];
 class Orders {
   take(event, { attempt }) {
     calls.push([event.orderId, attempt]);
-    throw new copy.NonRetryableError('no further attempt can help');
+    throw new copy.PaymentNonRetryableError('no further attempt can help');
   }
 }
 const take = Object.getOwnPropertyDescriptor(Orders.prototype, 'take');

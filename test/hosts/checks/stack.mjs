@@ -37,5 +37,9 @@ function thrownAt(door, ...options) {
 
 function assertThrows(text, { file, line }) {
   const statement = text.split('\n')[line - 1].trim();
-  assert.match(statement, /^(if .*)?throw new UnsupportedDataSourceError\(.*\);$/, `${file}:${line}: ${statement}`);
+  assert.match(
+    statement,
+    /^(if .*)?throw new PaymentUnsupportedDataSourceError\(.*\);$/,
+    `${file}:${line}: ${statement}`,
+  );
 }

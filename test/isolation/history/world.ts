@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { OperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import type { PayInput } from 'nestjs-payment-sandbox';
 import { DataSource } from 'typeorm';
@@ -248,7 +248,7 @@ export class World {
     const note = `action-${(this.count += 1)}`;
     let outcome: Outcome = 'done';
     const changed = await bounded(work({ operator: 'somebody', note })).catch((error: unknown) => {
-      outcome = error instanceof OperatorActionError ? 'refused' : 'unknown';
+      outcome = error instanceof PaymentOperatorActionError ? 'refused' : 'unknown';
       return unlessItHangs(error);
     });
     this.history.add({ what: 'action', note, target, outcome, ...(typeof changed === 'number' && { changed }) });

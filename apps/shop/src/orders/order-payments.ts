@@ -3,7 +3,7 @@ import {
   compareAmounts,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  OrderNotFoundError,
+  PaymentOrderNotFoundError,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
@@ -45,7 +45,7 @@ export class OrderPayments {
   private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
     const order = await manager.findOne(Order, { where: { id: event.orderId }, lock: { mode: 'pessimistic_write' } });
     // After a restore an order may reappear later than its payments: the event waits for it.
-    if (!order) throw new OrderNotFoundError(event.orderId);
+    if (!order) throw new PaymentOrderNotFoundError(event.orderId);
     await manager.insert(OrderEvent, { order, name: event.name, paymentId: event.paymentId, at: event.occurredAt });
     return order;
   }

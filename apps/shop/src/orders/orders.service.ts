@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
-  BillMismatchError,
+  PaymentBillMismatchError,
   InjectPaymentShop,
   parseAmount,
   PaymentShop,
@@ -45,7 +45,7 @@ export class OrdersService {
    * The order's open bill, or a new one if the last has ended.
    * @param newPrice create another bill if the price of the open one is outdated; that one can still be paid,
    *   and then a person decides
-   * @throws BillMismatchError if the price is outdated and `newPrice` is false
+   * @throws PaymentBillMismatchError if the price is outdated and `newPrice` is false
    */
   async bill(order: Order, newPrice = false): Promise<PaymentBill> {
     const { id: orderId, shop, amount, currency, description } = order;
@@ -53,7 +53,7 @@ export class OrdersService {
     try {
       return await this.shops[shop].createBill(request);
     } catch (error) {
-      if (!(newPrice && error instanceof BillMismatchError)) throw error;
+      if (!(newPrice && error instanceof PaymentBillMismatchError)) throw error;
       return this.shops[shop].createBill(request, { newAttempt: true });
     }
   }

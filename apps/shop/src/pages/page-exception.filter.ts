@@ -6,7 +6,7 @@ import {
   type ExceptionFilter,
   type HttpServer,
 } from '@nestjs/common';
-import { BillError, BillMismatchError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
+import { PaymentBillError, PaymentBillMismatchError, PaymentAcceptanceError } from 'nestjs-payment-acceptance';
 import { messagePage } from './layout.js';
 import { priceChangedPage } from './price-changed.page.js';
 
@@ -36,7 +36,9 @@ export class PageExceptionFilter implements ExceptionFilter {
       return;
     }
     const page =
-      error instanceof BillMismatchError ? priceChangedPage(error) : messagePage('Not possible', textOf(error, body));
+      error instanceof PaymentBillMismatchError
+        ? priceChangedPage(error)
+        : messagePage('Not possible', textOf(error, body));
     this.adapter.setHeader(response, 'Content-Type', 'text/html; charset=utf-8');
     this.adapter.reply(response, page, status);
   }
@@ -51,13 +53,14 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 function textOf(error: unknown, { message }: Answer): string {
-  if (error instanceof BillError) return SENTENCES[error.code] ?? TRY_AGAIN;
+  if (error instanceof PaymentBillError) return SENTENCES[error.code] ?? TRY_AGAIN;
   return [message].flat().join(' ');
 }
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
-  if (error instanceof BillError && error.code !== 'unknown-outcome' && error.code !== 'bill-address') return 409;
+  if (error instanceof PaymentBillError && error.code !== 'unknown-outcome' && error.code !== 'bill-address')
+    return 409;
   return error instanceof PaymentAcceptanceError ? 502 : 500;
 }
 
@@ -68,7 +71,7 @@ function bodyOf(error: unknown, status: number): Answer {
       typeof answer === 'object' && 'message' in answer ? (answer.message as string | string[]) : error.message;
     return { statusCode: status, message };
   }
-  if (status === 409 && error instanceof BillError)
+  if (status === 409 && error instanceof PaymentBillError)
     return { statusCode: status, message: error.message, code: error.code };
   const message = status === 502 ? TRY_AGAIN : 'Something went wrong.';
   return { statusCode: status, message, ...(error instanceof PaymentAcceptanceError && { code: error.code }) };

@@ -1,8 +1,8 @@
-import type { BillMismatchError } from 'nestjs-payment-acceptance';
+import type { PaymentBillMismatchError } from 'nestjs-payment-acceptance';
 import { html } from './html.js';
 import { layout, money } from './layout.js';
 
-type Price = BillMismatchError['asked'];
+type Price = PaymentBillMismatchError['asked'];
 
 /** A price as this page's form submits it. */
 export function priceOf({ amount, currency }: Price): string {
@@ -14,7 +14,7 @@ export function priceChangedPage({
   orderId,
   open,
   asked,
-}: Pick<BillMismatchError, 'orderId' | 'open' | 'asked'>): string {
+}: Pick<PaymentBillMismatchError, 'orderId' | 'open' | 'asked'>): string {
   return layout(
     { title: 'The price has changed' },
     html`<section class="card result">

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { shopOf } from '../../../../test/support/units.js';
 import { prepareBill } from './bill-request.js';
-import { InvalidBillRequestError } from './bill.errors.js';
+import { PaymentInvalidBillRequestError } from './bill.errors.js';
 
 const INTENT = '00000000-0000-4000-8000-000000000001';
 const prepare = (more: object = {}, shop = shopOf()) =>
@@ -12,7 +12,7 @@ function problems(more: object): readonly string[] {
     prepare(more);
     return [];
   } catch (error) {
-    if (error instanceof InvalidBillRequestError) return error.problems;
+    if (error instanceof PaymentInvalidBillRequestError) return error.problems;
     throw error;
   }
 }

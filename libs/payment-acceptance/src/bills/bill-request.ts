@@ -1,7 +1,7 @@
 import type { BillFields } from '../client/payment-service.client.js';
 import type { Shop } from '../config/resolved-options.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
-import { InvalidBillRequestError } from './bill.errors.js';
+import { PaymentInvalidBillRequestError } from './bill.errors.js';
 
 /** A request to create a bill: section 2.1 of the specification. Length limits are assumed. */
 export interface CreateBillRequest {
@@ -28,7 +28,7 @@ export interface CreateBillRequest {
 
 /**
  * Checks a request and fills in the defaults.
- * @throws InvalidBillRequestError naming every unusable field.
+ * @throws PaymentInvalidBillRequestError naming every unusable field.
  */
 export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: string): BillFields {
   const problems: string[] = [];
@@ -56,7 +56,7 @@ export function prepareBill(shop: Shop, request: CreateBillRequest, intentId: st
   const payerPaysCommission: unknown = request.payerPaysCommission ?? shop.payerPaysCommission;
   if (typeof payerPaysCommission !== 'boolean') problems.push('payerPaysCommission must be true or false.');
   if (problems.length > 0 || amount === null || !orderId || typeof payerPaysCommission !== 'boolean') {
-    throw new InvalidBillRequestError(shop.name, orderId ?? '', problems);
+    throw new PaymentInvalidBillRequestError(shop.name, orderId ?? '', problems);
   }
   return { amount, orderId, description, type, currency, custom, payerPaysCommission, name };
 }

@@ -2,7 +2,7 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 import type { PaymentServiceError } from '../client/service.errors.js';
 
 /** Base class of the `createBill` errors that concern the order and its bills. */
-export abstract class BillError extends PaymentAcceptanceError {
+export abstract class PaymentBillError extends PaymentAcceptanceError {
   constructor(
     readonly shop: string,
     readonly orderId: string,
@@ -14,7 +14,7 @@ export abstract class BillError extends PaymentAcceptanceError {
 }
 
 /** A field of the request cannot be sent. Nothing was stored or sent. */
-export class InvalidBillRequestError extends BillError {
+export class PaymentInvalidBillRequestError extends PaymentBillError {
   readonly code = 'invalid-bill-request';
   constructor(
     shop: string,
@@ -27,7 +27,7 @@ export class InvalidBillRequestError extends BillError {
 }
 
 /** Another call is creating this bill and did not finish within `creation.waitMs`. */
-export class CreationInProgressError extends BillError {
+export class PaymentCreationInProgressError extends PaymentBillError {
   readonly code = 'creation-in-progress';
   constructor(shop: string, orderId: string) {
     super(
@@ -39,7 +39,7 @@ export class CreationInProgressError extends BillError {
 }
 
 /** The order is paid: another bill would charge the payer twice. */
-export class OrderAlreadyPaidError extends BillError {
+export class PaymentOrderAlreadyPaidError extends PaymentBillError {
   readonly code = 'order-already-paid';
   constructor(
     shop: string,
@@ -52,7 +52,7 @@ export class OrderAlreadyPaidError extends BillError {
 }
 
 /** The order has an open bill for another amount or currency. */
-export class BillMismatchError extends BillError {
+export class PaymentBillMismatchError extends PaymentBillError {
   readonly code = 'bill-mismatch';
   constructor(
     shop: string,
@@ -73,7 +73,7 @@ export class BillMismatchError extends BillError {
  * Nobody knows whether the service made a bill: the request may have reached it, and no answer was understood.
  * The intent is kept as `UNKNOWN`; calling `createBill` again makes a new attempt.
  */
-export class UnknownOutcomeError extends BillError {
+export class PaymentUnknownOutcomeError extends PaymentBillError {
   readonly code = 'unknown-outcome';
   constructor(
     shop: string,
@@ -97,10 +97,10 @@ export class UnknownOutcomeError extends BillError {
 /**
  * The service created the bill, but the database has not stored it yet. This instance retries until it succeeds or
  * shuts down; on shutdown it logs what is left. Calling `createBill` again on this instance returns the bill or throws
- * this error again. Other instances throw `CreationInProgressError` until the intent's lease (`creation.leaseMs`)
+ * this error again. Other instances throw `PaymentCreationInProgressError` until the intent's lease (`creation.leaseMs`)
  * expires.
  */
-export class BillNotStoredError extends BillError {
+export class PaymentBillNotStoredError extends PaymentBillError {
   readonly code = 'bill-not-stored';
   constructor(
     shop: string,
@@ -120,7 +120,7 @@ export class BillNotStoredError extends BillError {
 }
 
 /** The application is shutting down and starts no new creations. */
-export class ApplicationStoppingError extends BillError {
+export class PaymentApplicationStoppingError extends PaymentBillError {
   readonly code = 'application-stopping';
   constructor(shop: string, orderId: string) {
     super(shop, orderId, 'the application is shutting down. Call again on another instance.');
@@ -128,7 +128,7 @@ export class ApplicationStoppingError extends BillError {
 }
 
 /** The bill exists and is tracked, but the service gave no address to send the payer to. */
-export class BillAddressError extends BillError {
+export class PaymentBillAddressError extends PaymentBillError {
   readonly code = 'bill-address';
   constructor(
     shop: string,

@@ -15,11 +15,11 @@ import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
 import {
-  ApplicationStoppingError,
-  BillMismatchError,
-  CreationInProgressError,
-  OrderAlreadyPaidError,
-  UnknownOutcomeError,
+  PaymentApplicationStoppingError,
+  PaymentBillMismatchError,
+  PaymentCreationInProgressError,
+  PaymentOrderAlreadyPaidError,
+  PaymentUnknownOutcomeError,
 } from './bill.errors.js';
 import { creationLine, creationRecord } from './creation-log.js';
 import { IntentEnds, type Intent } from './intent-ends.js';
@@ -70,12 +70,12 @@ export class BillService implements BeforeApplicationShutdown {
    * transactions: do not call it inside one of yours. It would not roll back with yours, and would need a second
    * connection beside it.
    *
-   * @throws InvalidBillRequestError, OrderAlreadyPaidError, BillMismatchError, CreationInProgressError
-   * @throws ApplicationStoppingError while the application shuts down
+   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError, PaymentCreationInProgressError
+   * @throws PaymentApplicationStoppingError while the application shuts down
    * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
-   * @throws UnknownOutcomeError if a bill may have been created
-   * @throws BillNotStoredError if the bill was created but is not stored yet: call again
-   * @throws BillAddressError if the bill was created but has no usable address
+   * @throws PaymentUnknownOutcomeError if a bill may have been created
+   * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again
+   * @throws PaymentBillAddressError if the bill was created but has no usable address
    */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
     const attributes = { 'payment.shop': shop.name };
@@ -87,7 +87,7 @@ export class BillService implements BeforeApplicationShutdown {
       const of = { shop: shop.name, intentId, customGiven, traceparent: span.traceparent };
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });
-      if (this.stopping) throw new ApplicationStoppingError(shop.name, fields.orderId);
+      if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);
       const bill = await this.creations.track(this.createPrepared(shop, fields, intent, options));
       span.set({ 'payment.bill_id': bill.billId });
       return bill;
@@ -123,7 +123,8 @@ export class BillService implements BeforeApplicationShutdown {
       const begun = await this.begin(intent, newAttempt);
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
       if (begun !== 'busy') return payable(begun);
-      if (Date.now() >= deadline || signal?.aborted) throw new CreationInProgressError(shop.name, fields.orderId);
+      if (Date.now() >= deadline || signal?.aborted)
+        throw new PaymentCreationInProgressError(shop.name, fields.orderId);
       await sleep(POLL_MS);
     }
   }
@@ -137,7 +138,7 @@ export class BillService implements BeforeApplicationShutdown {
       const order = await this.store.lockOrder(manager, shop, orderId);
       const bills = await this.store.ofOrder(shop, orderId, manager);
       if (order.firstPaymentId !== null || bills.some(({ state }) => state === 'PAID')) {
-        throw new OrderAlreadyPaidError(shop, orderId, order.firstPaymentId);
+        throw new PaymentOrderAlreadyPaidError(shop, orderId, order.firstPaymentId);
       }
       for (const other of bills.filter(({ state }) => state === 'CREATING')) {
         // If its own answer arrives at this moment, the next poll finds the bill open.
@@ -148,7 +149,7 @@ export class BillService implements BeforeApplicationShutdown {
       if (!newAttempt && open.length > 0) {
         const same = open.findLast((each) => each.amount === amount && each.currency === currency);
         if (same) return same;
-        throw new BillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
+        throw new PaymentBillMismatchError(shop, orderId, open.at(-1) ?? intent, intent);
       }
       await this.store.insert(manager, { ...intent, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
       return 'stored';
@@ -164,7 +165,7 @@ export class BillService implements BeforeApplicationShutdown {
       const unknown = !(error instanceof PaymentServiceError) || mayHaveMadeABill(error);
       await this.ends.close(intent, unknown ? 'UNKNOWN' : 'REJECTED', error);
       if (!unknown || !(error instanceof PaymentServiceError)) throw error;
-      throw new UnknownOutcomeError(shop.name, fields.orderId, intent.intentId, error);
+      throw new PaymentUnknownOutcomeError(shop.name, fields.orderId, intent.intentId, error);
     }
     this.recordInLog(shop, fields, intent.intentId, answer);
     return this.ends.open(intent, answer);

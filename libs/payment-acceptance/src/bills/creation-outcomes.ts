@@ -6,7 +6,7 @@ import { backoff } from '../common/retry.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { IntentId } from '../domain/ids.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
-import { BillNotStoredError } from './bill.errors.js';
+import { PaymentBillNotStoredError } from './bill.errors.js';
 
 /** The outcome of a creation, as reported by the service, before it is stored. */
 export interface CreationOutcome {
@@ -74,7 +74,7 @@ export class CreationOutcomes {
    * wait.
    * @param attempt stores the outcome; must be idempotent
    * @param finish receives what was stored, or a permanent error
-   * @throws BillNotStoredError if a created bill is not stored in time; TimeoutError if no bill was created
+   * @throws PaymentBillNotStoredError if a created bill is not stored in time; TimeoutError if no bill was created
    */
   store<Stored, Result>(
     outcome: CreationOutcome,
@@ -91,7 +91,7 @@ export class CreationOutcomes {
   /**
    * Retries the unstored outcomes of an order now and waits for them: until they are stored, no further bill may be
    * created.
-   * @throws BillNotStoredError
+   * @throws PaymentBillNotStoredError
    */
   async settle(shop: string, orderId: string): Promise<void> {
     for (const storing of this.unstored) {
@@ -101,7 +101,7 @@ export class CreationOutcomes {
         await this.inTime(storing, storing.end);
       } catch (error) {
         // A permanent failure was reported to its own caller, and the tables reflect it.
-        if (error instanceof BillNotStoredError) throw error;
+        if (error instanceof PaymentBillNotStoredError) throw error;
       }
     }
   }
@@ -133,7 +133,7 @@ export class CreationOutcomes {
       storing.isLogged = true;
       const { made, shop, orderId, intentId } = storing.outcome;
       if (typeof made === 'string') throw error;
-      throw new BillNotStoredError(shop, orderId, intentId, made.billId);
+      throw new PaymentBillNotStoredError(shop, orderId, intentId, made.billId);
     }
   }
 

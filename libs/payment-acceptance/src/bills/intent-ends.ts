@@ -1,4 +1,4 @@
-import { AnswerNotUnderstoodError } from '../client/service.errors.js';
+import { PaymentAnswerNotUnderstoodError } from '../client/service.errors.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
@@ -7,7 +7,7 @@ import type { BillRecord } from '../domain/bill.js';
 import type { BillId } from '../domain/ids.js';
 import type { BillStore, CreatedBill, NewBill } from '../storage/bill.store.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
-import { BillNotStoredError, UnknownOutcomeError } from './bill.errors.js';
+import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
 import { linkLateCallbacks } from './late-callbacks.js';
 
@@ -27,7 +27,7 @@ export class IntentEnds {
     this.outcomes = new CreationOutcomes(options.creation.storeTimeoutMs, random, logger);
   }
 
-  /** @throws BillNotStoredError if the order has a bill that is not stored yet */
+  /** @throws PaymentBillNotStoredError if the order has a bill that is not stored yet */
   settle(shop: string, orderId: string): Promise<void> {
     return this.outcomes.settle(shop, orderId);
   }
@@ -44,10 +44,10 @@ export class IntentEnds {
     const { openMs, jitterPercent } = this.options.schedule;
     const firstCheckMs = (openMs[0] ?? 60_000) * (1 + (this.random.fraction() * jitterPercent) / 100);
     const { billId } = answer;
-    const unknown = (flaw: string): UnknownOutcomeError => {
-      const error = new AnswerNotUnderstoodError({ shop, operation: 'createBill' }, flaw);
+    const unknown = (flaw: string): PaymentUnknownOutcomeError => {
+      const error = new PaymentAnswerNotUnderstoodError({ shop, operation: 'createBill' }, flaw);
       this.logger.error(error.message, { shop, orderId, intentId, billId, error: errorType(error) });
-      return new UnknownOutcomeError(shop, orderId, intentId, error, billId);
+      return new PaymentUnknownOutcomeError(shop, orderId, intentId, error, billId);
     };
     const open = () => this.store.open(intentId, answer, firstCheckMs);
     return this.outcomes.store(
@@ -60,7 +60,7 @@ export class IntentEnds {
         try {
           opened = await stored;
         } catch (error) {
-          if (!isUniqueViolation(error)) throw new BillNotStoredError(shop, orderId, intentId, billId);
+          if (!isUniqueViolation(error)) throw new PaymentBillNotStoredError(shop, orderId, intentId, billId);
           const twin = unknown(`bill_id ${billId} is that of another bill`);
           await this.close(intent, 'UNKNOWN', twin.cause);
           throw twin;

@@ -1,12 +1,12 @@
 import {
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
-  RequestAbortedError,
-  RequestRefusedError,
-  ServiceNetworkError,
+  PaymentBillNotFoundError,
+  PaymentMerchantBannedError,
+  PaymentMerchantNotFoundError,
+  PaymentRequestAbortedError,
+  PaymentRequestRefusedError,
+  PaymentServiceNetworkError,
   TooManyPaymentsError,
-  UnauthenticatedError,
+  PaymentUnauthenticatedError,
   type PaymentServiceError,
 } from '../client/service.errors.js';
 
@@ -15,13 +15,14 @@ import {
  * provably never left, is certain to have created none.
  */
 export function mayHaveMadeABill(error: PaymentServiceError): boolean {
-  if (error instanceof ServiceNetworkError || error instanceof RequestAbortedError) return error.mayHaveLeft;
+  if (error instanceof PaymentServiceNetworkError || error instanceof PaymentRequestAbortedError)
+    return error.mayHaveLeft;
   return !(
-    error instanceof RequestRefusedError ||
-    error instanceof UnauthenticatedError ||
-    error instanceof MerchantNotFoundError ||
-    error instanceof MerchantBannedError ||
-    error instanceof BillNotFoundError ||
+    error instanceof PaymentRequestRefusedError ||
+    error instanceof PaymentUnauthenticatedError ||
+    error instanceof PaymentMerchantNotFoundError ||
+    error instanceof PaymentMerchantBannedError ||
+    error instanceof PaymentBillNotFoundError ||
     error instanceof TooManyPaymentsError
   );
 }

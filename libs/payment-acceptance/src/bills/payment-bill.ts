@@ -1,5 +1,5 @@
 import type { BillRecord } from '../domain/bill.js';
-import { BillAddressError } from './bill.errors.js';
+import { PaymentBillAddressError } from './bill.errors.js';
 
 /** A bill the payer can pay. */
 export interface PaymentBill {
@@ -20,10 +20,10 @@ export interface PaymentBill {
   readonly intentId: string;
 }
 
-/** @throws BillAddressError if the service gave no address to pay at. */
+/** @throws PaymentBillAddressError if the service gave no address to pay at. */
 export function payable(bill: BillRecord): PaymentBill {
   if (bill.billId === null || bill.linkPageUrl === null) {
-    throw new BillAddressError(bill.shop, bill.orderId, bill.billId ?? '');
+    throw new PaymentBillAddressError(bill.shop, bill.orderId, bill.billId ?? '');
   }
   return {
     billId: bill.billId,

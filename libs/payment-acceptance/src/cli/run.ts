@@ -1,8 +1,8 @@
 import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
 import { shownLines } from '../common/text.js';
-import { PaymentConfigurationError, UnknownShopError } from '../config/configuration.error.js';
+import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/configuration.error.js';
 import { migratePaymentAcceptance } from '../storage/migrate.js';
-import { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
+import { PaymentSchemaBehindError, PaymentUnsupportedDataSourceError } from '../storage/storage.errors.js';
 import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
 import { check, deliver, doctor, importFile, release, replay, status, type Command } from './commands.js';
 import { schemaOf, withDataSource, withModule } from './host.js';
@@ -61,8 +61,8 @@ function isOfConfiguration(error: unknown): boolean {
   return (
     error instanceof UsageError ||
     error instanceof PaymentConfigurationError ||
-    error instanceof UnknownShopError ||
-    error instanceof SchemaBehindError ||
-    error instanceof UnsupportedDataSourceError
+    error instanceof PaymentUnknownShopError ||
+    error instanceof PaymentSchemaBehindError ||
+    error instanceof PaymentUnsupportedDataSourceError
   );
 }

@@ -14,12 +14,12 @@ import { RequestHooks } from './request-hooks.js';
 import { errorOf, isUnavailable, readAnswer, withoutTokens, type Fields } from './service-answer.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
-  AnswerNotUnderstoodError,
+  PaymentAnswerNotUnderstoodError,
   PaymentServiceError,
-  RequestAbortedError,
-  ServiceNetworkError,
-  ServiceUnavailableError,
-  UnauthenticatedError,
+  PaymentRequestAbortedError,
+  PaymentServiceNetworkError,
+  PaymentServiceUnavailableError,
+  PaymentUnauthenticatedError,
   type ServiceOperation,
 } from './service.errors.js';
 import { Transport, TransportFailure, type TransportAnswer, type TransportRequest } from './transport.js';
@@ -87,7 +87,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         fields: billFields(as, fields),
       }),
       read: readCreatedBill,
-      mayRetry: (error) => error instanceof ServiceNetworkError && !error.mayHaveLeft && { afterMs: 0 },
+      mayRetry: (error) => error instanceof PaymentServiceNetworkError && !error.mayHaveLeft && { afterMs: 0 },
     });
   }
 
@@ -118,9 +118,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       }),
       read: (fields, as) => read(fields, as.timeZone),
       mayRetry: (error) =>
-        error instanceof ServiceNetworkError
+        error instanceof PaymentServiceNetworkError
           ? { afterMs: 0 }
-          : error instanceof ServiceUnavailableError && { afterMs: error.retryAfterMs ?? 0 },
+          : error instanceof PaymentServiceUnavailableError && { afterMs: error.retryAfterMs ?? 0 },
     });
   }
 
@@ -138,12 +138,12 @@ export class PaymentServiceClient implements OnApplicationShutdown {
 
   /** A request refused for its token had no effect, so it is repeated with the shop's other tokens in turn. */
   private async withTokens<T>(shop: Shop, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
-    let refusal: UnauthenticatedError | undefined;
+    let refusal: PaymentUnauthenticatedError | undefined;
     for await (const credential of this.shops.credentials(shop)) {
       try {
         return await this.attempt(credential, exchange, signal);
       } catch (error) {
-        if (!(error instanceof UnauthenticatedError)) throw error;
+        if (!(error instanceof PaymentUnauthenticatedError)) throw error;
         refusal ??= error;
       }
     }
@@ -152,7 +152,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
 
   private async attempt<T>({ shop, token }: Credential, exchange: Exchange<T>, signal?: AbortSignal): Promise<T> {
     const { operation } = exchange;
-    if (signal?.aborted) throw new RequestAbortedError({ shop: shop.name, operation }, false);
+    if (signal?.aborted) throw new PaymentRequestAbortedError({ shop: shop.name, operation }, false);
     const { fields, ...request } = exchange.request(shop);
     const ended = this.hooks.begin(() => ({
       shop: shop.name,
@@ -189,9 +189,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.probe.reached(`after ${operation}`);
     } catch (failure) {
       if (!(failure instanceof TransportFailure)) throw failure;
-      if (failure.aborted) throw new RequestAbortedError(details, failure.mayHaveLeft);
+      if (failure.aborted) throw new PaymentRequestAbortedError(details, failure.mayHaveLeft);
       this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
-      throw new ServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
+      throw new PaymentServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
     }
     if (answer.status >= 200 && answer.status < 300) return answer;
     this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
@@ -206,7 +206,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       note(true);
       return result;
     } catch (error) {
-      note(!(error instanceof AnswerNotUnderstoodError));
+      note(!(error instanceof PaymentAnswerNotUnderstoodError));
       throw error;
     }
   }

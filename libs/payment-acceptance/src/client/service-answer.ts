@@ -2,14 +2,14 @@ import type { Shop } from '../config/resolved-options.js';
 import { AnswerFlaw, isSuccess, parseAnswer, readMessage } from './answers.js';
 import { retryAfterMs } from './retry-after.js';
 import {
-  AnswerNotUnderstoodError,
-  BillNotFoundError,
-  MerchantBannedError,
-  MerchantNotFoundError,
-  RequestRefusedError,
-  ServiceUnavailableError,
+  PaymentAnswerNotUnderstoodError,
+  PaymentBillNotFoundError,
+  PaymentMerchantBannedError,
+  PaymentMerchantNotFoundError,
+  PaymentRequestRefusedError,
+  PaymentServiceUnavailableError,
   TooManyPaymentsError,
-  UnauthenticatedError,
+  PaymentUnauthenticatedError,
   type PaymentServiceError,
   type ServiceOperation,
 } from './service.errors.js';
@@ -19,7 +19,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads an answer with a 2xx status.
- * @throws RequestRefusedError, AnswerNotUnderstoodError
+ * @throws PaymentRequestRefusedError, PaymentAnswerNotUnderstoodError
  */
 export function readAnswer<T>(
   shop: Shop,
@@ -29,17 +29,17 @@ export function readAnswer<T>(
 ): T {
   const details = { shop: shop.name, operation, status: answer.status };
   const fields = parseAnswer(answer.text);
-  if (!fields) throw new AnswerNotUnderstoodError(details, 'it is not a JSON object');
+  if (!fields) throw new PaymentAnswerNotUnderstoodError(details, 'it is not a JSON object');
   if (!isSuccess(fields)) {
     const messageKey = messageOf(shop, answer);
     // A refusal that names a bill cannot be relied on.
-    if (isRefusal(fields) && !namesBill(fields)) throw new RequestRefusedError({ ...details, messageKey });
-    throw new AnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
+    if (isRefusal(fields) && !namesBill(fields)) throw new PaymentRequestRefusedError({ ...details, messageKey });
+    throw new PaymentAnswerNotUnderstoodError({ ...details, messageKey }, 'it does not say success');
   }
   try {
     return read(fields);
   } catch (flaw) {
-    if (flaw instanceof AnswerFlaw) throw new AnswerNotUnderstoodError(details, flaw.message);
+    if (flaw instanceof AnswerFlaw) throw new PaymentAnswerNotUnderstoodError(details, flaw.message);
     throw flaw;
   }
 }
@@ -55,14 +55,14 @@ export function errorOf(
   const messageKey = messageOf(shop, answer);
   const details = { shop: shop.name, operation, status, messageKey };
   const says = (key: string): boolean => messageKey?.includes(key) ?? false;
-  if (status === 401) return new UnauthenticatedError(details);
+  if (status === 401) return new PaymentUnauthenticatedError(details);
   if (status === 400 && says('too_many_payments')) return new TooManyPaymentsError(details);
-  if (status === 403 && says('merchant_not_found')) return new MerchantNotFoundError(details);
-  if (status === 403 && says('merchant_banned')) return new MerchantBannedError(details);
-  if (status === 403 && says('bill_not_found')) return new BillNotFoundError(details);
-  if (isUnavailable(status)) return new ServiceUnavailableError(details, retryAfterMs(answer.retryAfter, now));
-  if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new RequestRefusedError(details);
-  return new AnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
+  if (status === 403 && says('merchant_not_found')) return new PaymentMerchantNotFoundError(details);
+  if (status === 403 && says('merchant_banned')) return new PaymentMerchantBannedError(details);
+  if (status === 403 && says('bill_not_found')) return new PaymentBillNotFoundError(details);
+  if (isUnavailable(status)) return new PaymentServiceUnavailableError(details, retryAfterMs(answer.retryAfter, now));
+  if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new PaymentRequestRefusedError(details);
+  return new PaymentAnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
 }
 
 /** The service could not answer now (assumed). */

@@ -121,6 +121,6 @@ describe('service.errors', () => {
       'listPayments of shop "main": the service has blocked the merchant (403 api:error.merchant_banned). ' +
         'Ask the service why; nothing can be sold until then.',
     );
-    expect([listing!.name, creation!.operation]).toEqual(['MerchantBannedError', 'createBill']);
+    expect([listing!.name, creation!.operation]).toEqual(['PaymentMerchantBannedError', 'createBill']);
   });
 });

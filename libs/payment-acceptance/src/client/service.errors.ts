@@ -33,7 +33,7 @@ export abstract class PaymentServiceError extends PaymentAcceptanceError impleme
 }
 
 /** 401 `Unauthenticated` (section 7, documented): the API token is invalid. */
-export class UnauthenticatedError extends PaymentServiceError {
+export class PaymentUnauthenticatedError extends PaymentServiceError {
   readonly code = 'unauthenticated';
   constructor(details: ServiceErrorDetails) {
     super('the service does not accept the API token', "Check the shop's option apiToken.", details);
@@ -51,7 +51,7 @@ export class TooManyPaymentsError extends PaymentServiceError {
 }
 
 /** 403 `api:error.merchant_not_found` (section 7, documented). */
-export class MerchantNotFoundError extends PaymentServiceError {
+export class PaymentMerchantNotFoundError extends PaymentServiceError {
   readonly code = 'merchant-not-found';
   constructor(details: ServiceErrorDetails) {
     super('the service does not know the merchant', "Check the shop's options shopId and apiToken.", details);
@@ -59,7 +59,7 @@ export class MerchantNotFoundError extends PaymentServiceError {
 }
 
 /** 403 `api:error.merchant_banned` (section 7, documented). */
-export class MerchantBannedError extends PaymentServiceError {
+export class PaymentMerchantBannedError extends PaymentServiceError {
   readonly code = 'merchant-banned';
   constructor(details: ServiceErrorDetails) {
     super('the service has blocked the merchant', 'Ask the service why; nothing can be sold until then.', details);
@@ -67,7 +67,7 @@ export class MerchantBannedError extends PaymentServiceError {
 }
 
 /** 403 `api:error.bill_not_found` (section 7, documented). */
-export class BillNotFoundError extends PaymentServiceError {
+export class PaymentBillNotFoundError extends PaymentServiceError {
   readonly code = 'bill-not-found';
   constructor(details: ServiceErrorDetails) {
     super('the service does not find the bill', 'Check the bill id, and that the bill belongs to this shop.', details);
@@ -75,7 +75,7 @@ export class BillNotFoundError extends PaymentServiceError {
 }
 
 /** Any other refusal: a 4xx, or an answer whose `success` is false (assumed: section 7 lists no errors of creation). */
-export class RequestRefusedError extends PaymentServiceError {
+export class PaymentRequestRefusedError extends PaymentServiceError {
   readonly code = 'request-refused';
   constructor(details: ServiceErrorDetails) {
     super('the service refused the request', 'Correct what its message names; the same request fails again.', details);
@@ -83,7 +83,7 @@ export class RequestRefusedError extends PaymentServiceError {
 }
 
 /** 408, 425, 429 or 5xx: the service could not answer now (assumed). */
-export class ServiceUnavailableError extends PaymentServiceError {
+export class PaymentServiceUnavailableError extends PaymentServiceError {
   readonly code = 'service-unavailable';
   constructor(
     details: ServiceErrorDetails,
@@ -95,7 +95,7 @@ export class ServiceUnavailableError extends PaymentServiceError {
 }
 
 /** The answer is none of those that the specification shows. */
-export class AnswerNotUnderstoodError extends PaymentServiceError {
+export class PaymentAnswerNotUnderstoodError extends PaymentServiceError {
   readonly code = 'answer-not-understood';
   constructor(details: ServiceErrorDetails, flaw: string) {
     super(`the answer is not understood: ${flaw}`, 'Check that apiBaseUrl is the address of the service.', details);
@@ -103,7 +103,7 @@ export class AnswerNotUnderstoodError extends PaymentServiceError {
 }
 
 /** No answer: name lookup, connection or timeout failure, or the answer broke off. */
-export class ServiceNetworkError extends PaymentServiceError {
+export class PaymentServiceNetworkError extends PaymentServiceError {
   readonly code = 'network';
   constructor(
     details: ServiceErrorDetails,
@@ -123,7 +123,7 @@ export class ServiceNetworkError extends PaymentServiceError {
 }
 
 /** The caller's AbortSignal ended the request. */
-export class RequestAbortedError extends PaymentServiceError {
+export class PaymentRequestAbortedError extends PaymentServiceError {
   readonly code = 'aborted';
   constructor(
     details: ServiceErrorDetails,

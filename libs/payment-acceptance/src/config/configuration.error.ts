@@ -13,7 +13,7 @@ export class PaymentConfigurationError extends PaymentAcceptanceError {
 }
 
 /** A shop was asked for by a name that neither the options nor the shop resolver has. */
-export class UnknownShopError extends PaymentAcceptanceError {
+export class PaymentUnknownShopError extends PaymentAcceptanceError {
   readonly code = 'unknown-shop';
 
   constructor(

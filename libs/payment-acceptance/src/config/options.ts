@@ -52,7 +52,7 @@ export interface DeliveryOptions {
   /**
    * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses the last one is 24 to 48 hours
    * after the first, and eleven of them are within its first half hour. An attempt that ends with its process counts too, and
-   * is followed by the next as soon as its lease is over. A handler that throws an `OrderNotFoundError` has 60 at least.
+   * is followed by the next as soon as its lease is over. A handler that throws an `PaymentOrderNotFoundError` has 60 at least.
    */
   maxAttempts?: number;
   /**
@@ -135,7 +135,7 @@ export interface CreationOptions {
   leaseMs?: number;
   /**
    * How long `createBill` waits until the service's answer is stored, in milliseconds; it is then stored in the background,
-   * and the call fails with `BillNotStoredError`. Default 4500.
+   * and the call fails with `PaymentBillNotStoredError`. Default 4500.
    */
   storeTimeoutMs?: number;
 }

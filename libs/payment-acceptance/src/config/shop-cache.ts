@@ -5,7 +5,7 @@ import { RequestedShopNames } from './requested-shop-names.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { ResolvedOptions, Shop } from './resolved-options.js';
 import type { PaymentShopOptions, PaymentShopResolver } from './service-options.js';
-import { InvalidShopError, ShopResolverError } from './shop.errors.js';
+import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
 /** How long a list of the shops serves to tell those that there are from inventions. */
@@ -48,7 +48,7 @@ export class ShopCache {
 
   /**
    * Names that no shop can have are left out, and said.
-   * @throws ShopResolverError
+   * @throws PaymentShopResolverError
    */
   async list(): Promise<string[]> {
     this.discovered = false;
@@ -58,7 +58,8 @@ export class ShopCache {
   private async readList(): Promise<ReadonlySet<string>> {
     this.listedAt = this.now();
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
-    if (!Array.isArray(names)) throw new ShopResolverError(undefined, new TypeError('list() must give an array.'));
+    if (!Array.isArray(names))
+      throw new PaymentShopResolverError(undefined, new TypeError('list() must give an array.'));
     const [good, bad] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
     if (bad.length > 0)
       this.warnOnce(`list() of the shop resolver gave names that no shop can have: ${bad.join(', ')}.`);
@@ -68,7 +69,7 @@ export class ShopCache {
 
   /**
    * `undefined` where there is no such shop.
-   * @throws ShopResolverError, InvalidShopError where that is not known
+   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
    */
   async find(name: string): Promise<Shop | undefined> {
     const entry = this.entries.get(name);
@@ -78,7 +79,7 @@ export class ShopCache {
 
   /**
    * The same for a name that anybody can have made up; `busy` where too many of those are asked about.
-   * @throws ShopResolverError, InvalidShopError
+   * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
     if (this.entries.has(name)) return this.find(name);
@@ -100,7 +101,7 @@ export class ShopCache {
   /**
    * What the shop has become, where its token may have been changed: looked up again before its time, at most once in
    * `shopLookup.refreshGapMs`, since anybody can send a wrong digest. `undefined` where nothing newer is known.
-   * @throws ShopResolverError, InvalidShopError
+   * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {
     const known = this.peek(shop.name);
@@ -143,7 +144,7 @@ export class ShopCache {
       return undefined;
     }
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production);
-    if (!shop) throw new InvalidShopError(name, problems);
+    if (!shop) throw new PaymentInvalidShopError(name, problems);
     for (const warning of warnings) this.warnOnce(warning);
     if (before) this.owners.release(before);
     else this.discovered = true;
@@ -159,7 +160,7 @@ export class ShopCache {
       const answer = Promise.resolve().then(question);
       return await withTimeout(this.options.shopLookup.timeoutMs, answer, 'The shop resolver');
     } catch (error) {
-      throw new ShopResolverError(name, error);
+      throw new PaymentShopResolverError(name, error);
     }
   }
 

@@ -3,11 +3,11 @@ import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { Secret } from '../common/secret.js';
-import { UnknownShopError } from './configuration.error.js';
+import { PaymentUnknownShopError } from './configuration.error.js';
 import { isShopName } from './resolve-shop.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from './resolved-options.js';
 import { ShopCache } from './shop-cache.js';
-import { DynamicShopError } from './shop.errors.js';
+import { PaymentShopError } from './shop.errors.js';
 
 /** A token of a shop, and the shop as it was when it had that token. */
 export interface Credential {
@@ -65,14 +65,14 @@ export class ShopRegistry {
     return this.options.shops.get(name) ?? this.cache?.peek(name);
   }
 
-  /** @throws ShopResolverError */
+  /** @throws PaymentShopResolverError */
   async list(): Promise<string[]> {
     return [...new Set([...this.configured, ...((await this.cache?.list()) ?? [])])];
   }
 
   /**
    * `undefined` where there is no such shop.
-   * @throws ShopResolverError, InvalidShopError where that is not known
+   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
    */
   async find(name: string): Promise<Shop | undefined> {
     return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.find(name) : undefined);
@@ -81,14 +81,14 @@ export class ShopRegistry {
   /**
    * The same for a name that anybody can have made up, as it stands in the address of a callback; `busy` where too many of
    * those are asked about.
-   * @throws ShopResolverError, InvalidShopError
+   * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
     if (name === this.defaultName) return this.find(name);
     return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.findRequested(name) : undefined);
   }
 
-  /** @throws UnknownShopError, ShopResolverError, InvalidShopError */
+  /** @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError */
   async get(name: string): Promise<Shop> {
     const shop = await this.find(name);
     if (!shop) throw this.unknown(name);
@@ -97,21 +97,21 @@ export class ShopRegistry {
 
   /**
    * The name, where there can be such a shop: for what concerns only our own records.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   named(name: string): string {
     if (!this.mayExist(name)) throw this.unknown(name);
     return name;
   }
 
-  private unknown(name: string): UnknownShopError {
-    return new UnknownShopError(name, this.configured, this.cache !== undefined);
+  private unknown(name: string): PaymentUnknownShopError {
+    return new PaymentUnknownShopError(name, this.configured, this.cache !== undefined);
   }
 
   /**
    * The shop for which the check holds: the given one, or what it has become after a rotation. `undefined` where it
    * holds for neither.
-   * @throws ShopResolverError, InvalidShopError where that is not known
+   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
    */
   async findMatching(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
     if (holds(shop)) return shop;
@@ -144,7 +144,7 @@ export class ShopRegistry {
     try {
       return await this.refresh(shop);
     } catch (error) {
-      if (!(error instanceof DynamicShopError)) throw error;
+      if (!(error instanceof PaymentShopError)) throw error;
       this.logger.error(describeError(error), { shop: shop.name, error: errorType(error) });
       return undefined;
     }

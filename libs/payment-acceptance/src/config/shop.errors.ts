@@ -2,10 +2,10 @@ import { PaymentAcceptanceError, describeError } from '../common/errors.js';
 import { cleanLine } from '../common/text.js';
 
 /** Base of the errors about shops that come from the option `shopResolver`. None of them says that there is no such shop. */
-export abstract class DynamicShopError extends PaymentAcceptanceError {}
+export abstract class PaymentShopError extends PaymentAcceptanceError {}
 
 /** The shop resolver threw, did not answer in time, or answered something that is no shop. */
-export class ShopResolverError extends DynamicShopError {
+export class PaymentShopResolverError extends PaymentShopError {
   readonly code = 'shop-resolver';
 
   constructor(
@@ -19,7 +19,7 @@ export class ShopResolverError extends DynamicShopError {
 }
 
 /** The shop resolver gave settings that cannot be used: the checks are those of the option `shops`. */
-export class InvalidShopError extends DynamicShopError {
+export class PaymentInvalidShopError extends PaymentShopError {
   readonly code = 'invalid-shop';
 
   constructor(
@@ -32,7 +32,7 @@ export class InvalidShopError extends DynamicShopError {
 }
 
 /** A setting of a shop was read before the shop resolver was asked for it. */
-export class ShopNotReadError extends DynamicShopError {
+export class PaymentShopNotReadError extends PaymentShopError {
   readonly code = 'shop-not-read';
 
   constructor(readonly shop: string) {

@@ -1,7 +1,7 @@
 import type { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
-import { DynamicShopError } from '../config/shop.errors.js';
+import { PaymentShopError } from '../config/shop.errors.js';
 
 /** How long an unknown shop is considered foreign before it is looked up again. */
 const FOREIGN_MS = 60_000;
@@ -36,7 +36,7 @@ export class ForeignShops {
     try {
       if (await this.shops.find(name)) return false;
     } catch (error) {
-      if (!(error instanceof DynamicShopError)) throw error;
+      if (!(error instanceof PaymentShopError)) throw error;
       return false;
     }
     this.seenAt.set(name, this.clock.now().getTime());

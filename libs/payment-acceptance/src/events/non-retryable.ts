@@ -2,12 +2,12 @@
 const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
 
 /** Throw it from a handler if no further attempt can help: the delivery becomes a dead letter at once. */
-export class NonRetryableError extends Error {
+export class PaymentNonRetryableError extends Error {
   readonly [MARK] = true;
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'NonRetryableError';
+    this.name = 'PaymentNonRetryableError';
   }
 }
 

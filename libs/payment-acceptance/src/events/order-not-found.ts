@@ -7,7 +7,7 @@ const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-fou
  * day, however small `deliveries.maxAttempts` is, and then becomes a dead letter like any other. Health counts these
  * deliveries (`failingConsumers`, `ordersNotFound`), and `PaymentOperations.release` retries them at once.
  */
-export class OrderNotFoundError extends Error {
+export class PaymentOrderNotFoundError extends Error {
   readonly [ORDER_NOT_FOUND_MARK] = true;
   readonly code = 'order-not-found';
 
@@ -17,10 +17,10 @@ export class OrderNotFoundError extends Error {
     options?: ErrorOptions,
   ) {
     super(`There is no order "${orderId}".`, options);
-    this.name = 'OrderNotFoundError';
+    this.name = 'PaymentOrderNotFoundError';
   }
 }
 
-export function isOrderNotFound(error: unknown): error is OrderNotFoundError {
+export function isOrderNotFound(error: unknown): error is PaymentOrderNotFoundError {
   return typeof error === 'object' && error !== null && ORDER_NOT_FOUND_MARK in error;
 }

@@ -16,7 +16,7 @@ export class PaymentAcceptanceService {
 
   /**
    * The shop with that name, or the default shop. A shop from the option `shopResolver` is looked up when it is used.
-   * @throws UnknownShopError if the options have no such shop and there is no resolver
+   * @throws PaymentUnknownShopError if the options have no such shop and there is no resolver
    */
   shop(name?: string): PaymentShop {
     return this.shops.shop(name);

@@ -4,14 +4,14 @@ import type { PaymentBill } from '../bills/payment-bill.js';
 import type { PaymentServiceClient, RequestControl } from '../client/payment-service.client.js';
 import type { PaymentShopSettings } from '../config/resolved-options.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
-import { ShopNotReadError } from '../config/shop.errors.js';
+import { PaymentShopNotReadError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { ReportedPayment } from '../domain/payment.js';
 
 /**
  * One shop of the payment acceptance service: the API for business code. A shop from the option `shopResolver` is looked up
- * at each call. Its methods may then also throw UnknownShopError if the shop does not exist (any more), ShopResolverError or
- * InvalidShopError; in that case nothing was stored or sent.
+ * at each call. Its methods may then also throw PaymentUnknownShopError if the shop does not exist (any more), PaymentShopResolverError or
+ * PaymentInvalidShopError; in that case nothing was stored or sent.
  */
 export class PaymentShop {
   /** @internal */
@@ -25,11 +25,11 @@ export class PaymentShop {
 
   /**
    * Default currency of the shop's bills.
-   * @throws ShopNotReadError for a shop from the resolver that has not been looked up yet: see {@link settings}
+   * @throws PaymentShopNotReadError for a shop from the resolver that has not been looked up yet: see {@link settings}
    */
   get currency(): string {
     const shop = this.shops.peek(this.name);
-    if (!shop) throw new ShopNotReadError(this.name);
+    if (!shop) throw new PaymentShopNotReadError(this.name);
     return shop.currency;
   }
 

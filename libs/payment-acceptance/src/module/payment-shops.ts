@@ -13,7 +13,7 @@ export class PaymentShops {
     private readonly client: PaymentServiceClient,
   ) {}
 
-  /** @throws UnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
+  /** @throws PaymentUnknownShopError if there can be no such shop; a shop from the resolver is looked up when it is used */
   shop(name: string = this.registry.defaultName): PaymentShop {
     return new PaymentShop(this.registry.named(name), this.registry, this.bills, this.client);
   }

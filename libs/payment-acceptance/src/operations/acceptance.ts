@@ -1,7 +1,7 @@
 import type { LockedBill } from '../domain/bill.js';
 import type { LedgerPayment } from '../domain/payment.js';
 import type { PaymentReview, ReviewRow } from '../storage/operator.store.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 
 /** What the service reported about a payment when a review was opened. */
@@ -35,18 +35,18 @@ export function listedIn({ detail }: Pick<ReviewRow, 'detail'>): ListedPayment |
 /**
  * A review may be out of date. A payment that has failed, that belongs to another bill, or that a later review shows
  * differently can never be accepted through an earlier review.
- * @throws OperatorActionError that says what to do instead
+ * @throws PaymentOperatorActionError that says what to do instead
  */
 export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const { bill, review, paymentId, row, newest, orderOf, hadFailed } = acceptance;
   if (row && row.intentId !== bill.intentId) {
-    throw new OperatorActionError(
+    throw new PaymentOperatorActionError(
       `Payment ${paymentId} belongs to another bill. Dismiss the review, or name the right one.`,
     );
   }
   const ofWholeBill = review.paymentId === null;
   if (row?.status === 'FAIL' && !(ofWholeBill && hadFailed)) {
-    throw new OperatorActionError(
+    throw new PaymentOperatorActionError(
       `Payment ${paymentId} has failed: the ledger says FAIL. Dismiss the review. If the service shows SUCCESS by now, ` +
         `check the bill: the payment then counts by itself.${ofWholeBill ? ' If the service cannot list it, set "hadFailed".' : ''}`,
     );
@@ -54,14 +54,14 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   const latest = newest && listedIn(newest);
   for (const listed of [listedIn(review), latest]) {
     if (listed?.status === 'FAIL' || (row?.status === 'SUCCESS' && row.statusText === 'FAIL')) {
-      throw new OperatorActionError(
+      throw new PaymentOperatorActionError(
         `The service listed payment ${paymentId} as FAIL last, so it does not count. Dismiss the review.`,
       );
     }
     if (!listed || listed.billId === null || listed.billId === bill.billId) continue;
     const order = await orderOf(listed.billId);
     if (order !== undefined) {
-      throw new OperatorActionError(
+      throw new PaymentOperatorActionError(
         `The service says that payment ${paymentId} belongs to bill ${listed.billId} of order "${order}". ` +
           'Dismiss the review, and check that bill.',
       );
@@ -69,7 +69,7 @@ export async function assertAcceptable(acceptance: Acceptance): Promise<void> {
   }
   if (newest?.state === 'OPEN' && latest && differs(listedIn(review), latest)) {
     const { status, amount, currency } = latest;
-    throw new OperatorActionError(
+    throw new PaymentOperatorActionError(
       `The service has since listed payment ${paymentId} differently: ${status ?? 'no status'}, ${amount ?? 'no amount'} ` +
         `${currency ?? 'without a currency'}. First decide the review that shows this: ${newest.reason}, ${newest.id}.`,
     );

@@ -1,5 +1,5 @@
 import { prepareBill } from '../bills/bill-request.js';
-import { InvalidBillRequestError } from '../bills/bill.errors.js';
+import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { Shop } from '../config/resolved-options.js';
 import type { IntentId } from '../domain/ids.js';
@@ -83,7 +83,7 @@ export function readBillToImport(
       createdAt,
     };
   } catch (error) {
-    if (error instanceof InvalidBillRequestError) return [...error.problems, ...problems];
+    if (error instanceof PaymentInvalidBillRequestError) return [...error.problems, ...problems];
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import { isUuid } from '../domain/uuid.js';
 import { BillStore } from '../storage/bill.store.js';
 import { ReconciliationStore } from '../storage/reconciliation.store.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import { PaymentOperations } from './payment-operations.service.js';
 import { billOfRecord, type RecoveredBill } from './recovery.js';
 
@@ -63,7 +63,7 @@ export class CreationLogs {
 
   /**
    * Finds the log's bills that are not known here, and attaches those that belong to unknown outcomes.
-   * @throws ShopResolverError, InvalidShopError
+   * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async read(options: LogReading): Promise<LogFindings> {
     const { names, since } = options;
@@ -138,7 +138,7 @@ export class CreationLogs {
         .attachBill(intentId, billId, operator, linkPageUrl ?? undefined, 'Found in the log.');
       return null;
     } catch (error) {
-      if (error instanceof PaymentServiceError || error instanceof OperatorActionError) return error.code;
+      if (error instanceof PaymentServiceError || error instanceof PaymentOperatorActionError) return error.code;
       throw error;
     }
   }

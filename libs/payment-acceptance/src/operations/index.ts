@@ -59,8 +59,8 @@ export {
 export type { AttachedBill } from './creation-logs.js';
 export type { RecoveredBill } from './recovery.js';
 
-export { OperatorActionError } from './operator.errors.js';
+export { PaymentOperatorActionError } from './operator.errors.js';
 export { describeError as describePaymentError } from '../common/errors.js';
 export { PaymentHandlerError } from '../events/consumer.errors.js';
 export { PaymentJudgeError } from '../settlement/judge.error.js';
-export { SchemaBehindError, UnsupportedDataSourceError } from '../storage/storage.errors.js';
+export { PaymentSchemaBehindError, PaymentUnsupportedDataSourceError } from '../storage/storage.errors.js';

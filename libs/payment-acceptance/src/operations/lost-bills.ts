@@ -6,7 +6,7 @@ import { LostBillStore } from '../storage/lost-bill.store.js';
 import type { LostBill } from '../domain/records/lost-bill.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import { PaymentImport } from './payment-import.service.js';
 
 /** What a person has found out about a lost bill: the service does not report it, and a postback proves nothing. */
@@ -45,12 +45,12 @@ export class LostBills {
       operator,
       note,
     });
-    if (refused[0]) throw new OperatorActionError(refused[0].problems.join(' '));
+    if (refused[0]) throw new PaymentOperatorActionError(refused[0].problems.join(' '));
   }
 
   /** See `OperationsView.dismissLostBill`. */
   async dismiss(id: string, operator: string, note: string, scope: ShopScope): Promise<void> {
-    if (note.trim() === '') throw new OperatorActionError('Say in a note why the bill is not yours.');
+    if (note.trim() === '') throw new PaymentOperatorActionError('Say in a note why the bill is not yours.');
     const { shop, billId } = await this.find(id, scope);
     await this.operator.transaction(async (manager) => {
       if (!(await this.store.dismiss(manager, id))) throw notLost(id);
@@ -73,6 +73,6 @@ function earliest({ payments, firstPostbackAt }: LostBill): string {
   return times.reduce((first, at) => (at < first ? at : first));
 }
 
-function notLost(id: string): OperatorActionError {
-  return new OperatorActionError(`There is no lost bill ${id.slice(0, 64)}, or it is no longer lost.`);
+function notLost(id: string): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(`There is no lost bill ${id.slice(0, 64)}, or it is no longer lost.`);
 }

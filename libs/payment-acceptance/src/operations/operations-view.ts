@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { statedPageAddress } from '../common/web-address.js';
-import { DynamicShopError } from '../config/shop.errors.js';
+import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { BillId, IntentId } from '../domain/ids.js';
 import type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
@@ -16,7 +16,7 @@ import { isUniqueViolation } from '../storage/query-errors.js';
 import type { ShopScope } from '../storage/scope.js';
 import type { TakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
 import type { PaymentWorkload } from './workload.js';
 
@@ -61,7 +61,7 @@ export class OperationsView {
     try {
       return await this.tools.shops.list();
     } catch (error) {
-      if (!(error instanceof DynamicShopError)) throw error;
+      if (!(error instanceof PaymentShopError)) throw error;
       return undefined;
     }
   }
@@ -76,7 +76,7 @@ export class OperationsView {
    * once, and settles like any other.
    * @param intentId id of our intent, which was sent as `custom` unless the shop gave its own
    * @param linkPageUrl the payment page, http or https, in production https; without it `createBill` cannot return the bill
-   * @throws OperatorActionError, and PaymentServiceError if the service does not show the bill
+   * @throws PaymentOperatorActionError, and PaymentServiceError if the service does not show the bill
    */
   async attachBill(
     intentId: IntentId,
@@ -88,12 +88,12 @@ export class OperationsView {
     const { bills, client, shops, store, production } = this.tools;
     const page = linkPageUrl === undefined ? null : statedPageAddress(linkPageUrl, production);
     if (linkPageUrl !== undefined && page === null) {
-      throw new OperatorActionError(
+      throw new PaymentOperatorActionError(
         `The address of the payment page must be ${production ? 'https' : 'http or https'}.`,
       );
     }
     if (!/^[\x21-\x7e]{1,128}$/.test(billId)) {
-      throw new OperatorActionError('A bill id has 1 to 128 visible characters and no space.');
+      throw new PaymentOperatorActionError('A bill id has 1 to 128 visible characters and no space.');
     }
     const bill = await this.unknownBill(intentId);
     await client.listPayments(await shops.get(bill.shop), billId);
@@ -103,14 +103,14 @@ export class OperationsView {
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      throw new OperatorActionError(`Bill ${billId} already belongs to another order.`);
+      throw new PaymentOperatorActionError(`Bill ${billId} already belongs to another order.`);
     }
     await linkLateCallbacks(bills, { ...bill, billId });
   }
 
   /**
    * Records that an unknown outcome created no bill.
-   * @throws OperatorActionError
+   * @throws PaymentOperatorActionError
    */
   async voidBill(intentId: IntentId, operator: string, note = ''): Promise<void> {
     await this.unknownBill(intentId);
@@ -132,7 +132,7 @@ export class OperationsView {
    * Imports a lost bill into the ledger, for the order that a person has found out. The bill is checked at once, and settles
    * like any other. Recorded as `import-bill`.
    * @param id the lost bill's id, as {@link lostBills} returns it
-   * @throws OperatorActionError if there is no such lost bill, or it cannot be imported
+   * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
    */
   takeInLostBill(id: string, options: TakeInOptions): Promise<void> {
     return this.tools.lostBills.takeIn(id, options, this.scope);
@@ -141,7 +141,7 @@ export class OperationsView {
   /**
    * Records that a lost bill is not ours: it no longer counts, and the service is not asked about it again.
    * @param note the reason; required
-   * @throws OperatorActionError
+   * @throws PaymentOperatorActionError
    */
   dismissLostBill(id: string, operator: string, note: string): Promise<void> {
     return this.tools.lostBills.dismiss(id, operator, note, this.scope);
@@ -180,12 +180,12 @@ export class OperationsView {
    * had are left out: those since it was registered whose deliveries retention may have removed
    * (`retention.deleteDeliveriesAfterMs`), or that are older than migration 12.
    * @returns how many deliveries were created, and how many events were left out
-   * @throws OperatorActionError if no instance has ever hosted the consumer: start one first
+   * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
    */
   async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<PastEventsReport> {
     const { pastEvents, deliveries } = this.tools;
     if (!(await pastEvents.isRegistered(filter.consumer))) {
-      throw new OperatorActionError(
+      throw new PaymentOperatorActionError(
         `No instance has hosted a consumer "${filter.consumer}" yet. Start one with its handler, then call again.`,
       );
     }
@@ -200,7 +200,7 @@ export class OperationsView {
 
   /**
    * Call it once the orders are restored. Releases the events of bills that were imported with `hold`, in order, and retries
-   * at once the deliveries whose handler threw an `OrderNotFoundError`: those that match the filter, or all with `{}`.
+   * at once the deliveries whose handler threw an `PaymentOrderNotFoundError`: those that match the filter, or all with `{}`.
    * Idempotent.
    */
   async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {
@@ -235,6 +235,8 @@ export class OperationsView {
   }
 }
 
-function notUnknown(intentId: IntentId): OperatorActionError {
-  return new OperatorActionError(`Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`);
+function notUnknown(intentId: IntentId): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(
+    `Intent ${intentId.slice(0, 64)} is not an unknown outcome, or is no longer one.`,
+  );
 }

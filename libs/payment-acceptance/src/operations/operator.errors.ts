@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
 /** An operator's request cannot be carried out; nothing was changed. */
-export class OperatorActionError extends PaymentAcceptanceError {
+export class PaymentOperatorActionError extends PaymentAcceptanceError {
   readonly code = 'operator-action';
 }

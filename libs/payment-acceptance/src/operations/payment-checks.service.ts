@@ -11,7 +11,7 @@ import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { CheckStore } from '../storage/check.store.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 /** Result of a check that an operator asked for. */
@@ -52,7 +52,7 @@ export class PaymentChecks {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopChecks {
     const shop = this.shops.named(name);
@@ -64,18 +64,19 @@ export class PaymentChecks {
    * bill keeps its place in the schedule.
    * @param bill the service's `bill_id`, or the id of our bill
    * @param shop name of the bill's shop; the default shop if omitted
-   * @throws OperatorActionError if the shop has no such bill, or another check of it is running
+   * @throws PaymentOperatorActionError if the shop has no such bill, or another check of it is running
    * @throws PaymentServiceError if the service does not answer
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   async check(bill: string, shop: string = this.shops.defaultName): Promise<BillCheck> {
     const of = await this.shops.get(shop);
     // The request may be retried, and repeated with each token.
     const { leaseMs } = this.options.creation;
     const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
-    if (claim === 'unknown') throw new OperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
+    if (claim === 'unknown')
+      throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
     if (claim === 'busy')
-      throw new OperatorActionError('Another check of the bill is under way. Ask again in a moment.');
+      throw new PaymentOperatorActionError('Another check of the bill is under way. Ask again in a moment.');
     const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
     let list: PaymentList;
@@ -88,7 +89,8 @@ export class PaymentChecks {
       await this.giveBack(claim, error);
       throw error;
     }
-    if (settled.stale) throw new OperatorActionError('Another check has taken the bill over. Ask again in a moment.');
+    if (settled.stale)
+      throw new PaymentOperatorActionError('Another check has taken the bill over. Ask again in a moment.');
     if (settled.events.length > 0) this.wakeUps.tell('event');
     const { payments } = list;
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };

@@ -38,7 +38,7 @@ export class PaymentDoctor {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopDoctor {
     const shop = this.shops.named(name);
@@ -48,7 +48,7 @@ export class PaymentDoctor {
   /**
    * Every expectation with what was observed, shop by shop.
    * @param shop name of the only shop to examine; all shops if omitted
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   async examine(shop?: string): Promise<DoctorFinding[]> {
     const names = shop === undefined ? await this.shops.list() : [shop];

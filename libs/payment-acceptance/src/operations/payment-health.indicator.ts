@@ -6,7 +6,7 @@ import type { WorkerState } from '../common/leased-worker.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import type { FailingConsumer, FailingShop, PaymentStats } from '../domain/records/statistics.js';
-import { ReadOnlyDatabaseError } from '../storage/storage.errors.js';
+import { PaymentReadOnlyDatabaseError } from '../storage/storage.errors.js';
 import { Snapshots, type Snapshot } from './snapshot.js';
 
 /** Values from which the module counts as degraded. Ages and durations in milliseconds. */
@@ -158,7 +158,7 @@ export class PaymentHealthIndicator {
 }
 
 function whyDown(error: unknown): PaymentHealth['database'] {
-  const readOnly = error instanceof ReadOnlyDatabaseError;
+  const readOnly = error instanceof PaymentReadOnlyDatabaseError;
   return { reachable: readOnly, ...(readOnly && { readOnly }), error: reasonOf(error) };
 }
 

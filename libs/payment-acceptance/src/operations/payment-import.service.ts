@@ -10,7 +10,7 @@ import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import
 import { OperatorStore } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface ImportOptions {
   /** Who imports; recorded for each bill. */
@@ -72,7 +72,7 @@ export class PaymentImport {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopImport {
     const shop = this.shops.named(name);
@@ -84,8 +84,8 @@ export class PaymentImport {
    * usual. So import only what the older integration has not settled. Each bill is stored in a transaction of its own and
    * linked to the postbacks that already wait for it. A bill that cannot be stored is refused with its reasons, and does
    * not affect the others. Idempotent. Does not call the service.
-   * @throws OperatorActionError if `operator` is empty
-   * @throws ShopResolverError, InvalidShopError if a shop cannot be resolved; bills stored before that remain
+   * @throws PaymentOperatorActionError if `operator` is empty
+   * @throws PaymentShopResolverError, PaymentInvalidShopError if a shop cannot be resolved; bills stored before that remain
    */
   importBills(
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
@@ -100,7 +100,7 @@ export class PaymentImport {
     { operator, note, dryRun = false, hold = false }: ImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, hold, ...(note !== undefined && { note }) };
-    if (operator.trim() === '') throw new OperatorActionError('Say who imports with "operator".');
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Say who imports with "operator".');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored so far. */
     const planned = new Map<string, KnownBill>();

@@ -58,7 +58,7 @@ export class PaymentOperations extends OperationsView {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): OperationsView {
     return new OperationsView(this.tools, this.tools.shops.named(name));

@@ -2,18 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import {
-  MerchantBannedError,
-  MerchantNotFoundError,
+  PaymentMerchantBannedError,
+  PaymentMerchantNotFoundError,
   PaymentServiceError,
-  ServiceNetworkError,
-  ServiceUnavailableError,
-  UnauthenticatedError,
+  PaymentServiceNetworkError,
+  PaymentServiceUnavailableError,
+  PaymentUnauthenticatedError,
 } from '../client/service.errors.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from '../storage/reconciliation.store.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import {
   comparePayments,
   isOfDay,
@@ -68,7 +68,7 @@ export class PaymentReconciliation {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopReconciliation {
     const shop = this.shops.named(name);
@@ -84,7 +84,7 @@ export class PaymentReconciliation {
    * payment in the statement, and one for each payment in the ledger that the statement should list but does not. Memory
    * grows by at most 64 bytes per row. Does not call the service.
    * @param shop name of the shop whose account it is; the default shop if omitted
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   async *against(
     statement: AsyncIterable<StatementPayment>,
@@ -97,8 +97,8 @@ export class PaymentReconciliation {
    * Asks the service about each bill that was active that day, at no more than half of the shop's rate limit. Yields a row
    * for each payment made that day by the service's `created_at`, and one for each bill without an answer. A bill was active
    * if it was open at some time of the day, or if one of its payments or callbacks became known then.
-   * @throws OperatorActionError if `day` is not a date
-   * @throws UnknownShopError
+   * @throws PaymentOperatorActionError if `day` is not a date
+   * @throws PaymentUnknownShopError
    * @throws PaymentServiceError if the service does not answer for many bills in a row
    */
   async *reconcile(options: ReconciliationOptions): AsyncGenerator<ReconciledPayment> {
@@ -160,11 +160,11 @@ export class PaymentReconciliation {
 /** Whether the error is not about this bill: the next one will most likely get the same. */
 function isAway(error: PaymentServiceError): boolean {
   return (
-    error instanceof ServiceNetworkError ||
-    error instanceof ServiceUnavailableError ||
-    error instanceof UnauthenticatedError ||
-    error instanceof MerchantBannedError ||
-    error instanceof MerchantNotFoundError
+    error instanceof PaymentServiceNetworkError ||
+    error instanceof PaymentServiceUnavailableError ||
+    error instanceof PaymentUnauthenticatedError ||
+    error instanceof PaymentMerchantBannedError ||
+    error instanceof PaymentMerchantNotFoundError
   );
 }
 
@@ -173,7 +173,7 @@ function midnightOf(day: string): number {
   const midnight = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   // Date.parse reads 2026-02-30 as 2 March.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) {
-    throw new OperatorActionError(`"${day.slice(0, 32)}" is not a date: write it as 2026-11-21.`);
+    throw new PaymentOperatorActionError(`"${day.slice(0, 32)}" is not a date: write it as 2026-11-21.`);
   }
   return midnight;
 }

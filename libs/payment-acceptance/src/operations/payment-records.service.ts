@@ -22,7 +22,7 @@ export class PaymentRecords extends RecordsView {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): RecordsView {
     return new RecordsView(this.tools, this.tools.shops.named(name));

@@ -6,7 +6,7 @@ import type { BillId } from '../domain/ids.js';
 import { OperatorStore } from '../storage/operator.store.js';
 import { RecoveryStore, type BillToRecheck, type UnknownBillPostback } from '../storage/recovery.store.js';
 import { billKey, CreationLogs, type AttachedBill } from './creation-logs.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
 export interface RecoveryOptions {
@@ -77,7 +77,7 @@ export class PaymentRecovery {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ShopRecovery {
     const shop = this.shops.named(name);
@@ -90,12 +90,12 @@ export class PaymentRecovery {
    * for `PaymentImport`: those in the log, which are our own record, and those in postbacks, which a person has to confirm.
    * It imports none by itself. A bill that is in neither shows only in the merchant's account: see
    * `PaymentReconciliation.against`.
-   * @throws OperatorActionError if `operator` is empty
-   * @throws UnknownShopError, ShopResolverError, InvalidShopError
+   * @throws PaymentOperatorActionError if `operator` is empty
+   * @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError
    */
   async recover(options: RecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
-    if (operator.trim() === '') throw new OperatorActionError('Say who recovers with "operator".');
+    if (operator.trim() === '') throw new PaymentOperatorActionError('Say who recovers with "operator".');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
     const since = new Date(options.since.getTime() - MARGIN_MS);
     const found = await this.creationLogs.read({ ...options, names, since });

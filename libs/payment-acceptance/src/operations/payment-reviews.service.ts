@@ -22,7 +22,7 @@ export class PaymentReviews extends ReviewsView {
 
   /**
    * The same for one shop, for an operator who may act for that shop only.
-   * @throws UnknownShopError
+   * @throws PaymentUnknownShopError
    */
   forShop(name: string): ReviewsView {
     return new ReviewsView(this.tools, this.tools.shops.named(name));

@@ -9,7 +9,7 @@ import type { LedgerReview } from '../domain/records/ledger.js';
 import type { OperatorStore, ReviewRow } from '../storage/operator.store.js';
 import type { ShopScope } from '../storage/scope.js';
 import { assertAcceptable, listedIn } from './acceptance.js';
-import { OperatorActionError } from './operator.errors.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 
 export interface AcceptReviewOptions {
@@ -56,7 +56,7 @@ export class ReviewsView {
    * Accepts what a review is about. If the payment has had no `payment.succeeded`, that event is created with the operator's
    * name in `acceptedBy`, and the bill is paid. Otherwise (overpaid, second payment, a later change) the review is only
    * closed.
-   * @throws OperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
+   * @throws PaymentOperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
    *   now, the payment has failed, belongs to another bill, or has since been listed differently
    */
   async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
@@ -79,7 +79,7 @@ export class ReviewsView {
 
   /**
    * Closes a review without any further effect.
-   * @throws OperatorActionError if it is not open
+   * @throws PaymentOperatorActionError if it is not open
    */
   async dismiss(reviewId: string, options: { readonly operator: string; readonly note?: string }): Promise<void> {
     await this.open(reviewId);
@@ -113,10 +113,12 @@ export class ReviewsView {
 function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
-    throw new OperatorActionError('The review is about the whole bill: say which payment to accept with "paymentId".');
+    throw new PaymentOperatorActionError(
+      'The review is about the whole bill: say which payment to accept with "paymentId".',
+    );
   }
   if (!/^[\x21-\x7e]{1,128}$/.test(paymentId)) {
-    throw new OperatorActionError('A payment id has 1 to 128 visible characters and no space.');
+    throw new PaymentOperatorActionError('A payment id has 1 to 128 visible characters and no space.');
   }
   return paymentId;
 }
@@ -127,13 +129,13 @@ function amountOf(review: ReviewRow, currency: string, options: AcceptReviewOpti
   const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
   const amount = parseAmount(options.amount ?? stated);
   if (amount === null || /^-|^0\.00$/.test(amount)) {
-    throw new OperatorActionError(
+    throw new PaymentOperatorActionError(
       `The service states no usable amount in ${currency}: say what counts with "amount", as in "100.05".`,
     );
   }
   return amount;
 }
 
-function notOpen(reviewId: string): OperatorActionError {
-  return new OperatorActionError(`Review ${reviewId.slice(0, 64)} is not open, or is no longer open.`);
+function notOpen(reviewId: string): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(`Review ${reviewId.slice(0, 64)} is not open, or is no longer open.`);
 }

@@ -47,7 +47,7 @@ export class Snapshots {
 
   /**
    * Joins a reading that is still running.
-   * @throws TimeoutError if it takes too long, ReadOnlyDatabaseError if the server takes no writes
+   * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
    */
   read(): Promise<Snapshot> {
     const { latest } = this;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
-import { ServiceUnavailableError } from '../client/service.errors.js';
+import { PaymentServiceUnavailableError } from '../client/service.errors.js';
 import { ManualPaymentClock } from '../common/clock.js';
 import type { ResolvedOptions, Shop } from '../config/resolved-options.js';
 import type { ClaimedBill } from '../domain/claim.js';
@@ -23,7 +23,9 @@ describe('a request beside the checks of a shop', () => {
 
   const fail = (status: number, retryAfterMs?: number): Promise<unknown> => {
     answer = () =>
-      Promise.reject(new ServiceUnavailableError({ shop: 'main', operation: 'listPayments', status }, retryAfterMs));
+      Promise.reject(
+        new PaymentServiceUnavailableError({ shop: 'main', operation: 'listPayments', status }, retryAfterMs),
+      );
     return requests.read(SHOP, BILL, new AbortController().signal).catch(() => undefined);
   };
 

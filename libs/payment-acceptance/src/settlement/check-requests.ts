@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { ServiceNetworkError, ServiceUnavailableError } from '../client/service.errors.js';
+import { PaymentServiceNetworkError, PaymentServiceUnavailableError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { FairShare } from '../common/fair-share.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
@@ -128,11 +128,11 @@ export class CheckRequests {
 }
 
 function endOf(error: unknown): RequestEnd {
-  if (error instanceof ServiceUnavailableError) return error.status === 429 ? 'too-many' : 'failed';
-  return error instanceof ServiceNetworkError ? 'failed' : 'answered';
+  if (error instanceof PaymentServiceUnavailableError) return error.status === 429 ? 'too-many' : 'failed';
+  return error instanceof PaymentServiceNetworkError ? 'failed' : 'answered';
 }
 
 /** The pause that the service asked for, in milliseconds, up to an hour; 0 if it asked for none. */
 export function retryAfter(error: unknown): number {
-  return error instanceof ServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
+  return error instanceof PaymentServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
 }

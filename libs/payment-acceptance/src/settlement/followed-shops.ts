@@ -4,7 +4,7 @@ import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { DynamicShopError, ShopResolverError } from '../config/shop.errors.js';
+import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
 import { DueStore, type Due } from '../storage/due.store.js';
 
 /** How often the shops are listed and registered again. */
@@ -76,7 +76,7 @@ export class FollowedShops {
     try {
       return await this.shops.list();
     } catch (error) {
-      if (!(error instanceof DynamicShopError)) throw error;
+      if (!(error instanceof PaymentShopError)) throw error;
       this.preparedAt -= PREPARE_MS - REST_MS;
       this.logger.error(`New and removed shops are not seen yet. ${describeError(error)}`, { error: errorType(error) });
       return undefined;
@@ -92,8 +92,8 @@ export class FollowedShops {
       this.invalid.delete(name);
       return shop;
     } catch (error) {
-      if (!(error instanceof DynamicShopError)) throw error;
-      if (error instanceof ShopResolverError) this.failedAt = now;
+      if (!(error instanceof PaymentShopError)) throw error;
+      if (error instanceof PaymentShopResolverError) this.failedAt = now;
       else if (this.invalid.has(name)) return undefined;
       else this.invalid.add(name);
       this.logger.error(`Bills of shop "${name}" wait. ${describeError(error)}`, {

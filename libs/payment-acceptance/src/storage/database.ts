@@ -8,7 +8,7 @@ import { PoolConnections, type ConnectionCloser } from './pool-connections.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
 import { sql, type Statement } from './statement.js';
-import { ReadOnlyDatabaseError } from './storage.errors.js';
+import { PaymentReadOnlyDatabaseError } from './storage.errors.js';
 import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
 
 /** How often a transaction that conflicts with others is attempted. */
@@ -61,7 +61,7 @@ export abstract class Database implements ConnectionCloser {
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
 
-  /** @throws UnsupportedDataSourceError if the server or its settings would change the meaning of our statements */
+  /** @throws PaymentUnsupportedDataSourceError if the server or its settings would change the meaning of our statements */
   abstract verify(): Promise<void>;
 
   /**
@@ -87,14 +87,14 @@ export abstract class Database implements ConnectionCloser {
 
   /**
    * Verifies that the server is writable.
-   * @throws ReadOnlyDatabaseError
+   * @throws PaymentReadOnlyDatabaseError
    */
   async verifyWritable(): Promise<void> {
     const { dialect } = this;
     const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
     await this.onRunner(undefined, undefined, async (runner) => {
       const [row] = (await runner.query(text)) as { readOnly: unknown }[];
-      if (flag(row?.readOnly)) throw new ReadOnlyDatabaseError();
+      if (flag(row?.readOnly)) throw new PaymentReadOnlyDatabaseError();
     });
   }
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { HeldConnections } from './held-connections.js';
-import { PoolExhaustedError } from './storage.errors.js';
+import { PaymentPoolExhaustedError } from './storage.errors.js';
 
 const LIMIT_MS = 30_000;
 const OVERDUE_MS = 2_000;
@@ -41,7 +41,7 @@ describe('connections of a pool of ten', () => {
   test('are refused when statements that are overdue hold half, until one of these ends', () => {
     const [first] = take(5);
     now += OVERDUE_MS;
-    expect(() => held.check()).toThrow(PoolExhaustedError);
+    expect(() => held.check()).toThrow(PaymentPoolExhaustedError);
     held.giveBack(first!);
     expect(() => held.check()).not.toThrow();
     take(4);

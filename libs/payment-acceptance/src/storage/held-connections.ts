@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { PoolExhaustedError } from './storage.errors.js';
+import { PaymentPoolExhaustedError } from './storage.errors.js';
 
 /** Our statements take milliseconds. One that takes this long waits for a lock, or for a server that is gone. */
 const OVERDUE_MS = 2_000;
@@ -22,7 +22,7 @@ export class HeldConnections {
 
   /**
    * Verifies that another connection may be taken.
-   * @throws PoolExhaustedError if overdue statements hold half of the pool
+   * @throws PaymentPoolExhaustedError if overdue statements hold half of the pool
    */
   check(): void {
     if (this.held.size < this.half) return;
@@ -32,7 +32,7 @@ export class HeldConnections {
       if (since > overdueSince) break;
       overdue += 1;
     }
-    if (overdue >= this.half) throw PoolExhaustedError.byOverdueStatements(overdue);
+    if (overdue >= this.half) throw PaymentPoolExhaustedError.byOverdueStatements(overdue);
   }
 
   /** @param limitMs timeout of statements on it; at most `OVERDUE_MS` for connections beyond half of the pool */

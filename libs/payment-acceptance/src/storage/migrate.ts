@@ -9,7 +9,7 @@ import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres
 import { integer } from './reading.js';
 import { MIGRATION_STATEMENT_MS } from './statement-limit.js';
 import { sql } from './statement.js';
-import { SchemaBehindError } from './storage.errors.js';
+import { PaymentSchemaBehindError } from './storage.errors.js';
 
 /** Options of `migratePaymentAcceptance`. */
 export interface MigrationOptions {
@@ -22,7 +22,7 @@ export interface MigrationOptions {
  * migration runs in one transaction. A migration that cannot lock a table within some seconds, because of a long-running
  * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
  * processes at once.
- * @throws UnsupportedDataSourceError, or RangeError for an invalid schema name
+ * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
  */
 export async function migratePaymentAcceptance(
   dataSource: DataSource,
@@ -35,13 +35,13 @@ export async function migratePaymentAcceptance(
   await migrate(database, (manager) => missing(database, manager));
 }
 
-/** @throws SchemaBehindError if the tables are older than this release needs */
+/** @throws PaymentSchemaBehindError if the tables are older than this release needs */
 export async function verifySchema(database: Database): Promise<void> {
   const [first] = await missing(database);
   if (!first) return;
   const all = migrationsFor(database);
   const before = first === all[0] ? 0 : first.version - 1;
-  throw new SchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
+  throw new PaymentSchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
 }
 
 /** The missing migrations, in order. Tables of a later release lack none. */

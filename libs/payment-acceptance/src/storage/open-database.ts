@@ -4,11 +4,11 @@ import type { PaymentProbe } from '../common/probe.js';
 import type { Database } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
-import { UnsupportedDataSourceError } from './storage.errors.js';
+import { PaymentUnsupportedDataSourceError } from './storage.errors.js';
 
 /**
  * Opens the host's data source for our statements.
- * @throws UnsupportedDataSourceError if it cannot guarantee what the module promises
+ * @throws PaymentUnsupportedDataSourceError if it cannot guarantee what the module promises
  */
 export async function openDatabase(
   dataSource: DataSource,
@@ -19,7 +19,7 @@ export async function openDatabase(
   const { type } = dataSource.options;
   const kind =
     type === 'postgres' ? PostgresDatabase : type === 'mariadb' || type === 'mysql' ? MariaDatabase : undefined;
-  if (!kind) throw new UnsupportedDataSourceError(type);
+  if (!kind) throw new PaymentUnsupportedDataSourceError(type);
   const database = new kind(dataSource, clock, schema, probe);
   await database.verify();
   return database;

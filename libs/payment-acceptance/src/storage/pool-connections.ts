@@ -4,7 +4,7 @@ import { HeldConnections } from './held-connections.js';
 import { poolSizeOf } from './pool.js';
 import { isReadOnly } from './query-errors.js';
 import { answerWithin } from './statement-limit.js';
-import { PoolExhaustedError, StatementTimeoutError } from './storage.errors.js';
+import { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './storage.errors.js';
 
 /** How a database closes a connection. Both resolve once the pool knows; the runner must still be released. */
 export interface ConnectionCloser {
@@ -50,8 +50,8 @@ export class PoolConnections {
    * read-only server has done nothing, and its connection is closed, so it is sent again, until a new connection shows the
    * current state of the server.
    * @param limitMs if it may take longer than other statements
-   * @throws StatementTimeoutError, after which the connection and its transaction are gone
-   * @throws PoolExhaustedError
+   * @throws PaymentStatementTimeoutError, after which the connection and its transaction are gone
+   * @throws PaymentPoolExhaustedError
    */
   async run<T>(
     manager: EntityManager | undefined,
@@ -82,7 +82,7 @@ export class PoolConnections {
   /**
    * Waits for a connection of the pool, up to the timeout of a statement: whoever holds all of them may hold them for ever.
    * A runner without a connection needs no release.
-   * @throws PoolExhaustedError
+   * @throws PaymentPoolExhaustedError
    */
   async connect(runner: QueryRunner, limitMs?: number): Promise<object> {
     const { statementMs, held } = this;
@@ -94,7 +94,7 @@ export class PoolConnections {
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       releaseLater(runner, connecting);
-      throw PoolExhaustedError.within(statementMs);
+      throw PaymentPoolExhaustedError.within(statementMs);
     }
     try {
       // Again, since other statements may have become overdue during the wait.
@@ -121,7 +121,7 @@ export class PoolConnections {
     try {
       return await answerWithin(Math.max(usualMs, limitMs), statement(runner));
     } catch (error) {
-      if (error instanceof StatementTimeoutError) await this.closer.destroy(runner, await runner.connect());
+      if (error instanceof PaymentStatementTimeoutError) await this.closer.destroy(runner, await runner.connect());
       else if (isReadOnly(error)) await this.closer.discard(runner, await runner.connect());
       throw error;
     }

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { ReadOnlyDatabaseError } from './storage.errors.js';
+import { PaymentReadOnlyDatabaseError } from './storage.errors.js';
 
 /** The error codes of a failed statement; MariaDB adds error numbers. */
 function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
@@ -38,7 +38,7 @@ const READ_ONLY = new Set<unknown>(['25006', 1290, 1836, 1792]);
 
 /** Whether the connection leads to a read-only server, such as a former primary after a switchover. */
 export function isReadOnly(error: unknown): boolean {
-  if (error instanceof ReadOnlyDatabaseError) return true;
+  if (error instanceof PaymentReadOnlyDatabaseError) return true;
   const { code, errno } = trouble(error);
   return READ_ONLY.has(errno ?? code);
 }

@@ -1,5 +1,5 @@
 import { TimeoutError, withTimeout } from '../common/timeout.js';
-import { StatementTimeoutError } from './storage.errors.js';
+import { PaymentStatementTimeoutError } from './storage.errors.js';
 
 /** Timeout of statements that read or delete many rows and that no payment waits for, in milliseconds. */
 export const LONG_STATEMENT_MS = 60_000;
@@ -9,7 +9,7 @@ export const MIGRATION_STATEMENT_MS = 3_600_000;
 
 /**
  * Awaits the answer to a statement, up to a timeout.
- * @throws StatementTimeoutError after which the connection must be closed: the server may still execute the statement
+ * @throws PaymentStatementTimeoutError after which the connection must be closed: the server may still execute the statement
  */
 export async function answerWithin<T>(limitMs: number, answer: Promise<T>): Promise<T> {
   if (limitMs === Infinity) return answer;
@@ -18,6 +18,6 @@ export async function answerWithin<T>(limitMs: number, answer: Promise<T>): Prom
   } catch (error) {
     if (!(error instanceof TimeoutError)) throw error;
     answer.catch(() => undefined);
-    throw new StatementTimeoutError(limitMs);
+    throw new PaymentStatementTimeoutError(limitMs);
   }
 }

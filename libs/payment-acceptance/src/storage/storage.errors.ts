@@ -1,7 +1,7 @@
 import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 
 /** The data source is of a kind that cannot guarantee what the module promises. */
-export class UnsupportedDataSourceError extends PaymentAcceptanceError {
+export class PaymentUnsupportedDataSourceError extends PaymentAcceptanceError {
   readonly code = 'unsupported-data-source';
 
   /** @param reason problem of its server or settings, if it is not the type itself */
@@ -31,7 +31,7 @@ export class UndestroyableConnectionError extends PaymentAcceptanceError {
 }
 
 /** The module's tables are older than this release needs, and the option `migrations` forbids migrating at start. */
-export class SchemaBehindError extends PaymentAcceptanceError {
+export class PaymentSchemaBehindError extends PaymentAcceptanceError {
   readonly code = 'schema-behind';
 
   constructor(present: number, needed: number) {
@@ -43,7 +43,7 @@ export class SchemaBehindError extends PaymentAcceptanceError {
 }
 
 /** A statement of the module timed out, and its connection was closed. */
-export class StatementTimeoutError extends PaymentAcceptanceError {
+export class PaymentStatementTimeoutError extends PaymentAcceptanceError {
   readonly code = 'statement-timeout';
 
   constructor(limitMs: number) {
@@ -56,12 +56,12 @@ export class StatementTimeoutError extends PaymentAcceptanceError {
 }
 
 /** The host's pool had no connection for a statement of the module, which was therefore not sent. */
-export class PoolExhaustedError extends PaymentAcceptanceError {
+export class PaymentPoolExhaustedError extends PaymentAcceptanceError {
   readonly code = 'pool-exhausted';
 
   /** @internal */
-  static within(limitMs: number): PoolExhaustedError {
-    return new PoolExhaustedError(
+  static within(limitMs: number): PaymentPoolExhaustedError {
+    return new PaymentPoolExhaustedError(
       `The data source's pool had no free connection within ${limitMs} ms, so the statement was not sent. If the database ` +
         'is healthy, the pool is too small or connections leak: raise its size (poolSize), or look for transactions that ' +
         'stay open.',
@@ -69,8 +69,8 @@ export class PoolExhaustedError extends PaymentAcceptanceError {
   }
 
   /** @internal */
-  static byOverdueStatements(count: number): PoolExhaustedError {
-    return new PoolExhaustedError(
+  static byOverdueStatements(count: number): PaymentPoolExhaustedError {
+    return new PaymentPoolExhaustedError(
       `The database has not answered ${count} statements of PaymentAcceptanceModule, which hold half of the pool or more, ` +
         'so this one was not sent. Look for locks on its tables, and check that the server is reachable.',
     );
@@ -78,7 +78,7 @@ export class PoolExhaustedError extends PaymentAcceptanceError {
 }
 
 /** The server is read-only: a standby, or a demoted primary. */
-export class ReadOnlyDatabaseError extends PaymentAcceptanceError {
+export class PaymentReadOnlyDatabaseError extends PaymentAcceptanceError {
   readonly code = 'read-only-database';
 
   constructor() {

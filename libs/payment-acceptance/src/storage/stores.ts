@@ -48,7 +48,7 @@ import { RetentionStore } from './retention.store.js';
 import { SettlementStore } from './settlement.store.js';
 import { SettlementWriter } from './settlement.writer.js';
 import { ShopIdentityStore } from './shop-identity.store.js';
-import { UnsupportedDataSourceError } from './storage.errors.js';
+import { PaymentUnsupportedDataSourceError } from './storage.errors.js';
 
 type Made<S, D> = new (database: D) => S;
 
@@ -69,7 +69,7 @@ function perDatabase<S>(
     useFactory(database: Database) {
       if (database instanceof PostgresDatabase) return new postgres(database);
       if (database instanceof MariaDatabase) return new maria(database);
-      throw new UnsupportedDataSourceError(database.dataSource.options.type);
+      throw new PaymentUnsupportedDataSourceError(database.dataSource.options.type);
     },
   };
 }

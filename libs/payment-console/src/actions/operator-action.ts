@@ -16,7 +16,7 @@ export interface OperatorAction {
   readonly noteRequired?: boolean;
   /**
    * Performs it, and returns where to go next.
-   * @throws OperatorActionError, PaymentServiceError, InputError
+   * @throws PaymentOperatorActionError, PaymentServiceError, InputError
    */
   perform(operator: string, input: Input): Promise<Redirect>;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceError } from 'nestjs-payment-acceptance';
-import { OperatorActionError } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
 import { cleanLine } from '../common/text.js';
 import { filterOf } from '../common/filter.js';
 import { html } from '../common/html.js';
@@ -56,7 +56,7 @@ export class OperatorActions {
       return await action.perform(operator, input);
     } catch (error) {
       const status = error instanceof InputError ? 400 : 409;
-      const told = error instanceof InputError || error instanceof OperatorActionError;
+      const told = error instanceof InputError || error instanceof PaymentOperatorActionError;
       if (!told && !(error instanceof PaymentServiceError)) throw error;
       const message: Message = { tone: 'bad', text: `Nothing was changed. ${error.message}` };
       return this.page(context, at, action, { status, message, input });

@@ -6,7 +6,7 @@ import { Database, type Answer } from '../database.js';
 import { isConflict } from '../query-errors.js';
 import { closeNow } from '../socket.js';
 import { rawSql, sql, type Statement } from '../statement.js';
-import { UnsupportedDataSourceError } from '../storage.errors.js';
+import { PaymentUnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
@@ -146,10 +146,13 @@ export class MariaDatabase extends Database {
     const { version = '', mode = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
-      throw new UnsupportedDataSourceError(type, `Its server is "${version}", but MariaDB 10.6 or newer is needed.`);
+      throw new PaymentUnsupportedDataSourceError(
+        type,
+        `Its server is "${version}", but MariaDB 10.6 or newer is needed.`,
+      );
     }
     if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE/.test(mode)) {
-      throw new UnsupportedDataSourceError(
+      throw new PaymentUnsupportedDataSourceError(
         type,
         `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
           'NO_BACKSLASH_ESCAPES and ORACLE.',

@@ -5,7 +5,7 @@ import { Database, type Answer } from '../database.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
-import { UnsupportedDataSourceError } from '../storage.errors.js';
+import { PaymentUnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
 import { cancelStatement } from './cancel-request.js';
 import { postgres } from './dialect.js';
@@ -84,13 +84,13 @@ export class PostgresDatabase extends Database {
     );
     const { server = '', client = '' } = set ?? {};
     if (server !== 'UTF8') {
-      throw new UnsupportedDataSourceError(
+      throw new PaymentUnsupportedDataSourceError(
         'postgres',
         `Its database has the encoding ${server}, in which not every callback can be stored. Make one with ENCODING 'UTF8'.`,
       );
     }
     if (client !== 'UTF8') {
-      throw new UnsupportedDataSourceError(
+      throw new PaymentUnsupportedDataSourceError(
         'postgres',
         `Its connections have the client_encoding ${client}, but the driver sends UTF8. Leave client_encoding as the driver sets it.`,
       );
