@@ -28,7 +28,7 @@ const { KILL_AT, JOURNEY, PAYMENT_OPTIONS = '' } = process.env;
 const points = [];
 
 /**
- * The result page reads again and again for as long as it may wait: how often depends on the machine's speed.
+ * The result page polls for as long as it may wait: how often depends on the machine's speed.
  * @param {string} point
  */
 function isReadAgain(point) {
@@ -72,7 +72,7 @@ class Handlers {
   }
 
   /**
-   * Has no transaction to write in: its own connection, at least once.
+   * Gets no transaction, so it writes through its own connection, at least once.
    * @param {Paid} event
    */
   async plain(event) {
@@ -127,7 +127,7 @@ await sandbox('PUT', 'shops/shop-main', {
 });
 
 /**
- * Marks what happens outside the module too, so that no two points hide it between them.
+ * Also marks what happens outside the module, so that it gets kill points of its own.
  * @template T
  * @param {string} name
  * @param {() => Promise<T>} work

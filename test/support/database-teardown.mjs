@@ -2,7 +2,7 @@ import pg from 'pg';
 
 /** @typedef {typeof globalThis & { testDatabaseServer?: import('../../scripts/lib/postgres.mjs').RunningPostgres }} Shared */
 
-/** Jest's global tear-down. Where it is not reached, the server ends with the process. */
+/** Jest's global teardown. If it is never reached, the server ends with the process. */
 export default async function tearDown() {
   const { testDatabaseServer } = /** @type {Shared} */ (globalThis);
   if (testDatabaseServer) {

@@ -19,7 +19,7 @@ export interface ScriptedAnswer {
 
 type Script = ScriptedAnswer | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** The service as one socket sees it: keeps every request, and answers what a test has written. */
+/** A service that records every request and answers as the test says. */
 export class Recorder extends LocalServer {
   readonly requests: RecordedRequest[] = [];
   private readonly scripted: Script[] = [];

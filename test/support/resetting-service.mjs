@@ -14,7 +14,7 @@ const SHARES = { atOnce: 0.5, unread: 1.5, read: 0.5, midAnswer: 0.5 };
  */
 const reads = {};
 /**
- * Connections that were ended before anything was read of them: the client's port, and when by the machine's clock.
+ * Connections that were closed before anything was read: the client's port, and the time by the system clock.
  * @type {{ port: number | undefined; at: number }[]}
  */
 const unread = [];
@@ -49,7 +49,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
     reset();
     return;
   }
-  // As likely at any moment, the first one included: what has arrived until then is read before.
+  // Equally likely at any moment, including the first; what has arrived by then is read first.
   const unreadMs = -Math.log(1 - random()) * (idleMs / 2);
   const timer = setTimeout(
     () => {
