@@ -81,22 +81,23 @@ async function writeCode(
 }
 
 const OPENING = `'use strict';
-// The doors in ../esm and ../cjs call this with the packages that they have imported, or required.
+// The entry files in ../esm and ../cjs call this with the packages that they have imported or required.
 let made;
-module.exports = (handedOver) => (made ??= make(handedOver));
+module.exports = (hostPackages) => (made ??= make(hostPackages));
 
-function make(handedOver) {
+function make(hostPackages) {
 const exports = {};
 `;
 
 /**
  * What the main entry loads is in one file for each folder of the sources: a file for each module would take three times
- * as long to import. The rest is where the entry is that needs it.
+ * as long to import. The rest is where the entry is that needs it. The prefix keeps the folders apart from entries, and their
+ * variables from those of Nest's packages.
  */
 function fileOf(/** @type {string} */ id, /** @type {string} */ compiled, /** @type {GetModuleInfo} */ getModuleInfo) {
   if (id.includes('/node_modules/tslib/')) return 'tslib';
   const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
-  return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? folder : undefined;
+  return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? `payment-${folder}` : undefined;
 }
 
 /** The modules that one imports, near and far. */
@@ -118,7 +119,7 @@ const compiledFiles = {
   name: 'compiled files',
   load(id) {
     const code = fs.readFileSync(id, 'utf8').replace(/^#!.*/, '');
-    if (code.includes('handedOver')) throw new Error(`${id}: "handedOver" is what the code gets from its doors.`);
+    if (code.includes('hostPackages')) throw new Error(`${id}: "hostPackages" is the name of what the code gets from its doors.`);
     return fs.existsSync(`${id}.map`) ? { code, map: fs.readFileSync(`${id}.map`, 'utf8') } : { code };
   },
 };
@@ -136,8 +137,8 @@ const handOver = {
     const late = dynamicImports.find(isHandedOver);
     if (late) throw new Error(`${fileName}: import ${late} statically, so that a door can hand it over.`);
     for (const id of new Set([...imports, ...dynamicImports])) {
-      if (isHandedOver(id)) code = code.replaceAll(`require('${id}')`, `handedOver['${id}']`);
-      else if (id.endsWith('.cjs')) code = code.replaceAll(`require('./${id}')`, `require('./${id}')(handedOver)`);
+      if (isHandedOver(id)) code = code.replaceAll(`require('${id}')`, `hostPackages['${id}']`);
+      else if (id.endsWith('.cjs')) code = code.replaceAll(`require('./${id}')`, `require('./${id}')(hostPackages)`);
     }
     return { code, map: null }; // the lines that change are rollup's, which no source has
   },
@@ -174,7 +175,7 @@ function requiring(/** @type {DoorParts} */ { code, names, handed }) {
   const given = handed.map((id) => `\n  '${id}': require('${id}'),`).join('');
   return (
     `'use strict';\nmodule.exports = require('${code}')({${given}\n});\n\n` +
-    '// Never runs, but is how Node finds the names when it is imported after all.\n' +
+    '// Never runs: it tells Node the names of the exports if an ES module imports this file.\n' +
     `0 && (module.exports = {\n${names.map((name) => `  ${name},\n`).join('')}});\n`
   );
 }

@@ -125,14 +125,14 @@ describe('what is published', () => {
   describe('a package', () => {
     test('keeps comments, names and lines, also where two files of a folder have a constant of the same name', () => {
       const published = compile();
-      expect(published('code/shops.cjs')).toContain(`/** A shop. */
+      expect(published('code/payment-shops.cjs')).toContain(`/** A shop. */
 class Shop {
     // Why so.
     static nest = [common.Injectable, operations.Operations, both];
 }
 const limit = () => LIMIT$1;
 `);
-      expect(published('code/shops.cjs')).toContain('const PATH = [LIMIT];\n');
+      expect(published('code/payment-shops.cjs')).toContain('const PATH = [LIMIT];\n');
     });
 
     test.each([

@@ -145,7 +145,7 @@ describe('packages', () => {
       const wanted = new Set<string>();
       for (const file of files) {
         const code = readFileSync(join(installed(name), 'dist/code', file), 'utf8');
-        for (const [, specifier] of code.matchAll(/^var [\w$]+ = (?:require\(|handedOver\[)'([^']+)'/gm)) {
+        for (const [, specifier] of code.matchAll(/^var [\w$]+ = (?:require\(|hostPackages\[)'([^']+)'/gm)) {
           if (!specifier!.startsWith('.')) wanted.add(specifier!.replace(/^(nestjs-payment-\w+)\/.*/, '$1'));
           else if (!files.includes(specifier!.slice(2))) files.push(specifier!.slice(2));
         }

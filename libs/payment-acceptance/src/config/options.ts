@@ -11,53 +11,56 @@ import type {
 /** The worker that asks the service about bills. */
 export interface ConfirmerOptions {
   /**
-   * Most requests to the service at once; of one shop half of them at most where there are several shops. How many there are
-   * follows from how the service answers: 8 of a shop at first, twice as many with each round trip, fewer where it fails,
-   * refuses or becomes slow. Default 128.
+   * Maximum concurrent requests to the service. With several shops, one shop gets at most half. The actual number adapts to
+   * how the service answers: it starts at 8 for each shop, doubles with every round trip, and shrinks when the service fails,
+   * refuses or slows down. Default 128.
    */
   concurrency?: number;
   /**
-   * How often to look for due bills where nothing tells of any, in milliseconds. What is known to be due earlier is looked
-   * for then. Default 5000.
+   * How often to poll for due bills when nothing signals one, in milliseconds. A bill known to be due earlier is picked up on
+   * time. Default 5000.
    */
   pollMs?: number;
-  /** How long a claimed bill is left alone by other instances; longer than a request may take. Default 30000, or twice that. */
+  /**
+   * How long a claim keeps other instances away from a bill, in milliseconds. It must exceed the time a request may take.
+   * Default 30000, or twice that time if it is longer.
+   */
   leaseMs?: number;
 }
 
 /** The worker that hands events to consumers. */
 export interface DeliveryOptions {
   /**
-   * Most deliveries at once; of one consumer, or of all brokers together, half of them at most where there are others. How
-   * many there are follows from the pool: handlers in transactions hold a connection each, together half of the pool's at
-   * most, and none that the host has in use. Default 32.
+   * Maximum concurrent deliveries. One consumer, or all brokers together, get at most half if there are others. The actual
+   * number adapts to the connection pool: each handler in a transaction holds a connection, all handlers together at most half
+   * of the pool, and only connections that the host does not use. Default 32.
    */
   concurrency?: number;
   /**
-   * How often to look for due deliveries where nothing tells of any, in milliseconds. What is known to be due earlier is
-   * looked for then. Default 5000.
+   * How often to poll for due deliveries when nothing signals one, in milliseconds. A delivery known to be due earlier is
+   * picked up on time. Default 5000.
    */
   pollMs?: number;
   /**
-   * Time limit of one attempt, in milliseconds; then its signal aborts and its connection is destroyed. It runs from when
-   * the handler has its connection. One that has none after this time, or 10 s where that is less, goes back for a pause of
-   * at most 30 s: that is no attempt. Default 30000.
+   * Time limit of an attempt, in milliseconds. When it is over, the attempt's signal aborts and its connection is destroyed.
+   * The time counts from when the handler gets its connection. A delivery that gets none within this time, or within 10 s if
+   * that is less, goes back for up to 30 s; that does not count as an attempt. Default 30000.
    */
   timeLimitMs?: number;
   /**
-   * How long a running attempt may go on when the application shuts down, in milliseconds, and how long any worker's query
-   * is waited for then, as where the pool has no connection to give. Default 10000.
+   * How long running attempts may continue once the application shuts down, in milliseconds. The shutdown waits as long for
+   * any query of a worker, for example when the pool has no free connection. Default 10000.
    */
   shutdownMs?: number;
   /**
-   * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses the last one is 24 to 48 hours
-   * after the first, and eleven of them are within its first half hour. An attempt that ends with its process counts too, and
-   * is followed by the next as soon as its lease is over. A handler that throws an `PaymentOrderNotFoundError` has 60 at least.
+   * Attempts before a delivery becomes a dead letter. Default 60: with the default pauses, eleven fall within the first half
+   * hour, and the last one comes 24 to 48 hours after the first. An attempt whose process dies counts as well; the next one
+   * follows when its lease expires. A handler that throws a `PaymentOrderNotFoundError` gets at least 60.
    */
   maxAttempts?: number;
   /**
-   * First pause between attempts, in milliseconds. It doubles each time, and of each a random part from one half to the whole
-   * is taken. Default 1000.
+   * First pause between attempts, in milliseconds. Pauses double each time; each is shortened at random by up to a half.
+   * Default 1000.
    */
   retryBaseMs?: number;
   /** Longest pause between attempts, in milliseconds. Default 1 hour. */
@@ -71,114 +74,115 @@ export interface CallbackOptions {
   /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
   replyContentType?: string;
   /**
-   * Most postbacks of each shop that wait for a bill which we do not know; beyond it the answer is 503. They wait for 30
-   * days. So do those that `forwardUnknown` has accepted, as many beside them; further ones leave no record. Default 10000.
+   * Maximum postbacks of each shop that name an unknown bill and wait for it; further ones get a 503. They wait for 30 days.
+   * Those that `forwardUnknown` has accepted are kept as long, and as many of them; further ones leave no record.
+   * Default 10000.
    */
   maxUnmatched?: number;
   /**
-   * How often the service of each shop is asked for a bill that a postback names and that we do not have, by all instances
-   * together; 0: never, and then a bill whose commit was lost is not noticed. It bounds what made-up postbacks can
-   * cause. Bills of postbacks that `forwardUnknown` has accepted are not asked for. Default 240.
+   * How often, at most, all instances together ask a shop's service about an unknown bill that a postback names. This limits
+   * what made-up postbacks can cause. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Postbacks that
+   * `forwardUnknown` has accepted cause no inquiry. Default 240.
    */
   inquiriesPerHour?: number;
   /**
-   * Callbacks that are kept of each bill, beside those that wait for their answer; beyond it a further one that repeats
-   * what one of these asks for is answered 200 without a record, and any other takes the place of a later one. Default 100.
+   * Maximum callbacks kept for each bill, besides those that still wait for their check. Beyond that, a callback that repeats
+   * another is answered 200 without a record, and any other replaces a later one. Default 100.
    */
   maxPerBill?: number;
   /**
-   * Refuse postbacks whose digest is absent or does not match the redirect's formula. The postback's formula is not
-   * documented, so this turns genuine postbacks away if the service uses another one. Default `false`.
+   * Whether to refuse postbacks whose digest is missing or does not match the redirect's formula. The postback's formula is
+   * not documented: if the service uses another one, this turns genuine postbacks away. Default `false`.
    */
   requirePostbackDigest?: boolean;
   /**
-   * How long the result page waits for the check that the redirect asked for, in milliseconds, before it says that the
-   * payment is being checked. Default 3000: a little longer than `schedule.minGapMs`.
+   * How long the result page waits for the check that the redirect has triggered, in milliseconds, before it says that the
+   * payment is being checked. Default 3000, which is a little longer than `schedule.minGapMs`.
    */
   resultWaitMs?: number;
-  /** Result pages of this instance that wait so at once; further ones are shown without waiting. Default 200. */
+  /** Maximum result pages of this instance that wait at the same time; further ones are shown at once. Default 200. */
   maxWaitingResults?: number;
   /**
-   * Takes postbacks whose `TrsId` is no bill of ours, for an older integration that still has open bills (assumed). Only
-   * after it has resolved is the postback answered: 200 where it accepted or declined, 503 where it failed. One that it
-   * accepted is kept, too, and asks for a check should its bill turn out to be ours. Without it the bills of an older
+   * Receives postbacks whose `TrsId` is not one of our bills, on behalf of an older integration that still has open bills
+   * (assumed). The postback is answered once it resolves: 200 if it accepted or declined, 503 if it failed. An accepted
+   * postback is kept as well, and triggers a check should its bill turn out to be ours. Without this option, bills of an older
    * integration under the same `shopId` count as lost (`lost-bills`) as soon as a postback names them. Default: none.
    */
   forwardUnknown?: ForwardPostback;
-  /** How long that may take before the answer is 503, in milliseconds. Default 10000. */
+  /** How long `forwardUnknown` may take before the postback is answered 503, in milliseconds. Default 10000. */
   forwardTimeoutMs?: number;
   /**
-   * Postbacks of this instance that are forwarded at once; a further one is answered 503 and comes again. One whose time
-   * is over no longer counts. Default 20.
+   * Maximum postbacks that this instance forwards at the same time; further ones get a 503, and the service tries again. One
+   * that has timed out no longer counts. Default 20.
    */
   maxForwards?: number;
-  /** How long storing a callback may take before the answer is 503, in milliseconds. Default 10000. */
+  /** How long storing a callback may take before it is answered 503, in milliseconds. Default 10000. */
   storeTimeoutMs?: number;
   /**
-   * Callbacks of this instance that wait to be stored at once; a further one is answered 503 with `Retry-After`. Half of
-   * them at most may be other than the common case: of no bill that we know, or of one that has `maxPerBill`. Each takes a
-   * few kilobytes, at most 20. Default 5000.
+   * Maximum callbacks of this instance that wait to be stored; further ones get a 503 with `Retry-After`. At most half of the
+   * queue may be uncommon callbacks: those of an unknown bill, or of a bill that has reached `maxPerBill`. Each takes a few
+   * kilobytes, at most 20. Default 5000.
    */
   maxQueued?: number;
-  /** How long the link to the result page works, in milliseconds. Default 1 hour. */
+  /** How long the link to the result page is valid, in milliseconds. Default 1 hour. */
   resultTicketMs?: number;
 }
 
 /** Creating bills. */
 export interface CreationOptions {
-  /** How long `createBill` waits for another call that is creating the same bill, in milliseconds. Default 5000. */
+  /** How long `createBill` waits for another call that creates the same bill, in milliseconds. Default 5000. */
   waitMs?: number;
   /**
-   * After which a creation that never ended counts as an unknown outcome, in milliseconds. Default 2 minutes, or twice what
-   * its requests may take.
+   * How long a creation may go on before it counts as an unknown outcome, in milliseconds. Default 2 minutes, or twice the
+   * time its requests may take if that is longer.
    */
   leaseMs?: number;
   /**
-   * How long `createBill` waits until the service's answer is stored, in milliseconds; it is then stored in the background,
-   * and the call fails with `PaymentBillNotStoredError`. Default 4500.
+   * How long `createBill` waits for the service's answer to be stored, in milliseconds. Then the call fails with
+   * `PaymentBillNotStoredError`, and storing goes on in the background. Default 4500.
    */
   storeTimeoutMs?: number;
 }
 
-/** What is removed with age, by instances that run workers. Ages in milliseconds; `null` keeps for ever. */
+/** What instances that run workers remove once it is old enough. Ages are in milliseconds; `null` means never. */
 export interface RetentionOptions {
-  /** Age at which the raw fields of a consumed callback are emptied; what was found out about it stays. Default 30 days. */
+  /** Age at which the raw fields of a consumed callback are emptied; what was derived from them stays. Default 30 days. */
   redactCallbacksAfterMs?: number | null;
   /** Age at which a consumed callback is deleted. Default 90 days. */
   deleteCallbacksAfterMs?: number | null;
-  /** Age at which a delivery that is done is deleted; its event stays. Default `null`. */
+  /** Age at which a completed delivery is deleted; its event stays. Default `null`. */
   deleteDeliveriesAfterMs?: number | null;
-  /** Most rows of one statement. Default 500. */
+  /** Maximum rows that one statement removes. Default 500. */
   batchSize?: number;
   /** Pause between two batches, in milliseconds. Default 200. */
   pauseMs?: number;
-  /** Pause after nothing was left to remove, in milliseconds. Default 10 minutes. */
+  /** Pause once nothing is left to remove, in milliseconds. Default 10 minutes. */
   everyMs?: number;
 }
 
-/** Options of `PaymentAcceptanceModule`, given to `forRoot` or made by the factory of `forRootAsync`. */
+/** Options of `PaymentAcceptanceModule`, passed to `forRoot` or returned by the factory of `forRootAsync`. */
 export interface PaymentAcceptanceOptions {
   /**
-   * The shops, by a name of your choosing (letters, digits, `-` and `_`), used in routes, events and injection. At least
-   * one, unless there is a `shopResolver`.
+   * The shops, each under a name of your choice (letters, digits, `-` and `_`), which routes, events and injection use. At
+   * least one, unless there is a `shopResolver`.
    */
   shops?: Record<string, PaymentShopOptions>;
   /**
-   * Finds the shops that are not in `shops`. For a service of the host's, inject it into the factory of `forRootAsync`.
-   * Default: none.
+   * Finds the shops that are not in `shops`. If it is a service of your application, inject it into the factory of
+   * `forRootAsync`. Default: none.
    */
   shopResolver?: PaymentShopResolver;
   shopLookup?: ShopLookupOptions;
   /**
-   * The shop of the unnamed routes and of `PaymentAcceptanceService`. Default: the only one of `shops`, or the one named
-   * `main`, which may come from the resolver.
+   * The shop that `PaymentAcceptanceService` and the routes without a shop's name use. Default: the only one in `shops`, or
+   * the one named `main`, which may come from the resolver.
    */
   defaultShop?: string;
   http?: ServiceHttpOptions;
   /**
-   * Base address under which the service reaches this application, such as `https://shop.example`, with the path that a
-   * proxy takes away; in production https. The log at start, and `payment-acceptance doctor`, then give the addresses of the
-   * callbacks whole, as they are to be entered at the service. Nothing else follows from it. Default: none.
+   * Base address at which the service reaches this application, such as `https://shop.example`, including any path that a
+   * proxy strips; https in production. With it, the log at start and `payment-acceptance doctor` show the full addresses of
+   * the callbacks, as you enter them at the service. It has no other effect. Default: none.
    */
   publicUrl?: string;
   schedule?: CheckScheduleOptions;
@@ -187,44 +191,44 @@ export interface PaymentAcceptanceOptions {
   callbacks?: CallbackOptions;
   creation?: CreationOptions;
   /**
-   * What is removed with age: callbacks that have had their answer and, where it is said, deliveries that are done. Bills,
-   * payments, events and reviews are kept. `false` removes nothing.
+   * What is removed once it is old enough: consumed callbacks and, if you say so, completed deliveries. Bills, payments, events
+   * and reviews are kept. `false` removes nothing.
    */
   retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */
   judge?: Judge;
-  /** Draws the page that the payer sees after the redirect, or sends the payer on. Default: a plain page of our own. */
+  /** Renders the page that the payer sees after the redirect, or redirects the payer further. Default: a plain page. */
   resultPage?: PaymentResultRenderer;
   /**
-   * Whether the module brings its tables up to date by itself at start (`run`), or fails when they are behind
-   * (`verify`). Default: `verify` when `NODE_ENV` is `production`, else `run`.
+   * Whether the module updates its tables at start (`run`), or refuses to start when they are behind (`verify`). Default:
+   * `verify` when `NODE_ENV` is `production`, otherwise `run`.
    */
   migrations?: 'run' | 'verify';
   /**
-   * Where the module's tables are: a schema of this name on PostgreSQL, on MariaDB the prefix of their names, with `_`. Two applications that share a database need two:
-   * on the same tables an instance leaves events of shops that it does not know to others, and a shop whose name stands for
-   * another `shopId` there refuses the start. Default `payment_acceptance`.
+   * Where the module's tables are: a schema of this name on PostgreSQL; on MariaDB, the prefix of their names, followed by
+   * `_`. Two applications that share a database need two: on the same tables, an instance leaves events of shops it does not
+   * know to others, and an application in which a shop's name stands for another `shopId` does not start.
+   * Default `payment_acceptance`.
    */
   schema?: string;
   /**
-   * How long a statement of the module's own may take, in milliseconds. One that takes longer, behind a lock or on a connection
-   * whose other side is gone, fails and loses its connection, so that the pool has room for another. The pool has as long to
-   * give it a connection. What reads or removes much (retention, reconciliation, past events, `readLedger`) has a minute, a
-   * statement of a migration an hour, what handlers send `deliveries.timeLimitMs`. Default 10000.
+   * Time limit of the module's own statements, in milliseconds. A statement that exceeds it, because it waits for a lock or
+   * because the server is gone, fails and its connection is destroyed, so that the pool can open another. Waiting for a
+   * connection from the pool has the same limit. Statements that read or delete many rows (retention, reconciliation, past
+   * events, `readLedger`) have a minute, those of a migration an hour, those of handlers `deliveries.timeLimitMs`.
+   * Default 10000.
    */
   statementTimeoutMs?: number;
   /**
-   * How instances on one database learn at once of work that another one has made: `listen` keeps one connection beside
-   * the pool for PostgreSQL's LISTEN and NOTIFY; with `poll` they find it at their next look (`confirmer.pollMs`,
-   * `deliveries.pollMs`). A PgBouncer that pools transactions cannot listen: that is noticed, and polling remains.
-   * Within one instance work is always seen at once. Default `listen`.
+   * How instances on one database learn of work that another instance has created. `listen` keeps one connection outside the
+   * pool for PostgreSQL's LISTEN and NOTIFY. With `poll`, they find it when they poll next (`confirmer.pollMs`,
+   * `deliveries.pollMs`). LISTEN does not work through a PgBouncer that pools transactions; the module notices and polls.
+   * Within one instance, new work is always seen at once. Default `listen`.
    */
   wakeUps?: 'listen' | 'poll';
   /**
-   * Whether the workers run by themselves from the start of the application on. With `false` they do only what
-   * `Confirmer.runOnce()`, `DeliveryWorker.runOnce()` and `BillInquiry.runOnce()` are called for: in tests, or driven by a
-   * scheduler of the host.
-   * Default `true`.
+   * Whether the workers run by themselves once the application has started. With `false`, work happens only when a test or
+   * your own scheduler calls `runOnce()` of one of the `PaymentWorkers`. Default `true`.
    */
   autoStart?: boolean;
 }

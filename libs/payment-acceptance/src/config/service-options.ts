@@ -4,62 +4,63 @@ import type { ServiceHttpHooks } from './hooks.js';
 export interface PaymentShopOptions {
   /** `shop_id` of bill creation (section 2.1, documented). */
   shopId: string;
-  /** The shop's API token: bearer of the API and key of the redirect's digest (section 5, documented). */
+  /** The shop's API token: the API's bearer token, and the key of the redirect's digest (section 5, documented). */
   apiToken: string;
   /**
-   * Further tokens of the shop, for a rotation: redirects signed with one of them are accepted, and a request whose token
-   * is refused (401) is made with each of them in turn. Default: none.
+   * Further tokens of the shop, for a rotation. Redirects signed with one of them are accepted, and when the service refuses
+   * `apiToken` (401), the request is repeated with each of them. Default: none.
    */
   previousApiTokens?: string[];
   /** `{base_url}` of the service, for example `https://api.example`; a path is kept. https in production. */
   apiBaseUrl: string;
   /**
-   * Whether `apiToken` and `apiBaseUrl` may name a sandbox where `NODE_ENV` is `production`, as on a staging system (assumed:
-   * what has "sandbox" in it is one). An http address and one of this machine are refused there all the same. Default `false`.
+   * Whether `apiToken` and `apiBaseUrl` may be those of a sandbox when `NODE_ENV` is `production`, as on a staging system
+   * (assumed: a value that contains "sandbox" is one). Addresses with http, or of this machine, are still refused.
+   * Default `false`.
    */
   allowSandbox?: boolean;
-  /** Currency of bills that name none, and of the shop. Default `RUB` (section 2.1, documented as occurring). */
+  /** The shop's currency, used for bills that name none. Default `RUB` (section 2.1, documented as occurring). */
   currency?: string;
-  /** Whether the payer pays the commission of bills that do not say (section 2.1). Default `false`. */
+  /** Whether the payer pays the commission of a bill that does not say (section 2.1). Default `false`. */
   payerPaysCommission?: boolean;
   /**
-   * Time zone of the service's `created_at`, which carries none: an IANA name or an offset such as `+03:00`.
+   * Time zone of the service's `created_at`, which states none: an IANA name, or an offset such as `+03:00`.
    * Default `UTC` (assumed).
    */
   timeZone?: string;
   /**
-   * Most checks of bills a second, over all instances together; up to one second's worth is saved while idle. How
-   * many there are follows from how the service answers: where it says 429, each instance soon asks for less, and after a
-   * while for a little more. Default 1000 (assumed: the specification shows no rate limits).
+   * Maximum bill checks a second, over all instances together; what one second allows can be saved up while idle. The actual
+   * rate adapts to how the service answers: after a 429 each instance asks less often, and after a while a little more often
+   * again. Default 1000 (assumed: the specification shows no rate limits).
    */
   requestsPerSecond?: number;
 }
 
 /**
- * Finds shops that are not in the options: those of the host's own database, say. Both methods may be called at any time
- * and at once. What they throw, and no answer within `shopLookup.timeoutMs`, never counts as "no such shop": callbacks
- * are answered with 503, so that they come again, and checks are put off.
+ * Finds shops that are not in the options, for example in your own database. Both methods may be called at any time, also
+ * concurrently. An error, or no answer within `shopLookup.timeoutMs`, never counts as "no such shop": callbacks are answered
+ * 503, so that they are sent again, and checks are postponed.
  */
 export interface PaymentShopResolver {
-  /** The settings of that shop, checked as those of the option `shops`; `undefined` or `null` where there is none. */
+  /** The shop's settings, validated like those in the option `shops`; `undefined` or `null` if there is no such shop. */
   find(name: string): Promise<PaymentShopOptions | null | undefined>;
-  /** The names of all shops whose bills are to be followed. Asked once a minute by each instance with workers. */
+  /** The names of all shops whose bills are to be checked. Called once a minute by each instance with workers. */
   list(): Promise<string[]>;
 }
 
-/** How the answers of the `shopResolver` are used. */
+/** How answers of the `shopResolver` are cached. */
 export interface ShopLookupOptions {
   /**
-   * How long a shop's settings are kept, in milliseconds: after that a changed token, or a shop that was removed, is
-   * seen. A refused token and a digest that does not match make the module look earlier. Default 30000.
+   * How long a shop's settings are cached, in milliseconds. A changed token or a removed shop is noticed after that; a refused
+   * token, or a digest that does not match, makes the module look earlier. Default 30000.
    */
   cacheMs?: number;
-  /** Least pause between two such early looks at one shop, in milliseconds. Default 5000. */
+  /** Minimum pause between two such early look-ups of one shop, in milliseconds. Default 5000. */
   refreshGapMs?: number;
   /**
-   * How long a name that stands in the address of a callback, and is no shop's, is not asked about again, in milliseconds:
-   * only after that does a new shop of this name get its callbacks. Of such names each instance asks about 20 a second;
-   * others are answered 503. Default 5000.
+   * How long an unknown name in a callback's address is remembered as unknown, in milliseconds; a new shop of that name gets
+   * callbacks only after that. Each instance looks up at most 20 unknown names a second, and answers the others 503.
+   * Default 5000.
    */
   absentMs?: number;
   /** How long one call of the resolver may take, in milliseconds. Default 5000. */
@@ -68,25 +69,25 @@ export interface ShopLookupOptions {
 
 /** Limits of one HTTP request to the service (assumed; the specification is silent). */
 export interface ServiceHttpOptions {
-  /** Until a secure connection is up, in milliseconds. Default 5000. */
+  /** Time limit for establishing a connection, TLS included, in milliseconds. Default 5000. */
   connectTimeoutMs?: number;
-  /** The whole request, slow bodies included, in milliseconds. Default 15000. */
+  /** Time limit of the whole request, slow bodies included, in milliseconds. Default 15000. */
   totalTimeoutMs?: number;
-  /** The largest answer accepted, inflated, in bytes. Default 2 MiB. */
+  /** Maximum size of an answer after decompression, in bytes. Default 2 MiB. */
   maxAnswerBytes?: number;
   /**
-   * How old a connection may be that was opened before its creation came, in milliseconds; 0: each creation opens
-   * its own, which it waits for. It must be well below the time after which the service, or whatever stands before it, closes
-   * a connection that has been silent: one that closes while the request is on its way makes the outcome unknown. Default 2000
-   * (assumed: such limits are 5 seconds or more).
+   * Maximum age, in milliseconds, of a connection that was opened ahead for a creation. With 0, each creation opens its own
+   * connection and waits for it. The age must be well below the time after which the service, or a proxy in front of it, closes
+   * idle connections: one that closes while the request is under way makes the outcome unknown. Default 2000 (assumed: such
+   * limits are 5 seconds or more).
    */
   openAheadMs?: number;
-  /** Tries of one read, and of a creation that provably never left. Default 3. */
+  /** Attempts of a read, and of a creation that provably never left. Default 3. */
   attempts?: number;
-  /** First pause between tries, in milliseconds; doubles each time, with full jitter. Default 200. */
+  /** First pause between attempts, in milliseconds; it doubles each time, with full jitter. Default 200. */
   retryBaseMs?: number;
-  /** Longest pause between tries, in milliseconds; a longer `Retry-After` ends the tries. Default 3000. */
+  /** Longest pause between attempts, in milliseconds; a longer `Retry-After` ends them. Default 3000. */
   retryCapMs?: number;
-  /** Told of each request and of its end, for audit and metrics. Default: none. */
+  /** Called before and after each request, for audit and metrics. Default: none. */
   hooks?: ServiceHttpHooks;
 }

@@ -40,8 +40,15 @@ export class PaymentShop {
   }
 
   /**
-   * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. For the errors see
-   * {@link BillService.create}.
+   * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. Concurrent calls create one bill.
+   * It uses its own transactions: do not call it inside one of yours.
+   * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError,
+   *   PaymentCreationInProgressError
+   * @throws PaymentApplicationStoppingError while the application shuts down
+   * @throws PaymentServiceError if the service refused, or the request never left: no bill was created
+   * @throws PaymentUnknownOutcomeError if a bill may have been created
+   * @throws PaymentBillNotStoredError if the bill was created but is not stored yet: call again
+   * @throws PaymentBillAddressError if the bill was created but has no usable address
    */
   async createBill(request: CreateBillRequest, options?: CreateBillOptions): Promise<PaymentBill> {
     return this.bills.create(await this.shops.get(this.name), request, options);
