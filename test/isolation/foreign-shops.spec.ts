@@ -82,8 +82,8 @@ describe('two applications with different shops on the same tables', () => {
     const moved = shopOf('tea', 'shop-main', MAIN_TOKEN);
     moved.shops.tea!.apiBaseUrl = harness.sandboxUrl.replace('127.0.0.1', 'localhost');
     await harness.start({ options: moved });
-    const said = (): string[] => logged.filter((line) => line.includes('Shop "tea" was at '));
-    expect(said()).toEqual([expect.stringContaining(`was at ${harness.sandboxUrl} until now`)]);
+    const said = (): string[] => logged.filter((line) => line.includes('Shop "tea" has moved from '));
+    expect(said()).toEqual([expect.stringContaining(`has moved from ${harness.sandboxUrl} to `)]);
     await harness.start({ options: moved });
     expect(said()).toHaveLength(1);
   });

@@ -43,7 +43,7 @@ export function describeCallbacks(swagger: OpenApiDecorators | false | undefined
           400: { description: 'A field is missing or malformed.', ...FIELD_ERRORS },
           403: { description: 'The digest does not match.', ...HTML },
           404: { description: 'There is no such shop.', ...HTML },
-          503: { description: 'Not stored: come again.', ...HTML },
+          503: { description: 'Not stored: try again.', ...HTML },
         }),
       ),
     result: () =>
@@ -54,7 +54,7 @@ export function describeCallbacks(swagger: OpenApiDecorators | false | undefined
           200: { description: 'The result.', ...HTML },
           303: { description: 'The shop shows the result at `Location`.' },
           404: { description: 'The link is wrong or no longer works.', ...HTML },
-          503: { description: 'Not readable now: come again.', ...HTML },
+          503: { description: 'Not readable now: try again.', ...HTML },
         }),
       ),
     postback: (parameter) =>

@@ -14,11 +14,11 @@ export class GroupCommitFullError extends Error {
 export interface GroupCommitOptions<T, R> {
   /** Name of the async resource in which batches run: a batch takes over no item's trace or context. */
   readonly name: string;
-  /** Most items in one batch. */
+  /** Maximum items in one batch. */
   readonly maxBatch: number;
-  /** Most items that wait; at most half of them for being done alone. Default unlimited. */
+  /** Maximum items that wait; at most half of them for being done alone. Default unlimited. */
   readonly maxWaiting?: number;
-  /** Most items done alone at the same time. Default unlimited. */
+  /** Maximum items done alone at the same time. Default unlimited. */
   readonly maxAlone?: number;
   /** Timeout of a batch, or of an item done alone; the next one then starts. In milliseconds. */
   readonly timeoutMs: number;

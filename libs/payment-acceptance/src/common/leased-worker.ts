@@ -31,7 +31,7 @@ export interface Claimed<T> {
 export type WorkerState = 'running' | 'stalled' | 'stopped' | 'not-started';
 
 export interface LeasedWorkerOptions {
-  /** Most items in flight. No more are claimed, so that no lease runs while its item waits. */
+  /** Maximum items in flight. No more are claimed, so that no lease runs while its item waits. */
   concurrency: number;
   /** Pause between polls when there is nothing to do, in milliseconds. */
   pollMs: number;

@@ -1,7 +1,7 @@
-/** Most names that are remembered as nobody's. Beyond it the earliest is forgotten. */
+/** Maximum names that are remembered as nobody's. Beyond it the earliest is forgotten. */
 const MAX_ABSENT_NAMES = 1_000;
 
-/** Most questions a second, of one instance, about names that turn out to be nobody's. */
+/** Maximum questions a second, of one instance, about names that turn out to be nobody's. */
 const MAX_FAILED_LOOKUPS = 20;
 
 const SECOND = 1_000;

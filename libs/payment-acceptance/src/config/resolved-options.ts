@@ -35,7 +35,7 @@ export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultS
   readonly shops: ReadonlyMap<string, Shop>;
   /** Name of the default shop. */
   readonly defaultShop: string;
-  /** Most tokens that one request is tried with; the leases last that long. */
+  /** Maximum tokens that one request is tried with; the leases last that long. */
   readonly tokensPerRequest: number;
   /** Without a slash at the end. */
   readonly publicUrl: string | undefined;

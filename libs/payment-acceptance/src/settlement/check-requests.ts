@@ -14,15 +14,15 @@ export interface CheckWorkload {
   readonly shop: string;
   /** Requests in flight. */
   readonly running: number;
-  /** Most requests in flight. */
+  /** Maximum requests in flight. */
   readonly limit: number;
-  /** Most requests a second. */
+  /** Maximum requests a second. */
   readonly perSecond: number;
   /** End of the pause that the service has asked for (ISO 8601, UTC); `null` without one. */
   readonly pausedUntil: string | null;
 }
 
-/** Most postponed bills remembered per shop. */
+/** Maximum postponed bills remembered per shop. */
 const MAX_PUT_OFF = 1_000;
 
 /** The longest pause that the service is granted, in milliseconds. */

@@ -1,7 +1,7 @@
 /** How many different bills must get a refusal of their shop before the shop counts as refused. */
 const BILLS_OF_REFUSED_SHOP = 3;
 
-/** Most bills of a shop remembered as refused alone; beyond that they are found out again. */
+/** Maximum bills of a shop remembered as refused alone; beyond that they are found out again. */
 const MAX_REFUSED_ALONE = 1_000;
 
 interface Refused {

@@ -32,7 +32,7 @@ export type Settled =
 
 const STALE: Settled = { stale: true, events: [] };
 
-/** Most bills settled in one transaction, so that no lock is held for long. */
+/** Maximum bills settled in one transaction, so that no lock is held for long. */
 const MAX_BILLS_OF_TRANSACTION = 64;
 
 /**

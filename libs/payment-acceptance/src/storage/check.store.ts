@@ -9,7 +9,7 @@ import { rawSql, sql, type Statement } from './statement.js';
 
 /** Limits of the checks of one shop, over all instances. */
 export interface ClaimLimits {
-  /** Most bills to claim. */
+  /** Maximum bills to claim. */
   readonly limit: number;
   readonly leaseMs: number;
   readonly requestsPerSecond: number;

@@ -17,7 +17,7 @@ const TRANSACTION_ATTEMPTS = 4;
 /** How long our transactions may idle, in milliseconds. Their statements follow one another immediately. */
 const UNATTENDED_MS = 60_000;
 
-/** Most cached texts: enough for all statements except those built dynamically. */
+/** Maximum cached texts: enough for all statements except those built dynamically. */
 const MAX_TEXTS = 500;
 
 /** The verb and table of a statement, for the probe. */

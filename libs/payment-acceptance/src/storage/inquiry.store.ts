@@ -28,10 +28,10 @@ const NOT_OF_A_BILL_ID = '[^!-~]';
 /** The longest pause between two inquiries: a later date comes from a clock that was set back since. */
 const MAX_PAUSE_MS = 3_600_000;
 
-/** Most payments stored per lost bill. */
+/** Maximum payments stored per lost bill. */
 const MAX_PAYMENTS = 20;
 
-/** Most rows deleted at once. */
+/** Maximum rows deleted at once. */
 const BATCH = 1_000;
 
 /** The statements of inquiries: asking the service for bills that postbacks name but the ledger lacks. */

@@ -17,7 +17,7 @@ import { ofScope, type ShopScope } from '../scope.js';
 import { sql } from '../statement.js';
 import { ACTION, BILL, REVIEW, actionColumns, billColumns, reviewColumns } from './columns.js';
 
-/** Most rows of each kind, since anybody may send thousands of callbacks. */
+/** Maximum rows of each kind, since anybody may send thousands of callbacks. */
 const ROWS = 300;
 
 /** Everything recorded about one bill, from its intent to its deliveries. Read-only. */

@@ -6,7 +6,7 @@ import { instant, integer } from '../reading.js';
 import { ofScope, type ShopScope } from '../scope.js';
 import { rawSql, countWhere, join, sql, type Statement } from '../statement.js';
 
-/** Most rows read for one figure, so that the cost of a busy day is limited. */
+/** Maximum rows read for one figure, so that the cost of a busy day is limited. */
 const NEWEST = 20_000;
 const NEWEST_SETTLED = 5_000;
 const KINDS = 8;
