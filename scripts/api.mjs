@@ -32,7 +32,7 @@ await command(async () => {
       differing += 1;
     } else {
       fs.writeFileSync(file, report);
-      console.log(`etc/${name}.api.md is new.`);
+      console.log(`etc/${name}.api.md is written.`);
     }
   }
   return differing;

@@ -40,8 +40,11 @@ for (const { document, sources, column, rules } of generated) {
   const [head, rest] = split(document, before, begin);
   const [, tail] = split(document, rest, end);
   const after = `${head}${begin}\n${await docstringTables(filesOf(sources), column, rules)}\n${end}${tail}`;
-  if (!check) fs.writeFileSync(file, after);
-  else if (before !== after) {
+  if (before === after) continue;
+  if (!check) {
+    fs.writeFileSync(file, after);
+    console.log(`${document} is written.`);
+  } else {
     console.error(`${document} is not what the docstrings of ${sources.join(' and ')} say: run \`npm run docs\`.`);
     process.exitCode = 1;
   }

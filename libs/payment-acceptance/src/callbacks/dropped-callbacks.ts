@@ -32,7 +32,8 @@ const SENTENCES: Readonly<Record<Dropped, string>> = {
     'A bill has got callbacks.maxPerBill callbacks; those that repeat one which waits are not recorded.',
   unmatchedPostbacks: 'Too many postbacks name no bill of ours; further ones are turned away with 503.',
   unrecordedForwards: 'Many postbacks were accepted by callbacks.forwardUnknown; of further ones no record is kept.',
-  delayedForwards: 'Too many postbacks are being forwarded; further ones are answered 503, so that the sender tries again.',
+  delayedForwards:
+    'Too many postbacks are being forwarded; further ones are answered 503, so that the sender tries again.',
   refusedPostbacks: 'Postbacks are refused: their digest is absent or does not match.',
   unaskedShops:
     'Callbacks name too many shops that the shop resolver does not have; it is asked about some of them only.',

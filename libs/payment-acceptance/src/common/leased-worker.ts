@@ -23,7 +23,7 @@ export interface Claimed<T> {
    * `pollMs` at the latest, since other instances create work, too.
    */
   readonly nextMs: number | null;
-  /** Whether more items may be due now, although the claim was smaller than the limit. */
+  /** Whether more items may be due now, although the claim was smaller than the limit: set it if the claim has a limit of its own. */
   readonly mayBeMore?: boolean;
 }
 

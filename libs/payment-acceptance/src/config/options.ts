@@ -11,7 +11,7 @@ import type {
 /** The worker that asks the service about bills. */
 export interface ConfirmerOptions {
   /**
-   * Maximum concurrent requests to the service. With several shops, one shop gets at most half. The actual number adapts to
+   * Maximum concurrent requests to the service; no more bills are claimed at a time. With several shops, one shop gets at most half. The actual number adapts to
    * how the service answers: it starts at 8 for each shop, doubles with every round trip, and shrinks when the service fails,
    * refuses or slows down. Default 128.
    */

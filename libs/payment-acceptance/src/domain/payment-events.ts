@@ -18,7 +18,7 @@ export abstract class PaymentEvent {
   abstract readonly name: PaymentEventName;
   /** Derived from the fact itself: the same payment reaching the same state always has the same id. */
   readonly id!: string;
-  /** Schema version: 1. */
+  /** Schema version: 1. It changes with what a consumer must know, not when fields are added. */
   readonly version!: 1;
   /** Name of the shop in the module's options. */
   readonly shop!: string;

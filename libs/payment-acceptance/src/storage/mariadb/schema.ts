@@ -12,7 +12,8 @@ function table(name: string, ...parts: string[]): string {
 }
 
 /**
- * The tables as PostgreSQL has them after the same version. Each statement is atomic and may be repeated: MariaDB commits
+ * The tables as PostgreSQL has them after the same version: where every installation began. Later changes are migrations of
+ * their own, listed in `migrate.ts`. Each statement is atomic and may be repeated: MariaDB commits
  * each on its own, so an interrupted migration starts again.
  *
  * MariaDB has no partial indexes. An index of pending rows begins with the column that marks them, or covers a generated

@@ -3,7 +3,7 @@ import type { Migration } from '../migration.js';
 /**
  * Lets retention find old rows without reading those that stay. Each index covers ended rows only, so recording a callback
  * and claiming a delivery do not touch it. On tables with millions of rows, create the indexes beforehand, CONCURRENTLY and
- * with the same names (docs/security.md): this migration then skips them.
+ * with the same names (docs/upgrading.md): this migration then skips them.
  */
 export const retention: Migration = {
   version: 2,

@@ -5,7 +5,7 @@ import type { Migration } from '../migration.js';
  * condition on the state is phrased differently from that of the index of all pending rows, so that a claim never uses that
  * one. A previous release inserts deliveries that are not `behind`, which suits its claims: they check each of them. On a
  * table with millions of rows, add the column and create the indexes beforehand, CONCURRENTLY and with the same names
- * (docs/security.md): this migration then skips them.
+ * (docs/upgrading.md): this migration then skips them.
  */
 export const headsOfQueues: Migration = {
   version: 9,

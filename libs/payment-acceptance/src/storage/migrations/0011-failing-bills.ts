@@ -2,7 +2,7 @@ import type { Migration } from '../migration.js';
 
 /**
  * Lets health find bills whose checks keep failing without reading the others. On a table with millions of rows, create the
- * index beforehand, CONCURRENTLY and with the same name (docs/security.md): this migration then skips it.
+ * index beforehand, CONCURRENTLY and with the same name (docs/upgrading.md): this migration then skips it.
  */
 export const failingBills: Migration = {
   version: 11,

@@ -10,13 +10,13 @@ import { claimsInPlace } from '../migrations/0006-claims-in-place.js';
 import { callbacksThatWait } from '../migrations/0007-callbacks-that-wait.js';
 import { deliveriesOfABill } from '../migrations/0008-deliveries-of-a-bill.js';
 import { headsOfQueues } from '../migrations/0009-heads-of-queues.js';
-import { failingBills } from '../migrations/0011-failing-bills.js';
 import { shopIdentities } from '../migrations/0010-shop-identities.js';
+import { failingBills } from '../migrations/0011-failing-bills.js';
 import { keptDeliveries } from '../migrations/0012-kept-deliveries.js';
 import { assertedEvents } from '../migrations/0013-asserted-events.js';
+import { lostBills } from '../migrations/0014-lost-bills.js';
 import { heldBills } from '../migrations/0015-held-bills.js';
 import { deliveryErrorCodes } from '../migrations/0016-delivery-error-codes.js';
-import { lostBills } from '../migrations/0014-lost-bills.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
