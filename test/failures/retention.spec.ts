@@ -140,7 +140,7 @@ describe('retention', () => {
         await dataSource.query(`DROP INDEX payment_acceptance.${name}`);
       }
       await dataSource.query('DELETE FROM payment_acceptance.migration WHERE version = 2');
-      const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/security.md', 'utf8')) ?? [];
+      const [, documented = ''] = /```sql\n([^`]*)```/.exec(readFileSync('docs/upgrading.md', 'utf8')) ?? [];
       for (const statement of documented.split(';').filter((text) => text.trim() !== ''))
         await dataSource.query(statement);
       expect(await indexes()).toEqual(made);
