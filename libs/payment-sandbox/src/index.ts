@@ -7,13 +7,8 @@ export type { Clock } from './common/clock.js';
 export type { Duration } from './common/duration.js';
 export { SandboxError } from './common/errors.js';
 export { demoShops } from './console/demo-shops.js';
-export {
-  type BillView,
-  type PayInput,
-  type PayResult,
-  PaymentSandbox,
-  type ReplayInput,
-} from './console/payment-sandbox.js';
+export { PaymentSandbox } from './console/payment-sandbox.js';
+export type { BillView, PayInput, PayResult, ReplayInput } from './console/pay-input.js';
 export type { Check, Finding } from './console/ledger/compare.js';
 export type { LedgerComparison } from './console/ledger/ledgers.service.js';
 export type {

@@ -20,6 +20,7 @@ import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
 import { isWithoutAnswer, provesShopIsAccepted } from './check-errors.js';
+import { fieldsOf, logTimeout, warnOfFlaws } from './check-log.js';
 import { CheckRequests, retryAfter } from './check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 import { recordLags } from './lags.js';
@@ -165,8 +166,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
   }
 
   /** @internal */
-  fieldsOf({ shop, orderId, billId, intentId, token: check }: ClaimedBill): LogFields {
-    return { shop, orderId, billId, intentId, check };
+  fieldsOf(claim: ClaimedBill): LogFields {
+    return fieldsOf(claim);
   }
 
   /** How it ended: `settled`, `unchanged`, `stale`, `released`, or the code of the error. */
@@ -181,7 +182,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       settled = await this.settlement.settle(claim, listed);
     } catch (error) {
       // The settlement may still commit, and holds the bill's lock: another write to the bill would wait for it.
-      if (error instanceof GroupCommitTimeoutError) return this.logTimeout(claim, error);
+      if (error instanceof GroupCommitTimeoutError) return logTimeout(this.logger, claim, error);
       if (stopping.aborted) {
         await this.checks.release(claim);
         return 'released';
@@ -192,33 +193,15 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       else await this.postpone(claim, error);
       return errorType(error);
     }
-    if (listed.flaws.length > 0) this.warnOfFlaws(claim, listed.flaws);
+    if (listed.flaws.length > 0) warnOfFlaws(this.logger, claim, listed.flaws);
     if (settled.stale) {
-      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`, this.fieldsOf(claim));
+      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`, fieldsOf(claim));
       return 'stale';
     }
     if (settled.events.length === 0) return 'unchanged';
     this.wakeUps.tell('event');
     recordLags(this.metrics, claim, listed.payments, settled.events, this.clock.now());
     return 'settled';
-  }
-
-  private warnOfFlaws(claim: ClaimedBill, flaws: readonly string[]): void {
-    this.logger.warn(
-      `The service lists ${flaws.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
-        `${flaws.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
-      this.fieldsOf(claim),
-    );
-  }
-
-  private logTimeout(claim: ClaimedBill, error: GroupCommitTimeoutError): string {
-    const type = errorType(error);
-    const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
-    this.logger.error(`${what}; the bill is checked again when its lease expires. ${error.message}`, {
-      ...this.fieldsOf(claim),
-      error: type,
-    });
-    return type;
   }
 
   private async postpone(claim: ClaimedBill, error: unknown): Promise<void> {
@@ -232,7 +215,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
     this.logger.warn(
       `${what} and is ${giveUp ? 'no longer checked' : `checked again in ${pauseMs} ms or later`}. ${reason}`,
-      { ...this.fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
+      { ...fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
     if (isWithoutAnswer(error)) this.requests.notePutOff(claim);
     if (review) await this.settlement.reviewUncheckable(claim);

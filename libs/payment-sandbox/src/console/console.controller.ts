@@ -7,7 +7,8 @@ import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
-import { PaymentSandbox, type PayInput, type ReplayInput } from './payment-sandbox.js';
+import { PaymentSandbox } from './payment-sandbox.js';
+import type { PayInput, ReplayInput } from './pay-input.js';
 import { CONTROL } from './descriptions.js';
 
 /**

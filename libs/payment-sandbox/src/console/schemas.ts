@@ -39,7 +39,7 @@ import type { ReceivedRequest } from '../storage/received-requests.js';
 import type { Behaviour } from './behaviours.js';
 import type { Check, Finding } from './ledger/compare.js';
 import type { LedgerComparison } from './ledger/ledgers.service.js';
-import type { BillView, PayInput, PayResult, ReplayInput } from './payment-sandbox.js';
+import type { BillView, PayInput, PayResult, ReplayInput } from './pay-input.js';
 
 const FORMATS = ['json', 'form'];
 const STATUSES = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'];

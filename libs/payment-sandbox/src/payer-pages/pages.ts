@@ -2,41 +2,11 @@ import type { Redirect } from '../callbacks/redirect.js';
 import { type Html, html } from '../common/html.js';
 import { grouped, money } from '../common/money.js';
 import type { Page } from '../common/page.js';
-import type { Amount, Bill, Payment, Shop } from '../model/entities.js';
+import type { Bill, Payment } from '../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './assets.js';
 import { type CardForm, type CardFormErrors, COMPLAINTS } from './card-form.js';
-
-/** What a page shows of a bill. */
-export interface BillToPay {
-  shop: Shop;
-  bill: Bill;
-  /** What the payer pays in total: exact text, the payer's commission included. */
-  due: Amount;
-  /** The commission, whoever bears it. */
-  commission: Amount;
-}
-
-interface Content extends Omit<Page, 'body'> {
-  content: Html;
-  /** Shown beside the content if there is room. */
-  beside?: Html;
-  /** The address that the script polls for the payment's result. */
-  wait?: string;
-}
-
-function page({ content, beside, wait, ...rest }: Content): Page {
-  return {
-    ...rest,
-    body: html`<body class="payer">
-      <header>Sandbox: no money moves. Use no real card.</header>
-      <main${beside && html` class="two"`}${wait !== undefined && html` data-wait="${wait}"`}>
-        <section class="card${!beside && ' result'}">${content}</section>
-        ${beside}
-      </main>
-    </body>`,
-  };
-}
+import { addressOf, backToShop, type BillToPay, breakdown, nameOf, page, sign, summary, whatFor } from './parts.js';
 
 export function linkPage(toPay: BillToPay): Page {
   return page({
@@ -93,12 +63,6 @@ export function cardPage(
       ${backToShop(bill)}`,
     beside: testCards(bill, expiry),
   });
-}
-
-/** Shown if the bill has an address for payers who do not pay. */
-function backToShop({ addresses }: Bill): Html | false {
-  const url = addresses?.returnUrl ?? null;
-  return url !== null && html`<p class="note"><a href="${url}">Back to the shop without paying</a></p>`;
 }
 
 function testCards(bill: Bill, expiry: string): Html {
@@ -195,73 +159,4 @@ export function messagePage(status: number, title: string, message: string, advi
       <p>${message}</p>
       <p class="note">${advice}</p>`,
   });
-}
-
-function summary(toPay: BillToPay): Html {
-  const { shop, bill, due, commission } = toPay;
-  const free = commission === '0.00';
-  const more = bill.name !== '' && bill.description !== '' && bill.name !== bill.description;
-  return html`<p class="shop">
-      <span aria-hidden="true">${nameOf(shop).slice(0, 1).toUpperCase()}</span>${nameOf(shop)}
-    </p>
-    <p class="sum">${money(due, bill.currency)}</p>
-    ${breakdown([
-      ['For', whatFor(bill)],
-      ...(more ? [['Description', bill.description] as const] : []),
-      ...(bill.orderId === '' ? [] : [['Order', bill.orderId] as const]),
-      ...(due === bill.amount ? [] : [['Price', money(bill.amount, bill.currency)] as const]),
-      [
-        'Commission',
-        free
-          ? 'none'
-          : html`${money(commission, bill.currency)}, paid by ${bill.payerPaysCommission ? 'you' : 'the shop'}`,
-      ],
-    ])}
-    ${
-      due !== bill.amount &&
-      html`<dl class="breakdown">
-        <dt class="total">You pay</dt>
-        <dd class="total">${money(due, bill.currency)}</dd>
-      </dl>`
-    }`;
-}
-
-function breakdown(rows: readonly (readonly [string, string | Html])[]): Html {
-  return html`<dl class="breakdown">
-    ${rows.map(
-      ([name, value]) =>
-        html`<dt>${name}</dt>
-          <dd>${value}</dd>`,
-    )}
-  </dl>`;
-}
-
-const SIGNS = { good: 'M16 29l8 8 16-17', bad: 'M19 19l18 18M37 19L19 37', warn: 'M28 15v16M28 38v2' };
-
-function sign(tone: keyof typeof SIGNS): Html {
-  return html`<svg
-    class="sign ${tone}"
-    viewBox="0 0 56 56"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="4"
-    stroke-linecap="round"
-    stroke-linejoin="round"
-    aria-hidden="true"
-  >
-    <circle cx="28" cy="28" r="25" />
-    <path d="${SIGNS[tone]}" />
-  </svg>`;
-}
-
-function nameOf(shop: Shop): string {
-  return shop.name ?? shop.id;
-}
-
-function whatFor(bill: Bill): string {
-  return bill.name || bill.description || 'Payment';
-}
-
-export function addressOf(payment: Payment): string {
-  return `/transfer/${payment.billId}/payments/${payment.id}`;
 }

@@ -14,16 +14,8 @@ import { cardDigits, spacedCard, TEST_CARDS } from '../payments/test-cards.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { checkCardForm, readCardForm } from './card-form.js';
-import {
-  addressOf,
-  type BillToPay,
-  cardPage,
-  linkPage,
-  messagePage,
-  paidPage,
-  processingPage,
-  resultPage,
-} from './pages.js';
+import { cardPage, linkPage, messagePage, paidPage, processingPage, resultPage } from './pages.js';
+import { addressOf, type BillToPay } from './parts.js';
 
 interface Opened extends BillToPay {
   payments: Payment[];

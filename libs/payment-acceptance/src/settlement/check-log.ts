@@ -1,0 +1,28 @@
+import { errorType } from '../common/errors.js';
+import type { GroupCommitTimeoutError } from '../common/group-commit.js';
+import type { LogFields, PaymentLogger } from '../common/payment-logger.js';
+import type { ClaimedBill } from '../domain/claim.js';
+
+/** What every log line about a check names. */
+export function fieldsOf({ shop, orderId, billId, intentId, token: check }: ClaimedBill): LogFields {
+  return { shop, orderId, billId, intentId, check };
+}
+
+export function warnOfFlaws(logger: PaymentLogger, claim: ClaimedBill, flaws: readonly string[]): void {
+  logger.warn(
+    `The service lists ${flaws.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
+      `${flaws.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
+    fieldsOf(claim),
+  );
+}
+
+/** Returns the type of the error, as the outcome of the check. */
+export function logTimeout(logger: PaymentLogger, claim: ClaimedBill, error: GroupCommitTimeoutError): string {
+  const type = errorType(error);
+  const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
+  logger.error(`${what}; the bill is checked again when its lease expires. ${error.message}`, {
+    ...fieldsOf(claim),
+    error: type,
+  });
+  return type;
+}
