@@ -1,6 +1,6 @@
 import { PaymentAcceptanceError } from '../common/errors.js';
 
-/** The options given to the module cannot be used. Lists every problem with the option's and the shop's name. */
+/** The options of the module are invalid. Lists every problem with the name of its option and shop. */
 export class PaymentConfigurationError extends PaymentAcceptanceError {
   readonly code = 'invalid-configuration';
 
@@ -12,7 +12,7 @@ export class PaymentConfigurationError extends PaymentAcceptanceError {
   }
 }
 
-/** A shop was asked for by a name that neither the options nor the shop resolver has. */
+/** Neither the options nor the shop resolver has a shop of this name. */
 export class PaymentUnknownShopError extends PaymentAcceptanceError {
   readonly code = 'unknown-shop';
 

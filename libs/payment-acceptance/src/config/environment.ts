@@ -12,12 +12,14 @@ const PREFIX = 'PAYMENT_ACCEPTANCE_';
  * Reads the options from environment variables.
  *
  * One shop, named `main`: `PAYMENT_ACCEPTANCE_API_BASE_URL`, `PAYMENT_ACCEPTANCE_API_TOKEN`, `PAYMENT_ACCEPTANCE_SHOP_ID`.
- * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`); what a
- * shop does not set comes from the variable without the name, tokens excepted. Every option of a shop has its variable, as
- * `TIME_ZONE` or `PREVIOUS_API_TOKENS` (comma-separated), and so have those options of the module that are a text, a
- * number, `true` or `false` (also `1` or `0`) and belong to no group, as `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
+ * Several: `PAYMENT_ACCEPTANCE_SHOPS=main,eu`, then `PAYMENT_ACCEPTANCE_EU_API_TOKEN` and so on (`-` becomes `_`). An
+ * option that a shop does not set falls back to the variable without the shop's name, except for tokens.
  *
- * @throws PaymentConfigurationError naming the variable that is missing or cannot be read.
+ * Every option of a shop has a variable, for example `TIME_ZONE` or `PREVIOUS_API_TOKENS` (comma-separated). So does every
+ * option of the module that is in no group and is a text, a number, or `true` or `false` (also `1` or `0`), for example
+ * `PAYMENT_ACCEPTANCE_PUBLIC_URL`.
+ *
+ * @throws PaymentConfigurationError naming every variable that is missing or cannot be read.
  */
 export function paymentAcceptanceOptionsFromEnv(
   env: NodeJS.ProcessEnv = process.env,
@@ -25,7 +27,8 @@ export function paymentAcceptanceOptionsFromEnv(
   const problems: string[] = [];
   const named = env[`${PREFIX}SHOPS`];
   const names = named === undefined ? [] : itemsOf(named);
-  if (named !== undefined && names.length === 0) problems.push(`${PREFIX}SHOPS: names no shop. Write main,eu.`);
+  if (named !== undefined && names.length === 0)
+    problems.push(`${PREFIX}SHOPS: names no shop. Set it to a list such as main,eu.`);
   const twins = names.filter((name, index) => names.findIndex((other) => upper(other) === upper(name)) < index);
   if (twins.length > 0) problems.push(`${PREFIX}SHOPS: ${twins.join(', ')} would read the variables of another shop.`);
 
@@ -35,7 +38,7 @@ export function paymentAcceptanceOptionsFromEnv(
       const text = env[own + option] || (rule.secret ? undefined : env[PREFIX + option]) || undefined;
       return valueOf(`${own}${option} (shop "${name}")`, text, rule, problems);
     });
-    // A host's configuration holds them for as long as it runs.
+    // The host's configuration keeps these objects in memory as long as the process runs.
     return [name, concealed(shop, 'apiToken', 'previousApiTokens')];
   });
   const options = readVariables<PaymentAcceptanceOptions>(OPTION_RULES, (option, rule) =>
@@ -45,17 +48,17 @@ export function paymentAcceptanceOptionsFromEnv(
   return { ...options, shops: Object.fromEntries(shops) as Record<string, PaymentShopOptions> };
 }
 
-/** The option `schema`, which needs no shop beside it. */
+/** Reads the option `schema` alone, so that no shop has to be configured. */
 export function schemaFromEnv(env: NodeJS.ProcessEnv): string | undefined {
   return env[`${PREFIX}SCHEMA`] || undefined;
 }
 
-/** A value for each option that a text can say; `read` is given the end of its variable's name. */
+/** Reads each option that a variable can set; `read` gets the variable's name without its prefix. */
 function readVariables<T>(rules: OptionRules<T>, read: (option: string, rule: OptionRule<unknown>) => unknown): T {
-  const said = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).flatMap(([name, rule]) =>
+  const values = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).flatMap(([name, rule]) =>
     'flaw' in rule && rule.fromText ? [[name, read(upper(name.replaceAll(/[A-Z]/g, '-$&')), rule)]] : [],
   );
-  return Object.fromEntries(said) as T;
+  return Object.fromEntries(values) as T;
 }
 
 function valueOf(variable: string, text: string | undefined, rule: OptionRule<unknown>, problems: string[]): unknown {

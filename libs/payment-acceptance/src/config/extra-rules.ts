@@ -30,7 +30,7 @@ export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
   },
 };
 
-/** As `OPTION_RULES`, of what stands beside the factory. */
+/** Like `OPTION_RULES`, for the options passed next to the factory. */
 export const EXTRA_RULES: OptionRules<PaymentAcceptanceExtras> = {
   routes: group(ROUTE_RULES),
   role: oneOf(['all', 'callbacks', 'workers'], 'all'),

@@ -1,44 +1,44 @@
-/** What is known where an option is checked. */
+/** Context of an option's check. */
 export interface OptionContext {
   readonly production: boolean;
-  /** Whether the shop may be one of a sandbox in production, too. */
+  /** Whether the shop may use a sandbox even in production. */
   readonly allowSandbox?: boolean;
 }
 
 /**
- * What an option takes. What it means is the docstring of its interface and stands nowhere else; `npm run docs` makes a row
- * of both.
+ * What an option accepts. Its meaning is stated only in the docstring of its interface; `npm run docs` combines both into one
+ * table row.
  */
 export interface OptionRule<T> {
-  /** In words, for errors and the documentation, as in `a whole number of milliseconds from 1 to 10000`. */
+  /** The accepted values in words, for errors and docs, e.g. `a whole number of milliseconds from 1 to 10000`. */
   readonly takes?: string;
   readonly unit?: string;
   readonly default?: T;
-  /** What to do where it is not given; without this it need not be. */
+  /** Makes the option required; says what to set if it is missing. */
   readonly required?: string;
-  /** Never shared between shops, and never shown. */
+  /** Shops never share the value, and it is never shown. */
   readonly secret?: boolean;
-  /** What is wrong with a value, and what to set: what follows the option's path. */
+  /** What is wrong with a value and what to set instead; error messages put it after the option's path. */
   readonly flaw: (value: unknown, context: OptionContext) => string | undefined;
-  /** What an environment variable says; `undefined` where it cannot be read. Without it, no variable can say it. */
+  /** Parses an environment variable; `undefined` if that fails. Without it, the option has no variable. */
   readonly fromText?: (text: string) => T | undefined;
 }
 
-/** Options below a name of their own. */
+/** Options nested under a name of their own. */
 export interface OptionGroup<T> {
   readonly rules: OptionRules<T>;
-  /** What may stand for the whole group: `false` switches off what it is about, `true` leaves all its defaults. */
+  /** Accepted in place of the whole group: `false` switches the feature off, `true` keeps all defaults. */
   readonly mayBe?: readonly boolean[];
 }
 
-/** A rule for each option of an interface: the compiler refuses one that is missing, or has no option. */
+/** A rule for each option of an interface; the compiler rejects a missing rule, and one without an option. */
 export type OptionRules<T> = { readonly [K in keyof T]-?: OptionRule<T[K]> | OptionGroup<Exclude<T[K], boolean>> };
 
 export function group<T>(rules: OptionRules<T>, more: Pick<OptionGroup<T>, 'mayBe'> = {}): OptionGroup<T> {
   return { rules, ...more };
 }
 
-/** Longest that Node's timers wait: about 24 days in milliseconds. */
+/** The longest delay of Node's timers: about 24 days, in milliseconds. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 interface Range {
@@ -63,7 +63,7 @@ export function milliseconds(otherwise: number, range: Range = {}): OptionRule<n
   return wholeNumber(otherwise, { ...range, unit: 'milliseconds' });
 }
 
-/** The same, or `null` for ever. */
+/** Like {@link milliseconds}; `null` means forever. */
 export function millisecondsOrNull(otherwise: number | null, most: number): OptionRule<number | null> {
   const accepts = (value: unknown): boolean => value === null || isWhole(1, most)(value);
   const takes = `a whole number of milliseconds from 1 to ${most}, or null`;
@@ -116,7 +116,7 @@ function isWhole(least: number, most: number) {
     Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }
 
-/** A number as it is; of anything else only what it is: it may be a secret in the wrong place. */
+/** Shows numbers and null, but only the type of anything else: it may be a misplaced secret. */
 function kindOf(value: unknown): string {
   if (typeof value === 'number' || value === null) return String(value);
   return Array.isArray(value) ? 'array' : typeof value;

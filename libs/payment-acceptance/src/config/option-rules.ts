@@ -19,8 +19,8 @@ import { apiAddressFlaw, publicAddressFlaw, REMEDIES, shopIdFlaw, tokenFlaw, tok
 import { isTimeZone } from './time-zone.js';
 
 /*
- * One rule for each option: what it takes, and its default. What it means is its docstring. Validation, defaults, environment
- * variables and docs/configuration.md follow from here.
+ * One rule for each option: what it accepts, and its default. Its docstring says what it means. Validation, defaults,
+ * environment variables and docs/configuration.md are derived from these rules.
  */
 
 const SECOND = 1_000;
@@ -28,7 +28,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MIB = 1024 * 1024;
-/** Schedules and ages are the database's: longer than a timer of Node's can be. */
+/** Schedules and ages live in the database, so Node's timer limit does not apply. */
 const TEN_YEARS = 10 * 366 * DAY;
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w-]+=[\w-]+)*$/;
 
@@ -68,7 +68,7 @@ const SCHEDULE: OptionRules<CheckScheduleOptions> = {
 export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   shops: {
     default: {},
-    flaw: (shops) => (isRecord(shops) ? undefined : 'must be an object, with the shops by their names.'),
+    flaw: (shops) => (isRecord(shops) ? undefined : 'must be an object that maps names to shops.'),
   },
   shopResolver: {
     flaw: (resolver) => (isResolver(resolver) ? undefined : 'must have the methods find(name) and list().'),
@@ -84,7 +84,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     connectTimeoutMs: milliseconds(5 * SECOND),
     totalTimeoutMs: milliseconds(15 * SECOND),
     maxAnswerBytes: wholeNumber(2 * MIB, { unit: 'bytes' }),
-    // An older one may meet the end of what servers allow a connection that is silent.
+    // Servers may close a connection that idles for longer.
     openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
     attempts: wholeNumber(3),
     retryBaseMs: milliseconds(200),
@@ -107,7 +107,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     pollMs: milliseconds(5 * SECOND),
     timeLimitMs: milliseconds(30 * SECOND),
     shutdownMs: milliseconds(10 * SECOND),
-    // Together a day at least: the pauses are 48 hours, of which a random half may be left out.
+    // At least a day in total: the pauses add up to 48 hours, and jitter may cut them by up to half.
     maxAttempts: wholeNumber(60),
     retryBaseMs: milliseconds(SECOND),
     retryCapMs: milliseconds(HOUR),
@@ -158,7 +158,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   autoStart: flag(true),
 };
 
-/** The items between commas. */
+/** Splits a comma-separated list and drops empty items. */
 export function itemsOf(variable: string): string[] {
   return variable.split(',').flatMap((item) => item.trim() || []);
 }

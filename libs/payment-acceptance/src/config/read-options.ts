@@ -1,13 +1,13 @@
 import { isRecord, type OptionContext, type OptionGroup, type OptionRule, type OptionRules } from './option-rule.js';
 
-/** Where options stand, and who hears what is wrong with them. */
+/** Where the options are, and where to report problems with them. */
 export interface OptionPlace extends OptionContext {
-  /** As in `shops.main`; empty for those of the module itself. */
+  /** For example `shops.main`; empty for the module's own options. */
   readonly path: string;
   readonly problems: string[];
 }
 
-/** The options, with the default of each that has one where nothing usable was given. */
+/** Reads the options, with the default in place of each that is missing or invalid. */
 export function readOptions<T>(
   rules: OptionRules<T>,
   given: Readonly<Record<string, unknown>>,

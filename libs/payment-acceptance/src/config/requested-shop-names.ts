@@ -1,30 +1,30 @@
-/** Maximum names that are remembered as nobody's. Beyond it the earliest is forgotten. */
+/** Maximum unknown names to remember; beyond that the oldest is dropped. */
 const MAX_ABSENT_NAMES = 1_000;
 
-/** Maximum questions a second, of one instance, about names that turn out to be nobody's. */
+/** Maximum look-ups per second and instance of names that turn out to be unknown. */
 const MAX_FAILED_LOOKUPS = 20;
 
 const SECOND = 1_000;
 
 /**
- * Keeps names that strangers make up from becoming questions to the host's database: the same one is not asked about
- * again at once, and different ones only so often.
+ * Protects the host's database from made-up names in callback addresses: caches unknown names for a while, and rate-limits
+ * look-ups of new ones.
  */
 export class RequestedShopNames {
   private readonly absentUntil = new Map<string, number>();
   private since = -Infinity;
   private asked = 0;
 
-  /** @param absentMs how long a name that is nobody's stays so, in milliseconds */
+  /** @param absentMs how long an unknown name is cached, in milliseconds */
   constructor(private readonly absentMs: number) {}
 
   isAbsent(name: string, now: number): boolean {
     const until = this.absentUntil.get(name);
-    // A clock that was set back must not make a name absent for longer.
+    // A clock that is set back must not keep a name absent for longer.
     return until !== undefined && now < until && until - now <= this.absentMs;
   }
 
-  /** Whether one more may be asked about in this second. */
+  /** Whether one more look-up is allowed in this second; counts it if so. */
   mayAsk(now: number): boolean {
     if (now < this.since || now - this.since >= SECOND) {
       this.since = now;
@@ -35,7 +35,7 @@ export class RequestedShopNames {
     return true;
   }
 
-  /** The one that was asked about is somebody's, and was no stranger's invention. */
+  /** The shop exists, so its look-up does not count against the limit. */
   found(name: string): void {
     this.asked = Math.max(0, this.asked - 1);
     this.absentUntil.delete(name);

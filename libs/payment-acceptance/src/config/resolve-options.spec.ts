@@ -6,7 +6,7 @@ import type { PaymentAcceptanceOptions } from './options.js';
 import { resolveOptions } from './resolve-options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
-/** Every problem that these options have. */
+/** Every problem with these options. */
 function problems(options: unknown, environment = 'test'): readonly string[] {
   try {
     resolveOptions(options as PaymentAcceptanceOptions, environment);
@@ -62,7 +62,7 @@ describe('a shop', () => {
   }); // prettier-ignore
 
   test.each(['', ' ', 'a b', 'a/b', '-a', 'x'.repeat(41), 'магазин', '..'])('cannot be called %j', (name) => {
-    expect(problems({ shops: { [name]: shopOptions() } })[0]).toContain('as it stands in routes');
+    expect(problems({ shops: { [name]: shopOptions() } })[0]).toContain('because it is part of routes');
   });
 
   test.each(['1', '7', '11', '222', 'aa', 'main', '0007'])('may have the shop_id %s', (shopId) => {

@@ -7,15 +7,15 @@ import { isShopName, resolveShop } from './resolve-shop.js';
 import type { FilledOptions, ResolvedOptions, Shop } from './resolved-options.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
-/** A shop's tokens may change with the resolver's next answer, so their number has a bound that the leases know. */
+/** The resolver may return more tokens at any time; this bound lets the lease durations be fixed at start. */
 const MAX_TOKENS = 3;
 
 /**
  * Checks the options and fills in the defaults.
- * @throws PaymentConfigurationError naming every unusable option and its shop.
+ * @throws PaymentConfigurationError naming every invalid option and its shop.
  */
 export function resolveOptions(options: PaymentAcceptanceOptions, environment: string | undefined): ResolvedOptions {
-  // `set NODE_ENV=production && node …` on Windows leaves a space behind it.
+  // On Windows, `set NODE_ENV=production && node …` leaves a trailing space.
   const production = environment?.trim().toLowerCase() === 'production';
   const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const problems: string[] = [];
@@ -23,7 +23,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const filled = readOptions(OPTION_RULES, given, { path: '', production, problems }) as FilledOptions;
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
-  // A request is made with each token of a shop in turn, until one is not refused.
+  // A refused request is repeated with the shop's next token, so a lease must outlast all of them.
   const tokensPerRequest = Math.max(
     filled.shopResolver ? MAX_TOKENS : 1,
     ...[...shops.values()].map(({ previousTokens }) => previousTokens.length + 1),
@@ -63,13 +63,13 @@ function resolveShops(
   const resolved = new Map<string, Shop>();
   const owners = new TokenOwners();
   for (const [name, settings] of entries) {
-    const { shop, ...said } = resolveShop(name, settings, production);
-    problems.push(...said.problems);
-    warnings.push(...said.warnings);
+    const { shop, ...found } = resolveShop(name, settings, production);
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
     if (!shop) continue;
     resolved.set(name, shop);
     const other = owners.register(shop);
-    // A warning only: the specification does not say that tokens differ.
+    // Only a warning: the specification does not say that shops have different tokens.
     if (other !== undefined) warnings.push(sharedTokenFlaw(name, other));
   }
   return resolved;
@@ -89,7 +89,7 @@ function chooseDefaultShop({ defaultShop, shops, shopResolver }: FilledOptions, 
   return chosen;
 }
 
-/** What was not asked for follows what was; what was asked for and cannot be right is said. */
+/** A default lease grows with the configured timeouts; a configured lease that is too short is a problem. */
 function outlasting(
   longestMs: number,
   leaseMs: number,

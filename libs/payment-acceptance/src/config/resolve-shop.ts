@@ -8,11 +8,11 @@ import type { PaymentShopOptions } from './service-options.js';
 const SHORT_TOKEN = 16;
 const SHOP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
-/** A shop that can be used, or what is wrong with it; each sentence starts with the shop's name and option. */
+/** A usable shop, or what is wrong with it. Each sentence starts with the path of the option. */
 export interface ShopResolution {
   readonly shop: Shop | undefined;
   readonly problems: readonly string[];
-  /** What is allowed but unwise. */
+  /** Allowed but unwise settings. */
   readonly warnings: readonly string[];
 }
 
@@ -20,19 +20,19 @@ export function isShopName(name: unknown): name is string {
   return typeof name === 'string' && SHOP_NAME.test(name);
 }
 
-/** Checks a shop's settings, wherever they come from, and fills in the defaults. */
+/** Checks a shop's settings, from the options or the resolver, and fills in the defaults. */
 export function resolveShop(name: string, given: unknown, production: boolean): ShopResolution {
   const problems: string[] = [];
   const warnings: string[] = [];
   const path = `shops.${name}`;
   if (!SHOP_NAME.test(name)) {
-    problems.push(`${path}: a shop's name has 1 to 40 letters, digits, "-" or "_", as it stands in routes.`);
+    problems.push(`${path}: a shop's name must be 1 to 40 letters, digits, "-" or "_", because it is part of routes.`);
   }
   if (!isRecord(given)) {
     problems.push(`${path}: must be an object with shopId, apiToken and apiBaseUrl.`);
     return { shop: undefined, problems, warnings };
   }
-  // A row of the host's own table may have more columns, and null in these.
+  // A row of the host's own table may have other columns, and null for options that are not set.
   const known = Object.fromEntries(Object.keys(SHOP_RULES).map((option) => [option, given[option] ?? undefined]));
   const place = { path, production, allowSandbox: known.allowSandbox === true, problems };
   const settings = readOptions<PaymentShopOptions>(SHOP_RULES, known, place);
@@ -40,7 +40,7 @@ export function resolveShop(name: string, given: unknown, production: boolean): 
   const { apiToken, previousApiTokens, apiBaseUrl, shopId, currency, payerPaysCommission, timeZone } = settings;
   for (const [option, tokens] of Object.entries({ apiToken: [apiToken], previousApiTokens })) {
     if (tokens.every(({ length }) => length >= SHORT_TOKEN)) continue;
-    warnings.push(`${path}.${option}: has fewer than ${SHORT_TOKEN} characters; it can be guessed.`);
+    warnings.push(`${path}.${option}: has fewer than ${SHORT_TOKEN} characters and can be guessed.`);
   }
   const shop: Shop = {
     name,

@@ -1,7 +1,7 @@
 import type { Secret } from '../common/secret.js';
 import type { PaymentAcceptanceOptions } from './options.js';
 
-/** What of a shop's settings is no secret, with every default filled in. */
+/** A shop's settings without its secrets, with every default filled in. */
 export interface PaymentShopSettings {
   readonly name: string;
   readonly shopId: string;
@@ -13,38 +13,37 @@ export interface PaymentShopSettings {
   readonly requestsPerSecond: number;
 }
 
-/** A shop, checked, and its tokens wrapped. */
+/** A validated shop, with its tokens wrapped as secrets. */
 export interface Shop extends PaymentShopSettings {
   readonly token: Secret;
   readonly previousTokens: readonly Secret[];
 }
 
-/** Options that stay absent where they were not given; every other one has a default, or a rule that asks for it. */
+/** Options that may stay undefined; every other one has a default or is required by its rule. */
 type Absent = 'shopResolver' | 'defaultShop' | 'publicUrl' | 'judge' | 'resultPage' | 'migrations' | 'forwardUnknown';
 type Groups = 'shopLookup' | 'http' | 'schedule' | 'confirmer' | 'deliveries' | 'callbacks' | 'creation' | 'retention';
 type Filled<T> = T extends object ? Readonly<Required<Omit<T, Absent>> & Pick<T, Absent & keyof T>> : T;
 
-/** The options as they were given, with the default of each that has one. */
+/** The given options, with defaults filled in. */
 export type FilledOptions = Filled<Omit<PaymentAcceptanceOptions, Groups>> & {
   readonly [G in Groups]: Filled<NonNullable<PaymentAcceptanceOptions[G]>>;
 };
 
-/** The module's options, checked, with what follows from them. */
+/** The module's options, validated, with values derived from them. */
 export interface ResolvedOptions extends Omit<FilledOptions, 'shops' | 'defaultShop' | 'migrations'> {
-  /** Those of the options, by name. */
+  /** The shops from the options, by name. */
   readonly shops: ReadonlyMap<string, Shop>;
-  /** Name of the default shop. */
   readonly defaultShop: string;
-  /** Maximum tokens that one request is tried with; the leases last that long. */
+  /** Maximum tokens tried per request; the leases allow for that many tries. */
   readonly tokensPerRequest: number;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly publicUrl: string | undefined;
   readonly migrations: 'run' | 'verify';
-  /** Whether what is unsafe in production is refused. */
+  /** Whether to refuse settings that are unsafe in production. */
   readonly production: boolean;
-  /** What is allowed but unwise, to be logged once at start. */
+  /** Allowed but unwise settings, logged once at start. */
   readonly warnings: readonly string[];
 }
 
-/** Token of the {@link ResolvedOptions}. */
+/** Injection token of the {@link ResolvedOptions}. */
 export const RESOLVED_OPTIONS = Symbol.for('nestjs-payment-acceptance/resolved-options');

@@ -26,13 +26,13 @@ describe('shop cache', () => {
     jest.restoreAllMocks();
   });
 
-  /** Looks a shop up as after its time in the cache. */
+  /** Looks a shop up as if its cache entry had expired. */
   async function read(name: string): Promise<void> {
     const shop = cache.peek(name);
     await (shop ? cache.refresh(shop) : cache.find(name));
   }
 
-  test('two shops that share a token are told of once, without the token', async () => {
+  test('two shops that share a token cause one warning, without the token', async () => {
     rows.set('a', shopOptions(own(1))).set('b', shopOptions({ ...own(2), previousApiTokens: [own(1).apiToken] }));
     for (const name of ['a', 'b', 'a', 'b']) await read(name);
     expect(warned).toEqual([expect.stringMatching(/^shops\.b\.apiToken: this shop and "a" share a token/)]);

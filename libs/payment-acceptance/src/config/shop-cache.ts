@@ -8,7 +8,7 @@ import type { PaymentShopOptions, PaymentShopResolver } from './service-options.
 import { PaymentInvalidShopError, PaymentShopResolverError } from './shop.errors.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
 
-/** How long a list of the shops serves to tell those that there are from inventions. */
+/** How long the list of shops may be used to tell real names from made-up ones. */
 const LIST_MS = 60_000;
 
 interface Entry {
@@ -17,21 +17,21 @@ interface Entry {
 }
 
 /**
- * The shops of the host's resolver, checked, and kept for `shopLookup.cacheMs`. Names that a callback's address has are
- * asked about only so often, and for `shopLookup.absentMs` not again where they are nobody's. The host's own calls see a
- * new shop at once.
+ * Validates the shops of the host's resolver and caches them for `shopLookup.cacheMs`. Look-ups of names from callback
+ * addresses are rate-limited, and unknown names are cached for `shopLookup.absentMs`. The host's own calls see a new shop at
+ * once.
  */
 export class ShopCache {
   private readonly logger = new PaymentLogger('PaymentShops');
   private readonly entries = new Map<string, Entry>();
   private readonly reading = new Map<string, Promise<Shop | undefined>>();
-  /** When each shop was last looked up again before its time. */
-  private readonly hurriedAt = new Map<string, number>();
+  /** When each shop was last looked up before its cache entry expired. */
+  private readonly refreshedAt = new Map<string, number>();
   private readonly warned = new Set<string>();
   private readonly owners = new TokenOwners();
   private readonly requested: RequestedShopNames;
   private listed: ReadonlySet<string> = new Set();
-  /** When the list was last asked for, whatever came of it. */
+  /** When the list was last requested, successfully or not. */
   private listedAt = -Infinity;
   private listing: Promise<unknown> | undefined;
   /** Whether a shop was seen for the first time since `list()` was last called. */
@@ -47,7 +47,7 @@ export class ShopCache {
   }
 
   /**
-   * Names that no shop can have are left out, and said.
+   * Leaves out invalid names and logs a warning about them.
    * @throws PaymentShopResolverError
    */
   async list(): Promise<string[]> {
@@ -59,17 +59,16 @@ export class ShopCache {
     this.listedAt = this.now();
     const names: unknown = await this.ask(undefined, () => this.resolver.list());
     if (!Array.isArray(names))
-      throw new PaymentShopResolverError(undefined, new TypeError('list() must give an array.'));
+      throw new PaymentShopResolverError(undefined, new TypeError('list() must return an array.'));
     const [good, bad] = [names.filter(isShopName), names.filter((name) => !isShopName(name))];
-    if (bad.length > 0)
-      this.warnOnce(`list() of the shop resolver gave names that no shop can have: ${bad.join(', ')}.`);
+    if (bad.length > 0) this.warnOnce(`list() of the shop resolver returned invalid shop names: ${bad.join(', ')}.`);
     this.listed = new Set(good);
     return this.listed;
   }
 
   /**
-   * `undefined` where there is no such shop.
-   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
+   * Gives `undefined` if there is no such shop.
+   * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
   async find(name: string): Promise<Shop | undefined> {
     const entry = this.entries.get(name);
@@ -78,7 +77,7 @@ export class ShopCache {
   }
 
   /**
-   * The same for a name that anybody can have made up; `busy` where too many of those are asked about.
+   * Like {@link find}, for a name that anyone may have made up; `busy` if the look-ups of unknown names hit their rate limit.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
@@ -93,38 +92,38 @@ export class ShopCache {
     return shop;
   }
 
-  /** What was read last, however long ago. */
+  /** The shop as last read, however long ago. */
   peek(name: string): Shop | undefined {
     return this.entries.get(name)?.shop;
   }
 
   /**
-   * What the shop has become, where its token may have been changed: looked up again before its time, at most once in
-   * `shopLookup.refreshGapMs`, since anybody can send a wrong digest. `undefined` where nothing newer is known.
+   * Looks a shop up again before its cache entry expires, because its token may have changed. At most once per
+   * `shopLookup.refreshGapMs`, since anyone can send a wrong digest. Gives `undefined` if nothing newer is known.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async refresh(shop: Shop): Promise<Shop | undefined> {
     const known = this.peek(shop.name);
     if (known && known !== shop) return known;
     const now = this.now();
-    const since = now - (this.hurriedAt.get(shop.name) ?? -Infinity);
+    const since = now - (this.refreshedAt.get(shop.name) ?? -Infinity);
     if (since >= 0 && since < this.options.shopLookup.refreshGapMs) return undefined;
-    this.hurriedAt.set(shop.name, now);
+    this.refreshedAt.set(shop.name, now);
     return this.read(shop.name);
   }
 
-  /** Where strangers use up the questions, the shops that there are stay known by their list, of a minute ago at most. */
+  /** When made-up names have used up the rate limit, real shops are still recognized by the list, at most a minute old. */
   private async isListed(name: string): Promise<boolean> {
     const age = this.now() - this.listedAt;
     if (age < 0 || age >= LIST_MS) {
-      // Where the list cannot be had either, that of before is all there is; the callback comes again.
+      // If the list cannot be read either, the previous one stays in use; the callback will be sent again.
       this.listing = this.readList().catch(() => undefined);
     }
     await this.listing;
     return this.listed.has(name);
   }
 
-  /** Callers at the same moment share one question. */
+  /** Concurrent callers share one look-up. */
   private read(name: string): Promise<Shop | undefined> {
     const running = this.reading.get(name);
     if (running) return running;
@@ -140,7 +139,7 @@ export class ShopCache {
     if (settings === undefined) {
       if (before) this.owners.release(before);
       this.entries.delete(name);
-      this.hurriedAt.delete(name);
+      this.refreshedAt.delete(name);
       return undefined;
     }
     const { shop, problems, warnings } = resolveShop(name, settings, this.options.production);
@@ -154,10 +153,10 @@ export class ShopCache {
     return shop;
   }
 
-  private async ask<T>(name: string | undefined, question: () => Promise<T>): Promise<T> {
+  private async ask<T>(name: string | undefined, lookUp: () => Promise<T>): Promise<T> {
     try {
-      // A resolver that throws before it gives a promise is one that fails, too.
-      const answer = Promise.resolve().then(question);
+      // Turns a synchronous throw of the resolver into a rejection.
+      const answer = Promise.resolve().then(lookUp);
       return await withTimeout(this.options.shopLookup.timeoutMs, answer, 'The shop resolver');
     } catch (error) {
       throw new PaymentShopResolverError(name, error);
@@ -176,8 +175,7 @@ export class ShopCache {
 }
 
 /**
- * A function is what a resolver finds that looks a name up in a plain object, where somebody has called a shop
- * `constructor`: there is no such shop.
+ * Treats a function as "no such shop": a resolver that looks names up in a plain object finds one under `constructor`.
  */
 function settingsOf(found: PaymentShopOptions | null | undefined): PaymentShopOptions | undefined {
   return found === null || typeof found === 'function' ? undefined : found;

@@ -1,6 +1,6 @@
 import type { OptionContext } from './option-rule.js';
 
-/** What is wrong with a shop's settings, and what to set instead. No sentence repeats a value: it may be a secret. */
+/* What is wrong with a shop's settings, and what to set instead. No sentence repeats a value: it may be a secret. */
 
 const PLACEHOLDERS = new Set([
   'undefined', 'null', 'nan', 'none', 'empty', 'todo', 'fixme', 'tbd', 'test', 'example', 'sample', 'dummy', 'placeholder',
@@ -11,19 +11,19 @@ const PLACEHOLDER_PATTERNS = [
   /^your[\s_.-]/,
   /^(your|my|the)?[\s_.-]?((shop|merchant|service|api|access|auth|bearer)[\s_.-]?)*(token|secret|key|id)([\s_.-]?here)?$/,
   /^x[x\s_.-]*$/,
-  // <token>, ${TOKEN}, {{ token }}, [token], %TOKEN%, $TOKEN: a template that nobody has filled in.
+  // <token>, ${TOKEN}, {{ token }}, [token], %TOKEN%, $TOKEN: a template that was not filled in.
   /^(<.*>|\$?\{.*\}|\[.*\]|\(.*\)|%.*%|\$[a-z_]\w*)$/,
 ];
 const LOCAL_HOST =
   /^(localhost|.*\.localhost|localhost\.localdomain|host\.docker\.internal|127\..*|0\.0\.0\.0|\[::1?\]|\[::ffff:7f.*\])\.?$/;
 
-/** What to do about an option of a shop that cannot be used. */
+/** What to set when a shop's option is missing or invalid. */
 export const REMEDIES = {
   shopId: 'Set it to the shop_id that the service gave you.',
   apiToken: 'Set it to the API token that the service gave you.',
   apiBaseUrl: 'Set it to the base address of the service, such as https://api.pay.example.',
 };
-const ALLOW_SANDBOX = 'Where a sandbox is meant, set allowSandbox.';
+const ALLOW_SANDBOX = 'If you mean to use a sandbox, set allowSandbox.';
 
 export function shopIdFlaw(shopId: unknown): string | undefined {
   const wrong = typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId);
@@ -36,7 +36,7 @@ export function tokenFlaw(token: unknown, context: OptionContext): string | unde
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${remedy}`;
   if (/^["'`]|["'`]$/.test(token)) return 'stands in quotation marks, which count as part of it. Set it without them.';
   if (/[^\x21-\x7e]/.test(token)) {
-    return 'has white space, control or non-ASCII characters, which no HTTP header carries. Set the token alone.';
+    return 'has white space, control or non-ASCII characters, which an HTTP header cannot carry. Set the token without them.';
   }
   if (mustBeReal(context) && /sandbox/i.test(token)) {
     return `is a token of the sandbox, and NODE_ENV is production. ${remedy} ${ALLOW_SANDBOX}`;
@@ -44,7 +44,7 @@ export function tokenFlaw(token: unknown, context: OptionContext): string | unde
   return undefined;
 }
 
-/** Of the first that has one. */
+/** The flaw of the first unusable token. */
 export function tokensFlaw(tokens: unknown, context: OptionContext): string | undefined {
   if (!Array.isArray(tokens)) return 'must be a list of tokens.';
   return tokens.map((token) => tokenFlaw(token, context)).find((flaw) => flaw !== undefined);
@@ -55,7 +55,7 @@ export function apiAddressFlaw(address: unknown, context: OptionContext): string
   const flaw = addressFlaw(address, context, remedy, 'the token');
   if (flaw) return flaw;
   const { hostname, pathname } = new URL(String(address));
-  if (/\/api\/v1\/*$/.test(pathname)) return 'already ends in /api/v1, which is added to it. Set it without.';
+  if (/\/api\/v1\/*$/.test(pathname)) return 'ends in /api/v1, which is added automatically. Set it without /api/v1.';
   if (context.production && LOCAL_HOST.test(hostname)) {
     return `is the address of this machine, and NODE_ENV is production. ${remedy}`;
   }
@@ -73,14 +73,14 @@ export function publicAddressFlaw(address: unknown, context: OptionContext): str
 
 function addressFlaw(address: unknown, { production }: OptionContext, remedy: string, readable: string) {
   if (typeof address !== 'string' || address.trim() === '') return `is empty. ${remedy}`;
-  // In the text itself: the parsed address shows neither white space around it nor an empty query.
+  // Checks the text itself: parsing drops surrounding white space and an empty query.
   if (/[\s\p{Cc}]/u.test(address)) return `has white space or control characters in it. ${remedy}`;
-  if (/[?#]/.test(address)) return `has a query or a fragment ("?", "#"), behind which no path can stand. ${remedy}`;
+  if (/[?#]/.test(address)) return `has a query or a fragment ("?", "#"), so no path can be added to it. ${remedy}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return `is not an http or https address. ${remedy}`;
-  if (url.username || url.password) return `has a user name or a password in it, which logs would show. ${remedy}`;
+  if (url.username || url.password) return `has a user name or a password in it, which would appear in logs. ${remedy}`;
   if (production && url.protocol !== 'https:') {
-    return `is not https, and NODE_ENV is production: anybody on the way could read ${readable}. ${remedy}`;
+    return `is not https, and NODE_ENV is production: anyone on the network path could read ${readable}. ${remedy}`;
   }
   return undefined;
 }

@@ -9,15 +9,15 @@ import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from './resolved-op
 import { ShopCache } from './shop-cache.js';
 import { PaymentShopError } from './shop.errors.js';
 
-/** A token of a shop, and the shop as it was when it had that token. */
+/** A token of a shop, with the version of the shop that has it. */
 export interface Credential {
   readonly shop: Shop;
   readonly token: Secret;
 }
 
 /**
- * The shops by name: first those of the options, which never change, then those of the shop resolver. Whoever keeps a
- * `Shop` keeps it for one piece of work: the next one asks again.
+ * The shops by name: first those of the options, which never change, then those of the shop resolver. Keep a `Shop` for one
+ * piece of work only, and get it again for the next.
  */
 @Injectable()
 export class ShopRegistry {
@@ -41,7 +41,7 @@ export class ShopRegistry {
     return [...this.options.shops.keys()];
   }
 
-  /** Whether a shop was seen for the first time since all were last listed. */
+  /** Whether a new shop has been seen since the last `list()`. */
   get discovered(): boolean {
     return this.cache?.discovered ?? false;
   }
@@ -50,17 +50,17 @@ export class ShopRegistry {
     return this.options.shops.has(name);
   }
 
-  /** The shop of the options; nobody is asked for it. */
+  /** Reads the options only, never the resolver. */
   configuredShop(name: string): Shop | undefined {
     return this.options.shops.get(name);
   }
 
-  /** Whether there can be a shop of that name; of the options' shops it is known, the resolver is not asked. */
+  /** Whether the shop is in the options, or the resolver could have it; does not ask the resolver. */
   mayExist(name: string): boolean {
     return this.isConfigured(name) || (this.cache !== undefined && isShopName(name));
   }
 
-  /** The shop as far as it is known without asking anybody. */
+  /** The shop from the options or the cache, without asking the resolver. */
   peek(name: string): Shop | undefined {
     return this.options.shops.get(name) ?? this.cache?.peek(name);
   }
@@ -71,16 +71,16 @@ export class ShopRegistry {
   }
 
   /**
-   * `undefined` where there is no such shop.
-   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
+   * Gives `undefined` if there is no such shop.
+   * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
   async find(name: string): Promise<Shop | undefined> {
     return this.options.shops.get(name) ?? (this.mayExist(name) ? this.cache?.find(name) : undefined);
   }
 
   /**
-   * The same for a name that anybody can have made up, as it stands in the address of a callback; `busy` where too many of
-   * those are asked about.
+   * Like {@link find}, for a name that anyone may have made up, as in the address of a callback; `busy` if the look-ups of
+   * unknown names hit their rate limit.
    * @throws PaymentShopResolverError, PaymentInvalidShopError
    */
   async findRequested(name: string): Promise<Shop | undefined | 'busy'> {
@@ -96,7 +96,7 @@ export class ShopRegistry {
   }
 
   /**
-   * The name, where there can be such a shop: for what concerns only our own records.
+   * Gives the name if there can be such a shop; enough for work on our own records.
    * @throws PaymentUnknownShopError
    */
   named(name: string): string {
@@ -109,9 +109,9 @@ export class ShopRegistry {
   }
 
   /**
-   * The shop for which the check holds: the given one, or what it has become after a rotation. `undefined` where it
+   * Gives the shop for which the check holds: the given one, or its current version after a token rotation. `undefined` if it
    * holds for neither.
-   * @throws PaymentShopResolverError, PaymentInvalidShopError where that is not known
+   * @throws PaymentShopResolverError, PaymentInvalidShopError if that cannot be determined
    */
   async findMatching(shop: Shop, holds: (shop: Shop) => boolean): Promise<Shop | undefined> {
     if (holds(shop)) return shop;
@@ -120,8 +120,8 @@ export class ShopRegistry {
   }
 
   /**
-   * The tokens to make a request with, until one is not refused: the shop's, then those it has after a rotation. At most
-   * `tokensPerRequest` of a shop from the resolver, so that a lease outlasts the requests.
+   * The tokens to try until the service accepts one: the shop's own, then those it has after a rotation. At most
+   * `tokensPerRequest` for a shop from the resolver, so that a lease outlasts the requests.
    */
   async *credentials(shop: Shop): AsyncGenerator<Credential> {
     const maxTokens = this.isConfigured(shop.name) ? Infinity : this.options.tokensPerRequest;
@@ -139,7 +139,7 @@ export class ShopRegistry {
     return this.isConfigured(shop.name) ? undefined : this.cache?.refresh(shop);
   }
 
-  /** The refusal that led here says more than a resolver that fails on top of it. */
+  /** Logs a failure of the resolver, so that the caller reports the service's refusal, which says more. */
   private async refreshQuietly(shop: Shop): Promise<Shop | undefined> {
     try {
       return await this.refresh(shop);

@@ -11,9 +11,9 @@ export function isTimeZone(timeZone: unknown): timeZone is string {
   }
 }
 
-/** The instant at which the zone's wall clocks show what a clock in UTC shows at `wall`, in epoch milliseconds. */
+/** The instant at which the zone's clocks show the time that UTC clocks show at `wall`, in epoch milliseconds. */
 export function instantOfWall(timeZone: string, wall: number): Date {
-  // The offset depends on the instant that is looked for; a second look corrects the hours around a clock change.
+  // The offset depends on the instant we are computing; a second pass corrects the hours around a clock change.
   const guess = wall - zoneOffsetMs(timeZone, new Date(wall));
   return new Date(wall - zoneOffsetMs(timeZone, new Date(guess)));
 }
@@ -28,13 +28,13 @@ export function zoneOffsetMs(timeZone: string, at: Date): number {
   return wall - Math.floor(at.getTime() / 1000) * 1000;
 }
 
-/** Making one takes longer than all that is done with it; there is one for each zone that a shop's settings name. */
+/** Creating a format is expensive. Only shops' settings name zones, so the cache stays small. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const kept = formats.get(timeZone);
-  if (kept) return kept;
-  const made = new Intl.DateTimeFormat('en', {
+  const cached = formats.get(timeZone);
+  if (cached) return cached;
+  const format = new Intl.DateTimeFormat('en', {
     timeZone,
     hourCycle: 'h23',
     year: 'numeric',
@@ -44,6 +44,6 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   });
-  formats.set(timeZone, made);
-  return made;
+  formats.set(timeZone, format);
+  return format;
 }

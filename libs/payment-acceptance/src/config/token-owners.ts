@@ -2,14 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Shop } from './resolved-options.js';
 
 /**
- * Finds shops that share a token, present or previous. A redirect's digest names no shop, so that with one token a redirect
- * of either would count as the other's. Keeps fingerprints, never a token.
+ * Finds shops that share a current or previous token. A redirect's digest names no shop, so with a shared token a redirect of
+ * one shop would also be valid for the other. Stores fingerprints, never a token.
  */
 export class TokenOwners {
   private readonly key = randomBytes(32);
   private readonly owners = new Map<string, string>();
 
-  /** Takes note of the shop's tokens; gives the name of another shop that has one of them. */
+  /** Registers the shop's tokens. Returns the name of another shop that has one of them, if any. */
   register(shop: Shop): string | undefined {
     let other: string | undefined;
     for (const token of this.fingerprints(shop)) {
@@ -20,7 +20,6 @@ export class TokenOwners {
     return other;
   }
 
-  /** Forgets the tokens that the shop had. */
   release(shop: Shop): void {
     for (const token of this.fingerprints(shop)) {
       if (this.owners.get(token) === shop.name) this.owners.delete(token);
@@ -36,7 +35,7 @@ export class TokenOwners {
 
 export function sharedTokenFlaw(name: string, other: string): string {
   return (
-    `shops.${name}.apiToken: this shop and "${other}" share a token, present or previous. ` +
-    'Each shop has a token of its own at the service: set that one.'
+    `shops.${name}.apiToken: this shop and "${other}" share a token, current or previous. ` +
+    'The service gives each shop its own token: set that one.'
   );
 }

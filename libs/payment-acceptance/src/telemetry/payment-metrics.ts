@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { errorType } from '../common/errors.js';
 import { Telemetry, type Recording } from './telemetry.js';
 
-/** Bounds of the lags' buckets, in seconds: from a hint that is answered at once to a schedule that finds it a day later. */
+/** Histogram buckets of the lags, in seconds: from a postback that is confirmed at once to a scheduled check a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
 const SECONDS = 1_000;
 
 /**
- * The module's counters and lags. Attributes take few values: names of shops, consumers and events, and outcomes; never
- * an id, an amount or a text from outside.
+ * The module's counters and lags. Attributes have low cardinality: names of shops, consumers and events, and outcomes; never
+ * an id, an amount or outside text.
  */
 @Injectable()
 export class PaymentMetrics {
@@ -28,14 +28,14 @@ export class PaymentMetrics {
       telemetry.counter(`payment_acceptance.${name}`, { unit, description });
     const lag = (name: string, description: string): Recording =>
       telemetry.histogram(name, { unit: 's', description, boundaries: LAG_BOUNDARIES });
-    this.creations = counter('creations', '{call}', 'Calls of createBill, by how they ended.');
-    this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by what became of them.');
-    this.checks = counter('checks', '{check}', "Requests for a bill's payments, by how they ended.");
-    this.settlements = counter('settlements', '{event}', 'Domain events that settlements have made.');
-    this.deliveries = counter('deliveries', '{attempt}', 'Attempts to hand an event to a consumer, by how they ended.');
+    this.creations = counter('creations', '{call}', 'Calls to createBill, by outcome.');
+    this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by outcome.');
+    this.checks = counter('checks', '{check}', "Requests for a bill's payments, by outcome.");
+    this.settlements = counter('settlements', '{event}', 'Domain events created by settlements.');
+    this.deliveries = counter('deliveries', '{attempt}', 'Attempts to deliver an event to a consumer, by outcome.');
     this.callbackLag = lag(
       'payment_acceptance.callback.lag',
-      'From a postback to the settlement that confirms what it claims.',
+      'From a postback to the settlement that confirms its claim.',
     );
     this.paymentLag = lag(
       'payment_acceptance.payment.lag',
@@ -51,7 +51,7 @@ export class PaymentMetrics {
     );
   }
 
-  /** Counts how a call of `createBill` ends: `ok`, or the code of its error. */
+  /** Counts the outcome of a `createBill` call: `ok`, or the code of its error. */
   async creation<T>(shop: string, call: Promise<T>): Promise<T> {
     const count = (outcome: string): void => this.creations(1, { 'payment.shop': shop, 'payment.outcome': outcome });
     try {
@@ -104,7 +104,7 @@ export class PaymentMetrics {
   }
 }
 
-/** Two clocks may disagree by a little; a lag is never negative. */
+/** Never negative, although two clocks may differ a little. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / SECONDS;
 }

@@ -11,7 +11,7 @@ import { Telemetry, type ActiveSpan } from './telemetry.js';
 
 const require = createRequire(import.meta.url);
 
-// A broken SDK is logged; this output has no use for it.
+// Some tests break the SDK on purpose; keep the resulting warnings out of the output.
 Logger.overrideLogger(false);
 
 const exporter = new InMemorySpanExporter();

@@ -24,20 +24,20 @@ export interface SpanOptions {
   /** Default `internal`. */
   readonly kind?: 'internal' | 'client' | 'consumer';
   readonly attributes?: TelemetryAttributes;
-  /** A stored `traceparent` to go on with, or `null` to begin a trace. Default: the span that is active. */
+  /** A stored `traceparent` to continue, or `null` to start a new trace. Default: the active span. */
   readonly parent?: string | null;
 }
 
-/** The span around running work; does nothing where nobody traces. */
+/** The span around running work; a no-op without tracing. */
 export interface ActiveSpan {
-  /** Whether anybody will see it: what is only worth asking for then can be left out otherwise. */
+  /** Whether the span is recorded; if not, skip work that only serves the trace. */
   readonly recording: boolean;
-  /** To be stored, so that another process can go on with the trace; `null` where there is none. */
+  /** Store it so that another process can continue the trace; `null` if there is no trace. */
   readonly traceparent: string | null;
   set(attributes: TelemetryAttributes): void;
-  /** Marks the span of work that ended without throwing what went wrong. */
+  /** Marks the span as failed when the work reports its error without throwing it. */
   fail(error: unknown): void;
-  /** Points to a span of another trace, by its stored `traceparent`. */
+  /** Links a span of another trace by its stored `traceparent`. */
   link(traceparent: string | null): void;
 }
 
@@ -49,7 +49,7 @@ export interface InstrumentOptions {
 /** Adds to a counter, or records into a histogram. */
 export type Recording = (value: number, attributes: TelemetryAttributes) => void;
 
-/** What a gauge shows now. */
+/** The current value of a gauge. */
 export interface Measurement {
   readonly gauge: string;
   readonly value: number;
@@ -58,7 +58,7 @@ export interface Measurement {
 
 interface Begun {
   readonly span: Span;
-  /** What it begins in. */
+  /** The context that the span starts in. */
   readonly base: Context;
 }
 
@@ -73,15 +73,15 @@ const NO_SPAN: ActiveSpan = {
 };
 
 /**
- * Traces and metrics through `@opentelemetry/api`, which does nothing where the host has registered no SDK. What fails in the
- * host's SDK is logged once and never reaches a payment.
+ * Traces and metrics through `@opentelemetry/api`, a no-op unless the host registers an SDK. Failures of the host's SDK are
+ * logged once and never affect a payment.
  */
 @Injectable()
 export class Telemetry {
   private readonly logger = new Logger('PaymentTelemetry');
   private failed = false;
 
-  /** Runs the work inside a span, which is active in all that it calls. What it throws marks the span, by its type only. */
+  /** Runs the work inside an active span. An error marks the span as failed, with its type only. */
   span<T>(name: string, options: SpanOptions, work: (span: ActiveSpan) => Promise<T>): Promise<T> {
     const begun = this.safely(() => this.begin(name, options));
     return begun ? this.within(begun, work) : work(NO_SPAN);
@@ -98,7 +98,7 @@ export class Telemetry {
     }
   }
 
-  /** Of the active span; see {@link ActiveSpan.traceparent}. */
+  /** The active span's; see {@link ActiveSpan.traceparent}. */
   get traceparent(): string | null {
     const span = this.safely(() => trace.getActiveSpan());
     return span ? traceparentOf(span) : null;
@@ -120,7 +120,7 @@ export class Telemetry {
     });
   }
 
-  /** Gauges that are read together when the host's SDK collects. Gives what ends them. */
+  /** Registers gauges that are read together whenever the host's SDK collects. Returns a function that unregisters them. */
   gauges(gauges: Readonly<Record<string, InstrumentOptions>>, read: () => Promise<readonly Measurement[]>): () => void {
     return this.safely(() => this.observe(gauges, read)) ?? (() => undefined);
   }
@@ -144,7 +144,7 @@ export class Telemetry {
     return () => meter.removeBatchObservableCallback(collect, all);
   }
 
-  /** `undefined` where there is nothing to see and nothing to hide: no SDK is registered. */
+  /** `undefined` if nothing records the span and it need not hide the active one, as without an SDK. */
   private begin(name: string, options: SpanOptions): Begun | undefined {
     const { kind = 'internal', attributes, parent } = options;
     const active = context.active();
@@ -173,7 +173,7 @@ export class Telemetry {
     });
   }
 
-  /** Made at its first use, when a host's SDK is registered that starts late. */
+  /** Creates the instrument on first use, so that the host may register its SDK late. */
   private instrument(make: () => Recording): Recording {
     let recording: Recording | undefined;
     return (value, attributes) => this.safely(() => (recording ??= make())(value, attributes));
@@ -183,7 +183,8 @@ export class Telemetry {
     try {
       return work();
     } catch (error) {
-      if (!this.failed) this.logger.warn(`The OpenTelemetry SDK failed; payments go on. ${describeError(error)}`);
+      if (!this.failed)
+        this.logger.warn(`The OpenTelemetry SDK failed; payments are not affected. ${describeError(error)}`);
       this.failed = true;
       return undefined;
     }
@@ -195,7 +196,7 @@ function traceparentOf(span: Span): string | null {
   return isSpanContextValid(reference) ? writeTraceparent(reference) : null;
 }
 
-/** A stored span as the parent, and nothing of what is active here. */
+/** A context with the stored span as its parent, and nothing of the active context. */
 function remote(traceparent: string | null): Context {
   const parent = traceparent === null ? undefined : readTraceparent(traceparent);
   return parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT;
