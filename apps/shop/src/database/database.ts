@@ -15,6 +15,9 @@ const MIGRATION_LOCK = {
   },
 };
 
+/** How long connecting may take: a server that vanished does not even refuse. */
+const CONNECTING_MS = 5_000;
+
 export function databaseOptions(): TypeOrmModuleOptions {
   const url = process.env.DATABASE_URL;
   if (!url) throw new Error('DATABASE_URL is not set. Start the shop with "npm run shop".');
@@ -22,7 +25,7 @@ export function databaseOptions(): TypeOrmModuleOptions {
     // MariaDB's timestamps have no time zone: they are UTC, wherever the shop runs.
     ...(kindOfUrl(url) === 'mariadb'
       ? { type: 'mariadb', timezone: 'Z' }
-      : { type: 'postgres', extra: { Client: LimitedClient } }),
+      : { type: 'postgres', extra: { Client: LimitedClient, connectionTimeoutMillis: CONNECTING_MS } }),
     url,
     entities: [Order, OrderEvent],
     migrations: [CreateOrders1700000000000],

@@ -200,7 +200,7 @@ export class OperationsView {
 
   /**
    * Call it once the orders are restored. Releases the events of bills that were imported with `hold`, in order, and retries
-   * at once the deliveries whose handler threw an `PaymentOrderNotFoundError`: those that match the filter, or all with `{}`.
+   * at once the deliveries whose handler threw a `PaymentOrderNotFoundError`: those that match the filter, or all with `{}`.
    * Idempotent.
    */
   async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {

@@ -24,7 +24,7 @@ export interface FailingConsumer {
   readonly deliveries: number;
   /** Age of the oldest of their events, in milliseconds. */
   readonly oldestMs: number;
-  /** For how many of them the handler found no order: it threw an `PaymentOrderNotFoundError`. */
+  /** For how many of them the handler found no order: it threw a `PaymentOrderNotFoundError`. */
   readonly ordersNotFound: number;
 }
 
