@@ -4,7 +4,8 @@ import { WHOLE_FORM } from '../../support/forms.js';
 import { SEED } from '../../support/seed.js';
 import { FAULTS, type Fault, type Statement } from './database-proxy.js';
 import { journey, steps, type Step } from './steps.js';
-import { SETTLED_WITHIN_MS, World, type Hosts } from './world.js';
+import type { Hosts } from './seats.js';
+import { SETTLED_WITHIN_MS, World } from './world.js';
 
 /**
  * The whole form strikes every moment in every way, and plays 60 random histories of each pair of hosts; in the short one
