@@ -1,3 +1,4 @@
+import { PaymentConfigurationError } from '../../libs/payment-acceptance/src/config/configuration.error.js';
 import type { PaymentAcceptanceOptions } from '../../libs/payment-acceptance/src/config/options.js';
 import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
 import type { ResolvedOptions, Shop } from '../../libs/payment-acceptance/src/config/resolved-options.js';
@@ -21,6 +22,20 @@ export const resolved = (
   shop: Partial<PaymentShopOptions> = {},
   more: Partial<PaymentAcceptanceOptions> = {},
 ): ResolvedOptions => resolveOptions({ shops: { main: shopOptions(shop) }, ...more }, 'test');
+
+/** Options of the module with one shop and these. */
+export const withOptions = (more: Record<string, unknown>) => ({ shops: { main: shopOptions() }, ...more });
+
+/** Every problem with these options of the module. */
+export function problemsOf(options: unknown, environment = 'test'): readonly string[] {
+  try {
+    resolveOptions(options as PaymentAcceptanceOptions, environment);
+    return [];
+  } catch (error) {
+    if (error instanceof PaymentConfigurationError) return error.problems;
+    throw error;
+  }
+}
 
 export const shopOf = (more: Partial<PaymentShopOptions> = {}): Shop => resolved(more).shops.get('main')!;
 

@@ -1,0 +1,124 @@
+import { describe, expect, test } from '@jest/globals';
+import { problemsOf, shopOptions, withOptions } from '../../../../test/support/units.js';
+import { resolveOptions } from './resolve-options.js';
+
+describe('the groups of options', () => {
+  const MS = 'a whole number of milliseconds from 1 to 2147483647';
+  const UP_TO_10_S = 'a whole number of milliseconds from 0 to 10000';
+  const SOME_PAUSES = 'a list of one or more whole numbers of milliseconds from 1 to 316224000000';
+
+  test('are filled with defaults beside what is given', () => {
+    const { http, deliveries } = resolveOptions(
+      withOptions({ http: { attempts: 5, totalTimeoutMs: undefined } }),
+      'test',
+    );
+    expect([http.attempts, http.totalTimeoutMs, deliveries.maxAttempts]).toEqual([5, 15_000, 60]);
+  });
+
+  test('connections for creations are opened ahead for two seconds, or not at all', () => {
+    const openAheadMs = (http: object): number => resolveOptions(withOptions({ http }), 'test').http.openAheadMs;
+    expect([openAheadMs({}), openAheadMs({ openAheadMs: 0 }), openAheadMs({ openAheadMs: 500 })]).toEqual([
+      2_000, 0, 500,
+    ]);
+  });
+
+  test('retention may be switched off, and an age of it be years, or none', () => {
+    expect(resolveOptions(withOptions({ retention: false }), 'test').retention).toBe(false);
+    const retention = { deleteCallbacksAfterMs: 10 * 365 * 86_400_000, redactCallbacksAfterMs: null };
+    expect(resolveOptions(withOptions({ retention }), 'test').retention).toMatchObject({
+      ...retention,
+      batchSize: 500,
+    });
+  });
+
+  test.each([
+    [{ http: { timeout: 5 } }, 'http.timeout: there is no such option.'],
+    [{ callback: {} }, 'callback: there is no such option.'],
+    [{ http: { openAheadMs: 10_001 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: 10001).`],
+    [{ http: { openAheadMs: -1 } }, `http.openAheadMs: must be ${UP_TO_10_S} (given: -1).`],
+    [
+      { http: { maxAnswerBytes: 0 } },
+      'http.maxAnswerBytes: must be a whole number of bytes from 1 to 2147483647 (given: 0).',
+    ],
+    [{ http: { attempts: 0 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 0).'],
+    [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 1.5).'],
+    [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: string).'],
+    [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: NaN).'],
+    [
+      { http: { hooks: { beforeRequest: 7 } } },
+      'http.hooks: must have the functions beforeRequest, afterResponse, or one of them.',
+    ],
+    [{ schedule: { openMs: [] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
+    [{ schedule: { openMs: [1, -1] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
+    [
+      { schedule: { jitterPercent: 101 } },
+      'schedule.jitterPercent: must be a whole number of percent from 0 to 100 (given: 101).',
+    ],
+    [
+      { callbacks: { inquiriesPerHour: -1 } },
+      'callbacks.inquiriesPerHour: must be a whole number from 0 to 3600 (given: -1).',
+    ],
+    [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be text (given: 7).'],
+    [
+      { callbacks: { replyContentType: 'json' } },
+      'callbacks.replyContentType: must be a media type such as application/json (given: string).',
+    ],
+    [
+      { callbacks: { requirePostbackDigest: 'no' } },
+      'callbacks.requirePostbackDigest: must be true or false (given: string).',
+    ],
+    [
+      { callbacks: { forwardUnknown: 'https://old.example' } },
+      'callbacks.forwardUnknown: must be a function (given: string).',
+    ],
+    [{ deliveries: [] }, 'deliveries: must be an object of options.'],
+    [{ retention: true }, 'retention: must be an object of options or false.'],
+    [
+      { retention: { deleteCallbacksAfterMs: 0 } },
+      'retention.deleteCallbacksAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: 0).',
+    ],
+    [{ retention: { everyMs: 2 ** 31 } }, `retention.everyMs: must be ${MS} (given: 2147483648).`],
+    [
+      { retention: { batchSize: null } },
+      'retention.batchSize: must be a whole number from 1 to 2147483647 (given: null).',
+    ],
+    [{ judge: 'strict' }, 'judge: must be a function (given: string).'],
+    [{ resultPage: {} }, 'resultPage: must be a function (given: object).'],
+    [{ migrations: 'auto' }, 'migrations: must be "run" or "verify" (given: string).'],
+    [
+      { schema: 'Payments' },
+      'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".',
+    ],
+    [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
+    [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
+    [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
+    [
+      { confirmer: { leaseMs: 15_000 } },
+      'confirmer.leaseMs: 15000 ms is not longer than a request may take (15000 ms).',
+    ],
+    [{ creation: { leaseMs: 45_000 } }, 'creation.leaseMs: 45000 ms is not longer than a request may take (54000 ms).'],
+  ])('%j: %s', (options, problem) => {
+    expect(problemsOf(withOptions(options))).toEqual([problem]);
+  });
+});
+
+test('every option has a default, but for those that may be absent', () => {
+  const absent = (options: object, path = ''): string[] =>
+    Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
+      if (value === undefined) return [path + name];
+      return typeof value === 'object' && value !== null ? absent(value, `${path}${name}.`) : [];
+    });
+  expect(absent(resolveOptions({ shops: { main: shopOptions() } }, 'test'))).toEqual([
+    'shopResolver', 'publicUrl', 'callbacks.forwardUnknown', 'judge', 'resultPage',
+  ]); // prettier-ignore
+});
+
+test('leases that were not asked for are as long as the tokens and times that were', () => {
+  const shop = shopOptions({ previousApiTokens: ['second-token-0123456789', 'third-token-0123456789'] });
+  const { creation, confirmer } = resolveOptions({ shops: { main: shop } }, 'test');
+  expect([creation.leaseMs, confirmer.leaseMs]).toEqual([288_000, 90_000]);
+  const shopResolver = { find: () => Promise.resolve(undefined), list: () => Promise.resolve([]) };
+  expect(resolveOptions({ shopResolver }, 'test').creation.leaseMs).toBe(288_000);
+  const plain = resolveOptions({ shops: { main: shopOptions() } }, 'test');
+  expect([plain.creation.leaseMs, plain.confirmer.leaseMs]).toEqual([120_000, 30_000]);
+});
