@@ -9,7 +9,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { PaymentOperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 
@@ -30,19 +30,16 @@ class Orders {
 
 let harness: Harness;
 let operations: PaymentOperations;
-let reviews: PaymentReviews;
 
 describe('operators', () => {
   beforeAll(async () => {
     harness = await startHarness({ providers: [Orders], options: { http: { attempts: 1 } } });
     operations = harness.host.app.get(PaymentOperations);
-    reviews = harness.host.app.get(PaymentReviews);
   });
   afterAll(() => harness.close());
 
   const billOf = async (orderId: string) =>
     (await harness.host.ledger()).bills.find((bill) => bill.orderId === orderId)!;
-  const reviewOf = async (orderId: string) => (await harness.host.ledger()).reviews.find((r) => r.orderId === orderId)!;
   const eventsOf = (orderId: string) => seen.filter((event) => event.orderId === orderId);
   const actions = async (): Promise<{ operator: string; action: string; target: string }[]> =>
     harness.host.dataSource.query(
@@ -128,127 +125,6 @@ describe('operators', () => {
       expect(await billOf('voided')).toMatchObject({ state: 'VOIDED' });
       expect(await actions()).toContainEqual({ operator: 'ben', action: 'void-bill', target: intentId });
       expect((await harness.host.payments.createBill({ orderId: 'voided', amount: '10' })).attempt).toBe(2);
-    });
-  });
-
-  describe('reviews', () => {
-    const underpaid = async (orderId: string) => {
-      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
-      await harness.sandbox.pay(billId, { amount: '9.00' });
-      await harness.settle();
-      return reviewOf(orderId);
-    };
-
-    test('accepted: payment.succeeded with the name of the operator, the bill is paid, once', async () => {
-      const { id } = await underpaid('accepted');
-      await reviews.accept(id, { operator: 'ann', note: 'a loyal customer' });
-      await harness.settle();
-      expect(eventsOf('accepted')).toMatchObject([{ amount: '9.00', acceptedBy: 'ann', firstForOrder: true }]);
-      expect(await billOf('accepted')).toMatchObject({ state: 'PAID' });
-      expect(await reviewOf('accepted')).toMatchObject({ state: 'ACCEPTED' });
-      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toBeInstanceOf(PaymentOperatorActionError);
-      harness.clock.advance(7 * 3_600_000);
-      await harness.settle();
-      expect(eventsOf('accepted').length).toBe(1);
-      expect((await harness.host.ledger()).reviews.filter(({ orderId }) => orderId === 'accepted').length).toBe(1);
-    });
-
-    test('accepted by ten operators at once: one event', async () => {
-      const { id } = await underpaid('contested');
-      const attempts = await Promise.allSettled(
-        Array.from({ length: 10 }, (_, operator) => reviews.accept(id, { operator: `operator ${operator}` })),
-      );
-      expect(attempts.filter(({ status }) => status === 'fulfilled').length).toBe(1);
-      await harness.settle();
-      expect(eventsOf('contested').length).toBe(1);
-    });
-
-    test('of two bills of one order, accepted at the same moment: one of the payments is the first', async () => {
-      await underpaid('accepted-twice');
-      const { billId } = await harness.host.payments.createBill(
-        { orderId: 'accepted-twice', amount: '10' },
-        { newAttempt: true },
-      );
-      await harness.sandbox.pay(billId, { amount: '9.00' });
-      await harness.settle();
-      const both = (await reviews.list()).filter(({ orderId }) => orderId === 'accepted-twice');
-      expect(both).toHaveLength(2);
-      await Promise.all(both.map(({ id }) => reviews.accept(id, { operator: 'ann' })));
-      await harness.settle();
-      const firsts = eventsOf('accepted-twice').map((event) => 'firstForOrder' in event && event.firstForOrder);
-      expect(firsts.sort()).toEqual([false, true]);
-    });
-
-    test('dismissed: nothing follows', async () => {
-      const { id } = await underpaid('dismissed');
-      await reviews.dismiss(id, { operator: 'ben' });
-      await harness.settle();
-      expect(eventsOf('dismissed')).toEqual([]);
-      expect(await billOf('dismissed')).toMatchObject({ state: 'OPEN' });
-      expect(await reviewOf('dismissed')).toMatchObject({ state: 'DISMISSED' });
-    });
-
-    test('of a payment in another currency: the operator says what counts', async () => {
-      const { billId } = await harness.host.payments.createBill({ orderId: 'dollars', amount: '10' });
-      await harness.sandbox.pay(billId, { currency: 'USD' });
-      await harness.settle();
-      const { id } = await reviewOf('dollars');
-      await expect(reviews.accept(id, { operator: 'ann' })).rejects.toThrow(/no usable amount in RUB/);
-      expect(await reviewOf('dollars')).toMatchObject({ state: 'OPEN' });
-      await reviews.accept(id, { operator: 'ann', amount: '10.00' });
-      await harness.settle();
-      expect(eventsOf('dollars')).toMatchObject([{ amount: '10.00', currency: 'RUB', acceptedBy: 'ann' }]);
-    });
-
-    test('of a whole bill: a payment of another order is not accepted, and what was open stays open', async () => {
-      const other = await harness.host.payments.createBill({ orderId: 'owner', amount: '10' });
-      const { payment } = await harness.sandbox.pay(other.billId, { card: '4000 0000 0000 0069' });
-      harness.clock.advance(60_000);
-      await harness.settle();
-      await harness.host.payments.createBill({ orderId: 'thief', amount: '10' });
-      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      harness.clock.advance(60_000);
-      await harness.settle();
-      await harness.sandbox.clearFaults();
-      const { id } = await reviewOf('thief');
-      const accept = (paymentId: string) => reviews.accept(id, { operator: 'ann', amount: '10', paymentId });
-      await expect(accept(payment.id)).rejects.toThrow(/another bill/);
-      await expect(accept(` ${payment.id}`)).rejects.toThrow(/no space/);
-      expect(await reviewOf('thief')).toMatchObject({ state: 'OPEN' });
-      await harness.sandbox.complete(payment.id, { outcome: 'success' });
-      harness.clock.advance(600_000);
-      await harness.settle();
-      expect(eventsOf('owner')).toMatchObject([{ paymentId: payment.id }]);
-      expect(eventsOf('thief')).toEqual([]);
-    });
-
-    test('what contradicts an accepted payment later is a review of its own', async () => {
-      const { billId } = await harness.host.payments.createBill({ orderId: 'hasty', amount: '10' });
-      const { payment } = await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
-      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      harness.clock.advance(60_000);
-      await harness.settle();
-      await harness.sandbox.clearFaults();
-      await reviews.accept((await reviewOf('hasty')).id, { operator: 'ann', amount: '10', paymentId: payment.id });
-      await harness.sandbox.complete(payment.id, { outcome: 'fail' });
-      harness.clock.advance(7 * 3_600_000);
-      await harness.settle();
-      const reasons = (await harness.host.ledger()).reviews.filter((r) => r.orderId === 'hasty').map((r) => r.reason);
-      expect(reasons.sort()).toEqual(['payment-changed', 'too-many-payments']);
-      expect(eventsOf('hasty').length).toBe(1);
-    });
-
-    test('of a bill that the service does not list any more (400 too_many_payments): the payment is named', async () => {
-      const { billId } = await harness.host.payments.createBill({ orderId: 'crowded', amount: '10' });
-      await harness.sandbox.setFaults({ requests: { tooManyPayments: 1 } });
-      harness.clock.advance(60_000);
-      await harness.settle();
-      const { id } = await reviewOf('crowded');
-      await expect(reviews.accept(id, { operator: 'ann', amount: '10' })).rejects.toThrow(/paymentId/);
-      await reviews.accept(id, { operator: 'ann', amount: '10', paymentId: 'seen-at-the-service' });
-      await harness.settle();
-      await harness.sandbox.clearFaults();
-      expect(eventsOf('crowded')).toMatchObject([{ paymentId: 'seen-at-the-service', billId, acceptedBy: 'ann' }]);
     });
   });
 

@@ -44,7 +44,7 @@ export const mutants = [
     file: `${src}/storage/bill.store.ts`,
     find: 'AND order_id = ${orderId} FOR UPDATE`',
     replace: 'AND order_id = ${orderId}`',
-    tests: ['test/failures/operators.spec.ts'],
+    tests: ['test/failures/reviews.spec.ts'],
     pattern: 'at the same moment',
   },
   {
@@ -53,7 +53,7 @@ export const mutants = [
     file: `${src}/storage/database.ts`,
     find: 'await transact(this.dataSource, run, connection);',
     replace: 'await (void [run, connection, transact], work(this.dataSource.manager));',
-    tests: ['test/failures/operators.spec.ts'],
+    tests: ['test/failures/reviews.spec.ts'],
     pattern: 'in another currency',
   },
   {
