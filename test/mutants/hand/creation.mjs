@@ -1,6 +1,7 @@
 const src = 'libs/payment-acceptance/src';
 const creation = 'test/invariants/11-creation.spec.ts';
 const ahead = `${src}/client/opened-ahead.spec.ts`;
+const aheadFailures = `${src}/client/opened-ahead.failures.spec.ts`;
 
 /** Creating bills, and what must not get out with it. */
 export const mutants = [
@@ -101,7 +102,7 @@ export const mutants = [
     file: `${src}/client/opened-ahead.ts`,
     find: 'await nextTurn();\n      await nextTurn();',
     replace: 'await Promise.resolve(nextTurn);',
-    tests: [ahead],
+    tests: [aheadFailures],
     pattern: 'nobody has heard of yet',
   },
   {
@@ -119,7 +120,7 @@ export const mutants = [
     file: `${src}/client/opened-ahead.ts`,
     find: 'address.isWell = false;',
     replace: '',
-    tests: [ahead],
+    tests: [aheadFailures],
     pattern: 'an opening that fails',
   },
   {
