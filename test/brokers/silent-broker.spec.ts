@@ -1,15 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
-import { PaymentRandom } from 'nestjs-payment-acceptance/testing';
 import { PaymentMicroservicesModule, type PaymentMicroservicesOptions } from 'nestjs-payment-acceptance/microservices';
-import { PaymentRabbitMqModule } from 'nestjs-payment-acceptance/rabbitmq';
 import { setImmediate } from 'node:timers/promises';
 import { EMPTY, NEVER } from 'rxjs';
 import { startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { until } from '../support/until.js';
-import { startTroubledRabbitMq, type Trouble } from './support/troubled-rabbitmq.js';
+import { ShortPauses, deliveriesTo, passing, pay } from './support/paid-orders.js';
 
 @Injectable()
 class Orders {
@@ -19,11 +17,6 @@ class Orders {
   take({ orderId }: { orderId: string }): void {
     this.handled.push(orderId);
   }
-}
-
-/** Makes the pause before reconnecting as short as possible. */
-class ShortPauses extends PaymentRandom {
-  override fraction = (): number => 0;
 }
 
 describe('silent broker', () => {
@@ -74,23 +67,6 @@ describe('silent broker', () => {
     return { harness, orders };
   }
 
-  /** Pays that many orders; their events exist, but none has been delivered. */
-  async function pay(harness: Harness, count: number): Promise<string[]> {
-    const orderIds = Array.from({ length: count }, (_, index) => `A-${index}`);
-    for (const orderId of orderIds) {
-      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
-      await harness.sandbox.pay(billId);
-    }
-    await harness.sandbox.settled();
-    while ((await harness.host.confirmer.runOnce()) > 0);
-    return orderIds;
-  }
-
-  async function deliveriesTo(harness: Harness, consumer: string) {
-    const { events } = await harness.host.ledger();
-    return events.flatMap(({ deliveries }) => deliveries.filter((each) => each.consumer === consumer));
-  }
-
   const all = (count: number, what: object): object[] => Array.from({ length: count }, () => what);
 
   /** While others go on. */
@@ -101,65 +77,7 @@ describe('silent broker', () => {
       return ask();
     };
 
-  /** Lets time pass while its worker polls. */
-  const passing =
-    <T>(harness: Harness, ask: () => T | Promise<T>) =>
-    async (): Promise<T> => {
-      harness.clock.advance(60_000);
-      await harness.host.deliveries.runOnce();
-      return ask();
-    };
-
   describe('a broker that does not acknowledge', () => {
-    async function startBeside(trouble: Trouble) {
-      const broker = await startTroubledRabbitMq(trouble);
-      closeLater(() => broker.close());
-      const rabbit = PaymentRabbitMqModule.register({
-        url: broker.url,
-        exchange: 'payments',
-        acknowledgeTimeoutMs: 20,
-      });
-      const harness = await startHarness({
-        random: new ShortPauses(),
-        imports: [rabbit],
-        options: { deliveries: { maxAttempts: 2 } },
-      });
-      closeLater(() => harness.close());
-      return { broker, harness };
-    }
-
-    test.each<[Trouble, number, string]>([
-      ['blocked', 1, 'The broker has not acknowledged an event in time.'],
-      ['silent', 3, 'The broker has not acknowledged an event in time.'],
-      ['lost', 3, 'channel closed'],
-    ])('costs no attempt, whatever it lasts: %s', async (trouble, tries, reason) => {
-      const { broker, harness } = await startBeside(trouble);
-      await pay(harness, 1);
-      await until(
-        passing(harness, () => broker.count.published),
-        (published) => published >= tries,
-      );
-      for (let more = 0; more < 5; more += 1) await passing(harness, () => undefined)();
-      const lastError: unknown = expect.stringContaining(reason);
-      expect(await deliveriesTo(harness, 'rabbitmq')).toMatchObject([{ state: 'PENDING', attempts: 0, lastError }]);
-      // A broker that announces when it resumes is left alone until then.
-      if (trouble === 'blocked') expect(broker.count).toEqual({ connections: 1, published: 1 });
-
-      broker.end();
-      const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
-      await until(passing(harness, only), ({ state }) => state === 'DONE');
-      expect(await only()).toMatchObject({ attempts: 1, lastError: null });
-    });
-
-    test('while what it closes its channel for is a refusal, which counts', async () => {
-      const { broker, harness } = await startBeside('rejected');
-      await pay(harness, 1);
-      const only = async () => (await deliveriesTo(harness, 'rabbitmq'))[0]!;
-      await until(passing(harness, only), ({ state }) => state === 'DEAD');
-      expect(await only()).toMatchObject({ attempts: 2 });
-      expect(broker.count.published).toBe(2);
-    });
-
     test('is tried with one event at a time until it answers; then all go out', async () => {
       const broker = makeBroker();
       const { harness } = await startHost(broker.client, { handlers: false, acknowledgeTimeoutMs: 20 });
