@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
 import { closing } from '../support/closing.js';
-import { startGate } from '../support/gate.js';
-import { postForm } from '../support/http.js';
 import { EffectWriter } from '../support/orders.js';
+import { pass } from './support/checks.js';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -16,18 +15,6 @@ describe('checks', () => {
   const closeLater = closing();
   afterEach(() => harness.close());
 
-  const checks = () => harness.sandbox.requests.filter(({ operation }) => operation === 'payments').length;
-
-  /** Advances time in steps; returns the number of checks. */
-  async function pass(totalMs: number, stepMs: number): Promise<number> {
-    const before = checks();
-    for (let passed = 0; passed < totalMs; passed += stepMs) {
-      harness.clock.advance(stepMs);
-      await harness.settle();
-    }
-    return checks() - before;
-  }
-
   describe('checks that fail', () => {
     test('a paid bill is asked about no more often than when it works, and not beyond its time', async () => {
       harness = await startHarness({ providers: [EffectWriter] });
@@ -35,9 +22,9 @@ describe('checks', () => {
       await harness.sandbox.pay(billId);
       await harness.settle();
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
-      expect(await pass(DAY, 30 * MINUTE)).toBeLessThanOrEqual(4);
-      await pass(7 * DAY, 12 * 60 * MINUTE);
-      expect(await pass(5 * DAY, 12 * 60 * MINUTE)).toBe(0);
+      expect(await pass(harness, DAY, 30 * MINUTE)).toBeLessThanOrEqual(4);
+      await pass(harness, 7 * DAY, 12 * 60 * MINUTE);
+      expect(await pass(harness, 5 * DAY, 12 * 60 * MINUTE)).toBe(0);
       expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID', nextCheckAt: null }]);
     });
 
@@ -45,13 +32,13 @@ describe('checks', () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'banned', amount: '10' });
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
-      await pass(4 * DAY, 2 * 60 * MINUTE);
+      await pass(harness, 4 * DAY, 2 * 60 * MINUTE);
       const { bills, reviews } = await harness.host.ledger();
       expect(bills).toMatchObject([{ state: 'OPEN', lastCheckError: expect.stringContaining('bill_not_found') }]);
       expect(reviews).toMatchObject([{ billId, reason: 'uncheckable', state: 'OPEN' }]);
-      expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
-      await pass(30 * DAY, DAY);
-      expect(await pass(5 * DAY, DAY)).toBe(0);
+      expect(await pass(harness, 3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
+      await pass(harness, 30 * DAY, DAY);
+      expect(await pass(harness, 5 * DAY, DAY)).toBe(0);
       expect((await harness.host.ledger()).reviews.length).toBe(1);
     });
 
@@ -60,14 +47,14 @@ describe('checks', () => {
       async (fault) => {
         harness = await startHarness({ providers: [EffectWriter] });
         const { billId } = await harness.host.payments.createBill({ orderId: 'late', amount: '10' });
-        await pass(4 * DAY, DAY);
-        await pass(31 * DAY, DAY);
+        await pass(harness, 4 * DAY, DAY);
+        await pass(harness, 31 * DAY, DAY);
         expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'EXPIRED', nextCheckAt: null }]);
         await harness.sandbox.setFaults({ requests: { [fault]: 1 } });
         await harness.sandbox.pay(billId);
-        await pass(2 * 60 * MINUTE, 10 * MINUTE);
+        await pass(harness, 2 * 60 * MINUTE, 10 * MINUTE);
         await harness.sandbox.clearFaults();
-        await pass(20 * MINUTE, 10 * MINUTE);
+        await pass(harness, 20 * MINUTE, 10 * MINUTE);
         expect((await harness.host.ledger()).events.map(({ name }) => name)).toContain('payment.succeeded');
         expect(await harness.effects()).toHaveLength(1);
       },
@@ -76,24 +63,24 @@ describe('checks', () => {
     test('a bill that the service does not know after its end is let go with its hints, which stay notes', async () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'forgotten', amount: '10' });
-      await pass(4 * DAY, DAY);
-      await pass(31 * DAY, DAY);
+      await pass(harness, 4 * DAY, DAY);
+      await pass(harness, 31 * DAY, DAY);
       await harness.sandbox.setFaults({ requests: { billNotFound: 1 } });
       await harness.sandbox.forge(billId);
-      await pass(2 * 60 * MINUTE, 10 * MINUTE);
+      await pass(harness, 2 * 60 * MINUTE, 10 * MINUTE);
       const { callbacks, reviews } = await harness.host.ledger();
       expect([callbacks, reviews]).toMatchObject([[{ pending: false, outcome: 'unconfirmed' }], []]);
-      expect(await pass(5 * DAY, DAY)).toBe(0);
+      expect(await pass(harness, 5 * DAY, DAY)).toBe(0);
     });
 
     test('a service that is away just when a bill ends calls nobody: the bill expires a little later', async () => {
       harness = await startHarness();
       await harness.host.payments.createBill({ orderId: 'ending', amount: '10' });
-      await pass(3 * DAY - 60 * MINUTE, 60 * MINUTE);
+      await pass(harness, 3 * DAY - 60 * MINUTE, 60 * MINUTE);
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
-      await pass(64 * MINUTE, 4 * MINUTE);
+      await pass(harness, 64 * MINUTE, 4 * MINUTE);
       await harness.sandbox.clearFaults();
-      await pass(20 * MINUTE, MINUTE);
+      await pass(harness, 20 * MINUTE, MINUTE);
       const { bills, reviews, events } = await harness.host.ledger();
       expect([bills[0]!.state, reviews, events.map(({ name }) => name)]).toEqual(['EXPIRED', [], ['bill.expired']]);
     });
@@ -103,9 +90,9 @@ describe('checks', () => {
       const { billId } = await harness.host.payments.createBill({ orderId: 'down', amount: '10' });
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
       await harness.sandbox.pay(billId);
-      expect(await pass(6 * 60 * MINUTE, 5 * MINUTE)).toBeLessThan(60);
+      expect(await pass(harness, 6 * 60 * MINUTE, 5 * MINUTE)).toBeLessThan(60);
       await harness.sandbox.clearFaults();
-      await pass(10 * MINUTE, MINUTE);
+      await pass(harness, 10 * MINUTE, MINUTE);
       expect(await harness.effects()).toMatchObject([{ orderId: 'down' }]);
     });
 
@@ -116,7 +103,7 @@ describe('checks', () => {
       };
       for (const orderId of ['a', 'b']) await paid(orderId);
       await harness.sandbox.setFaults({ requests: { status500: 1 } });
-      await pass(10 * MINUTE, 20_000);
+      await pass(harness, 10 * MINUTE, 20_000);
       await harness.sandbox.clearFaults();
       await harness.settle();
       expect(await harness.effects()).toEqual([]);
@@ -145,9 +132,9 @@ describe('checks', () => {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       harness = await startHarness({ options: { shops: moduleOptions(url).shops } });
       await harness.host.payments.createBill({ orderId: 'slow', amount: '10' });
-      await pass(59 * MINUTE, MINUTE);
+      await pass(harness, 59 * MINUTE, MINUTE);
       expect(asked).toBe(1);
-      await pass(3 * MINUTE, MINUTE);
+      await pass(harness, 3 * MINUTE, MINUTE);
       expect(asked).toBe(2);
     });
 
@@ -155,9 +142,9 @@ describe('checks', () => {
       harness = await startHarness();
       const { billId } = await harness.host.payments.createBill({ orderId: 'abandoned', amount: '10' });
       await harness.sandbox.pay(billId, { card: '4000 0000 0000 0069' });
-      await pass(4 * DAY, 2 * 60 * MINUTE);
-      expect(await pass(3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
-      await pass(30 * DAY, DAY);
+      await pass(harness, 4 * DAY, 2 * 60 * MINUTE);
+      expect(await pass(harness, 3 * DAY, 2 * 60 * MINUTE)).toBeLessThanOrEqual(3);
+      await pass(harness, 30 * DAY, DAY);
       const { bills, reviews } = await harness.host.ledger();
       expect(bills).toMatchObject([{ state: 'OPEN', nextCheckAt: null }]);
       expect(reviews).toMatchObject([{ billId, reason: 'unfinished', state: 'OPEN' }]);
@@ -177,86 +164,6 @@ describe('checks', () => {
       const asked = harness.sandbox.requests.filter(({ operation }) => operation === 'payments').map((r) => r.billId);
       expect(asked).toContain(billId);
       expect(new Set(asked).size).toBeGreaterThan(10);
-    });
-  });
-
-  describe('a claim of a postback', () => {
-    const SECOND = 1_000;
-    const DECLINED = { outcome: 'fail' } as const;
-
-    const outcomes = async () =>
-      (await harness.host.ledger()).callbacks.map(({ outcome, pending }) => (pending ? '-' : outcome));
-    const paid = async (orderId: string) => {
-      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
-      await harness.sandbox.pay(billId);
-      await harness.settle();
-      return billId;
-    };
-
-    test.each([
-      ['SUCCESS', {}, ['payment.succeeded', 'payment.succeeded']],
-      ['FAIL', DECLINED, ['payment.failed', 'payment.succeeded']],
-    ] as const)(
-      'is not taken for that of an older payment: a second one, %s, is asked for again',
-      async (_, how, events) => {
-        harness = await startHarness();
-        const gate = await startGate(harness.sandboxUrl);
-        closeLater(() => gate.close());
-        const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
-        const { confirmer } = await harness.start({
-          options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
-        });
-        const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
-        await harness.sandbox.pay(billId);
-        await harness.sandbox.settled();
-        await confirmer.runOnce();
-        expect(await outcomes()).toEqual(['confirmed']);
-
-        gate.lag();
-        await harness.sandbox.pay(billId, how);
-        await harness.sandbox.settled();
-        for (const pauseMs of [2 * SECOND, 3 * SECOND, 10 * SECOND]) {
-          harness.clock.advance(pauseMs);
-          expect(await confirmer.runOnce()).toBe(1);
-          expect(await outcomes()).toEqual(['-', 'confirmed']);
-        }
-        gate.catchUp();
-        harness.clock.advance(30 * SECOND);
-        expect(await confirmer.runOnce()).toBe(1);
-        expect(await outcomes()).toEqual(['confirmed', 'confirmed']);
-        expect(
-          (await harness.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
-        ).toEqual(events);
-      },
-    );
-
-    test('costs one check where the redirect had the payment shown before', async () => {
-      harness = await startHarness();
-      const { billId } = await harness.host.payments.createBill({ orderId: 'redirected', amount: '10' });
-      await harness.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
-      const { redirect } = await harness.sandbox.pay(billId);
-      await postForm(redirect!.url, redirect!.fields);
-      await harness.settle();
-      expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
-      const before = checks();
-      await harness.sandbox.advanceClock('20s');
-      await pass(5 * MINUTE, SECOND);
-      expect(checks() - before).toBe(1);
-      expect(await outcomes()).toEqual(['confirmed', null]);
-    });
-
-    test('repeated two hundred times, days later, costs no more than the pauses for a list that lags', async () => {
-      harness = await startHarness();
-      const billId = await paid('repeated');
-      harness.clock.advance(2 * DAY);
-      await harness.settle();
-      const before = checks();
-      const { callbacks } = harness.sandbox.bill(billId);
-      await Promise.all(Array.from({ length: 200 }, () => harness.sandbox.replay(callbacks[0]!.id)));
-      await pass(5 * MINUTE, SECOND);
-      expect(checks() - before).toBe(4);
-      expect(new Set(await outcomes())).toEqual(new Set(['confirmed']));
-      expect((await harness.host.ledger()).events.length).toBe(1);
     });
   });
 });

@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { moduleOptions, startHarness, type Harness } from '../support/harness.js';
+import { closing } from '../support/closing.js';
+import { startGate } from '../support/gate.js';
+import { postForm } from '../support/http.js';
+import { checksOf, pass } from './support/checks.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+let harness: Harness;
+
+describe('checks', () => {
+  const closeLater = closing();
+  afterEach(() => harness.close());
+
+  describe('a claim of a postback', () => {
+    const DECLINED = { outcome: 'fail' } as const;
+
+    const outcomes = async () =>
+      (await harness.host.ledger()).callbacks.map(({ outcome, pending }) => (pending ? '-' : outcome));
+    const paid = async (orderId: string) => {
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
+      await harness.settle();
+      return billId;
+    };
+
+    test.each([
+      ['SUCCESS', {}, ['payment.succeeded', 'payment.succeeded']],
+      ['FAIL', DECLINED, ['payment.failed', 'payment.succeeded']],
+    ] as const)(
+      'is not taken for that of an older payment: a second one, %s, is asked for again',
+      async (_, how, events) => {
+        harness = await startHarness();
+        const gate = await startGate(harness.sandboxUrl);
+        closeLater(() => gate.close());
+        const { main, ...others } = moduleOptions(harness.sandboxUrl).shops;
+        const { confirmer } = await harness.start({
+          options: { shops: { main: { ...main!, apiBaseUrl: gate.url }, ...others } },
+        });
+        const { billId } = await harness.host.payments.createBill({ orderId: 'twice', amount: '10' });
+        await harness.sandbox.pay(billId);
+        await harness.sandbox.settled();
+        await confirmer.runOnce();
+        expect(await outcomes()).toEqual(['confirmed']);
+
+        gate.lag();
+        await harness.sandbox.pay(billId, how);
+        await harness.sandbox.settled();
+        for (const pauseMs of [2 * SECOND, 3 * SECOND, 10 * SECOND]) {
+          harness.clock.advance(pauseMs);
+          expect(await confirmer.runOnce()).toBe(1);
+          expect(await outcomes()).toEqual(['-', 'confirmed']);
+        }
+        gate.catchUp();
+        harness.clock.advance(30 * SECOND);
+        expect(await confirmer.runOnce()).toBe(1);
+        expect(await outcomes()).toEqual(['confirmed', 'confirmed']);
+        expect(
+          (await harness.host.ledger()).events.flatMap(({ name }) => (name === 'payment.review' ? [] : name)).sort(),
+        ).toEqual(events);
+      },
+    );
+
+    test('costs one check where the redirect had the payment shown before', async () => {
+      harness = await startHarness();
+      const { billId } = await harness.host.payments.createBill({ orderId: 'redirected', amount: '10' });
+      await harness.sandbox.setFaults({ postbacks: { delay: { p: 1, by: '20s' } } });
+      const { redirect } = await harness.sandbox.pay(billId);
+      await postForm(redirect!.url, redirect!.fields);
+      await harness.settle();
+      expect((await harness.host.ledger()).bills).toMatchObject([{ state: 'PAID' }]);
+      const before = checksOf(harness);
+      await harness.sandbox.advanceClock('20s');
+      await pass(harness, 5 * MINUTE, SECOND);
+      expect(checksOf(harness) - before).toBe(1);
+      expect(await outcomes()).toEqual(['confirmed', null]);
+    });
+
+    test('repeated two hundred times, days later, costs no more than the pauses for a list that lags', async () => {
+      harness = await startHarness();
+      const billId = await paid('repeated');
+      harness.clock.advance(2 * DAY);
+      await harness.settle();
+      const before = checksOf(harness);
+      const { callbacks } = harness.sandbox.bill(billId);
+      await Promise.all(Array.from({ length: 200 }, () => harness.sandbox.replay(callbacks[0]!.id)));
+      await pass(harness, 5 * MINUTE, SECOND);
+      expect(checksOf(harness) - before).toBe(4);
+      expect(new Set(await outcomes())).toEqual(new Set(['confirmed']));
+      expect((await harness.host.ledger()).events.length).toBe(1);
+    });
+  });
+});
