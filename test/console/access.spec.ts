@@ -191,58 +191,6 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
   });
 });
 
-describe('the name of who acts', () => {
-  let harness: Harness | undefined;
-  afterEach(() => harness?.close());
-
-  const consoleFor = async (options: PaymentConsoleOptions, user?: unknown) => {
-    const guard: CanActivate = {
-      canActivate: (context) => {
-        context.switchToHttp().getRequest<{ user: unknown }>().user = user;
-        return true;
-      },
-    };
-    harness = await startHarness({
-      providers: [Bookkeeper],
-      imports: [PaymentConsoleModule.register({ ...options, guards: [guard] })],
-      options: { http: { attempts: 1 } },
-    });
-    return new Operator(`${harness.host.url}/payment-console`);
-  };
-
-  test.each([
-    [{ id: 7, email: 'ann@shop.example' }, 'ann@shop.example'],
-    [{ email: ' ', username: 'ann' }, 'ann'],
-    [{ sub: 'auth|1' }, 'auth|1'],
-    [{ id: 7 }, '7'],
-    ['ann', 'ann'],
-  ])('is found in request.user %j', async (user, name) => {
-    const operator = await consoleFor({}, user);
-    expect((await operator.open()).text).toContain(`Payment console ${name} Overview`);
-  });
-
-  test('is what the host says, on one line and not endless', async () => {
-    const operator = await consoleFor({ operator: () => `  Ann\n${'x'.repeat(300)}` });
-    expect((await operator.open()).text).toMatch(/Payment console Ann x{190,196} Overview/);
-  });
-
-  test.each([undefined, null, {}, { email: { a: 1 } }])(
-    'is missing in %j: one can look, and do nothing',
-    async (user) => {
-      const operator = await consoleFor({}, user);
-      const { lost } = await record(harness!, 'main');
-      expect((await operator.open(`bills/${lost}`)).text).toContain('looking only');
-      const asked = await operator.open(`actions/void-bill/${lost}`);
-      expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('The console does not know your name')]);
-      const done = await fetch(asked.url, { method: 'POST', body: new URLSearchParams({ csrf: 'x' }) });
-      expect(done.status).toBe(403);
-      expect((await harness!.host.ledger()).bills.find(({ intentId }) => intentId === lost)).toMatchObject({
-        state: 'UNKNOWN',
-      });
-    },
-  );
-});
-
 describe('without a guard', () => {
   const starting = new Starting();
   const environment = process.env.NODE_ENV;
