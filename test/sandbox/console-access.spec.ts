@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { request as httpRequest } from 'node:http';
+import { LocalOnlyGuard } from '../../libs/payment-sandbox/src/console/local-only.guard.js';
+import { type Answer, Fixture } from './fixture.js';
+
+describe('console, who may come in', () => {
+  let fixture: Fixture;
+  beforeAll(async () => {
+    fixture = await Fixture.open();
+  });
+  afterAll(() => fixture.close());
+
+  const submit = (path: string, form: Record<string, string> = {}, headers = {}): Promise<Answer> =>
+    fixture.call(`/sandbox/console/${path}`, { method: 'POST', body: new URLSearchParams(form), headers });
+
+  /** With any Host, which fetch does not allow. */
+  function statusFor(path: string, host: string, method = 'GET'): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      httpRequest(`${fixture.url}${path}`, { method, headers: { host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end();
+    });
+  }
+
+  test.each(['evil.test', '127.0.0.1.evil.test', 'localhost.evil.test', 'a b', '127.0.0.1@evil.test'])(
+    'nobody by the name %j: a site that gives its name this machine’s address',
+    async (host) => {
+      for (const path of ['/sandbox', '/sandbox/shops', '/sandbox/console/shops', '/sandbox/console/faults']) {
+        expect([path, await statusFor(path, host)]).toEqual([path, 403]);
+      }
+      expect(await statusFor('/sandbox/clock', host, 'POST')).toBe(403);
+    },
+  );
+
+  test.each(['localhost', '127.0.0.1:4010', '[::1]:4010', 'LOCALHOST:80'])(
+    'the name %s is this machine’s',
+    async (host) => {
+      expect(await statusFor('/sandbox/shops', host)).toBe(200);
+    },
+  );
+
+  test('payers come by any name, and find style and scripts too', async () => {
+    const billId = await fixture.bill();
+    for (const path of [`/transfer/${billId}`, '/sandbox/assets/style.css', '/sandbox/assets/card.js']) {
+      expect([path, await statusFor(path, 'pay.test')]).toEqual([path, 200]);
+    }
+  });
+
+  test('another machine only where a name is given', () => {
+    const from = (remoteAddress: string, host: string, controlHosts?: string[]) => {
+      const request = { method: 'GET', headers: { host }, socket: { remoteAddress } };
+      const context = { switchToHttp: () => ({ getRequest: () => request }) };
+      const guard = new LocalOnlyGuard(controlHosts ? { controlHosts } : {});
+      return () => guard.canActivate(context as never);
+    };
+    expect(from('::ffff:127.0.0.1', 'localhost')()).toBe(true);
+    expect(from('::1', '[::1]:4010')()).toBe(true);
+    expect(from('10.0.0.7', 'localhost')).toThrow('answers this machine only');
+    expect(from('::ffff:10.0.0.7', 'localhost')).toThrow('answers this machine only');
+    expect(from('10.0.0.7', 'sandbox:4010', ['sandbox'])()).toBe(true);
+    expect(from('10.0.0.7', 'evil.test', ['sandbox'])).toThrow('does not answer to the name "evil.test"');
+  });
+
+  test.each([
+    [{ origin: 'https://evil.test' }],
+    [{ origin: 'null' }],
+    [{ origin: 'http://127.0.0.1:1' }],
+    [{ 'sec-fetch-site': 'cross-site' }],
+    [{ 'sec-fetch-site': 'same-site' }],
+  ])('a page of another site changes nothing: %j', async (headers) => {
+    const billId = await fixture.bill();
+    expect((await submit(`bills/${billId}/pay`, { card: '4111111111111111' }, headers)).status).toBe(403);
+    expect((await submit('faults/postbacks/drop', { on: 'yes' }, headers)).status).toBe(403);
+    for (const [method, path] of [
+      ['POST', `/bills/${billId}/pay`],
+      ['POST', '/clock'],
+      ['PUT', '/faults'],
+      ['DELETE', '/faults'],
+      ['PUT', '/shops/main'],
+    ] as const) {
+      const answer = await fixture.call(`/sandbox${path}`, { method, body: '{}', headers });
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+    expect(fixture.sandbox.bill(billId).payments).toEqual([]);
+    expect(fixture.sandbox.faults()).toEqual({});
+  });
+
+  test('its own pages, and programs, do', async () => {
+    const billId = await fixture.bill();
+    const own = { origin: fixture.url, 'sec-fetch-site': 'same-origin' };
+    const answer = await submit(`bills/${billId}/pay`, { card: '4111111111111111' }, own);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      expect.stringMatching(`^/sandbox/console/bills/${billId}#payment-`),
+    ]);
+    expect((await fixture.control('POST', `/bills/${billId}/pay`, {})).status).toBe(200);
+  });
+});
