@@ -1,0 +1,82 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ShopSettings } from 'nestjs-payment-sandbox';
+import { Fixture } from './fixture.js';
+
+/** What some clients in the field send, which the service itself refuses or ignores. */
+describe('the sandbox serves where its shop is set so,', () => {
+  let fixture: Fixture;
+  beforeAll(async () => {
+    fixture = await Fixture.open();
+  });
+  afterAll(() => fixture.close());
+
+  const create = (init: RequestInit) => fixture.call('/api/v1/bill/create', { method: 'POST', ...init });
+  const made = async (init: RequestInit) => {
+    const { status, json } = await create(init);
+    expect(status).toBe(200);
+    return fixture.sandbox.bill(json['bill_id'] as string);
+  };
+  const json = (text: string): RequestInit => ({ body: text, headers: { 'content-type': 'application/json' } });
+
+  const set = (settings: Partial<ShopSettings>) => fixture.sandbox.putShop('main', settings);
+  afterEach(() => set({ billAddresses: false, roundAmounts: false, creationSuccess: 'text' }));
+  const addresses = {
+    success_url: 'https://shop.test/s?o=1',
+    fail_url: 'https://shop.test/f',
+    return_url: 'https://shop.test/r',
+  };
+  const redirects = async (fields: Record<string, string>) => {
+    const { id } = await made({ body: new URLSearchParams({ amount: '5', ...fields }) });
+    const urls = [];
+    for (const outcome of ['fail', 'success'] as const) {
+      urls.push((await fixture.sandbox.pay(id, { outcome })).redirect?.url);
+    }
+    return urls;
+  };
+
+  test('the addresses of the bill itself, which it otherwise ignores', async () => {
+    const { url } = fixture.shopServer;
+    expect(await redirects(addresses)).toEqual([`${url}/fail`, `${url}/success`]);
+    await set({ billAddresses: true });
+    expect(await redirects(addresses)).toEqual(['https://shop.test/f', 'https://shop.test/s?o=1']);
+    expect(await redirects({ fail_url: 'https://shop.test/f' })).toEqual(['https://shop.test/f', `${url}/success`]);
+    expect(await redirects({ success_url: '' })).toEqual([`${url}/fail`, `${url}/success`]);
+  });
+
+  test('a way back from the payment page, where the bill names one', async () => {
+    await set({ billAddresses: true });
+    const { id } = await made({ body: new URLSearchParams({ amount: '5', ...addresses }) });
+    for (const page of ['link', 'transfer']) {
+      expect((await fixture.call(`/${page}/${id}`)).text).toContain('href="https://shop.test/r"');
+    }
+  });
+
+  test.each(['javascript:alert(1)', '/relative', 'ftp://x'])('no address such as %s', async (text) => {
+    await set({ billAddresses: true });
+    const { status, json: body } = await create({ body: new URLSearchParams({ amount: '5', return_url: text }) });
+    expect([status, body['errors']]).toEqual([400, { return_url: [expect.stringContaining('valid URL')] }]);
+  });
+
+  test.each([
+    ['0.30000000000000004', '0.30'],
+    ['100.005', '100.01'],
+    ['100.00499999999999', '100.00'],
+    ['1.005e2', '100.50'],
+    ['5', '5.00'],
+  ])('the floating-point amount %s, as text and as a JSON number', async (sent, amount) => {
+    await set({ roundAmounts: true });
+    expect((await made({ body: new URLSearchParams({ amount: sent }) })).amount).toBe(amount);
+    expect((await made(json(`{"amount":${sent}}`))).amount).toBe(amount);
+  });
+
+  test.each(['0.004', '-0.001', '-5', 'x', '99999999.995'])('not the amount %s, even if rounded', async (amount) => {
+    await set({ roundAmounts: true });
+    expect((await create({ body: new URLSearchParams({ amount }) })).status).toBe(400);
+  });
+
+  test('success as a boolean', async () => {
+    await set({ creationSuccess: 'boolean' });
+    const { json: body } = await create({ body: new URLSearchParams({ amount: '5' }) });
+    expect(body['success']).toBe(true);
+  });
+});
