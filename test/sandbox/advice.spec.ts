@@ -1,66 +1,19 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import {
-  type Callback,
-  type LogLine,
-  type RunningSandbox,
-  signatureOf,
-  startPaymentSandbox,
-  type StartOptions,
-} from 'nestjs-payment-sandbox';
-
-const TOKEN = '72|token-of-the-shop';
-
-type Shop = (request: IncomingMessage, body: string, response: ServerResponse) => unknown;
-const answer =
-  (status: number, body = '', headers: Record<string, string> = {}): Shop =>
-  (_request, _body, response) =>
-    response.writeHead(status, headers).end(body);
+import { type Callback, type LogLine, signatureOf } from 'nestjs-payment-sandbox';
+import { answer, behindPrefix, type Shop, TOKEN, Trial } from './trial.js';
 
 /** Shops as they are met, and what the sandbox says of them. */
 describe('the sandbox says what is wrong with a shop', () => {
-  let server: Server | undefined;
-  let running: RunningSandbox;
+  let trial: Trial;
   let lines: LogLine[];
   let bodies: string[];
-  afterEach(async () => {
-    await running.close();
-    server?.closeAllConnections();
-    server?.close();
-    server = undefined;
-  });
+  afterEach(() => trial.close());
 
-  /** Starts both, and pays a bill. */
-  async function paid(shop: Shop | 'down', path = '/postback', options: StartOptions = {}): Promise<Callback> {
-    lines = [];
-    bodies = [];
-    let resultUrl = `http://127.0.0.1:9${path}`;
-    if (shop !== 'down') {
-      server = createServer((request, response) => {
-        let body = '';
-        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-        request.on('end', () => {
-          bodies.push(body);
-          shop(request, body, response);
-        });
-      });
-      await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
-      resultUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-    }
-    const log = (line: LogLine): number => lines.push(line);
-    const shops = { main: { apiToken: TOKEN, resultUrl, successUrl: resultUrl } };
-    running = await startPaymentSandbox({ shops, log, diagnose: true, logger: false, ...options });
-    const response = await fetch(`${running.url}/api/v1/bill/create?amount=100.05&order_id=o-1`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
-    const { bill_id } = (await response.json()) as { bill_id: string };
-    lines = [];
-    await running.sandbox.pay(bill_id);
-    await running.sandbox.settled();
-    return running.sandbox.bill(bill_id).callbacks[0]!;
+  async function paid(...told: Parameters<typeof Trial.open>): Promise<Callback> {
+    trial = await Trial.open(...told);
+    ({ lines, bodies } = trial);
+    return trial.pay();
   }
 
   /** The advice, which page and terminal give as well. */
@@ -68,7 +21,7 @@ describe('the sandbox says what is wrong with a shop', () => {
     const { advice = '' } = callback.tries[0]!;
     expect(lines).toEqual([{ at: callback.tries[0]!.at, problem: true, text: expect.stringContaining(advice) }]);
     expect(lines[0]!.text).toMatch(/^postback main o-1 SUCCESS: /);
-    const page = await fetch(`${running.url}/sandbox/console/bills/${callback.billId}`, {
+    const page = await fetch(`${trial.running.url}/sandbox/console/bills/${callback.billId}`, {
       headers: { accept: 'text/html' },
     });
     expect(await page.text()).toContain(advice.replaceAll('"', '&quot;'));
@@ -80,10 +33,6 @@ describe('the sandbox says what is wrong with a shop', () => {
     headers['content-type'] === 'application/x-www-form-urlencoded' && body.includes('SignatureValue=')
       ? response.end('OK')
       : response.writeHead(400).end('fields missing');
-  const behindPrefix =
-    (prefix: string): Shop =>
-    ({ url }, _body, response) =>
-      response.writeHead(url === `${prefix}/postback` ? 200 : 404).end();
   const lowerCaseDigest: Shop = (_request, body, response) => {
     if (!body.startsWith('{')) return response.writeHead(400).end('no JSON');
     const { OutSum, InvId, SignatureValue } = JSON.parse(body) as Record<string, string>;
@@ -115,12 +64,12 @@ describe('the sandbox says what is wrong with a shop', () => {
     const callback = await paid(onlyForms);
     expect(await adviceOf(callback)).toMatch(/may not read JSON \(.* answered with 200\): .*postbackFormat: form$/);
     expect(callback.tries[0]!.remedy).toBe('form');
-    await fetch(`${running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
+    await fetch(`${trial.running.url}/sandbox/console/callbacks/${callback.id}/replay`, {
       method: 'POST',
       body: new URLSearchParams({ format: 'form' }),
     });
-    await running.sandbox.settled();
-    const [, again] = running.sandbox.bill(callback.billId).callbacks;
+    await trial.running.sandbox.settled();
+    const [, again] = trial.running.sandbox.bill(callback.billId).callbacks;
     expect(again).toMatchObject({ state: 'delivered', fields: callback.fields, tries: [{ format: 'form' }] });
   });
 
@@ -174,11 +123,11 @@ describe('the sandbox says what is wrong with a shop', () => {
 
   test('of a refused forgery it says that the shop is right', async () => {
     const callback = await paid(answer(400));
-    bodies = [];
-    await running.sandbox.replay(callback.id, { set: { OutSum: '1.00' } });
-    await running.sandbox.settled();
+    bodies.length = 0;
+    await trial.running.sandbox.replay(callback.id, { set: { OutSum: '1.00' } });
+    await trial.running.sandbox.settled();
     expect(bodies).toHaveLength(1); // there is nothing to find out
-    const [, forged] = running.sandbox.bill(callback.billId).callbacks;
+    const [, forged] = trial.running.sandbox.bill(callback.billId).callbacks;
     expect(forged!.tries[0]!.advice).toContain('the shop is right to refuse it');
   });
 
@@ -201,49 +150,6 @@ describe('the sandbox says what is wrong with a shop', () => {
       expect([Status, InvId, TrsId]).toEqual(['FAIL', expect.stringMatching(/^sandbox-check-/), expect.any(String)]);
       expect(SignatureValue).not.toBe(signatureOf(OutSum!, InvId!, TOKEN));
     }
-  });
-
-  describe('when it checks the shop', () => {
-    const checked = async (shop: Shop | 'down', path?: string) => {
-      await paid(shop, path, { diagnose: false });
-      const response = await fetch(`${running.url}/sandbox/shops/main/check`, { method: 'POST' });
-      const { addresses } = (await response.json()) as { addresses: { verdict: string; says: string }[] };
-      return addresses.map(({ verdict, says }) => [verdict, says] as const);
-    };
-
-    test('it says what the service would see at each address', async () => {
-      const [result, success, fail] = await checked(behindPrefix('/api'));
-      expect(result).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
-      expect(success).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
-      expect(fail).toEqual(['warn', expect.stringContaining('no address is set')]);
-      const page = await fetch(`${running.url}/sandbox/console/shops/main`, { headers: { accept: 'text/html' } });
-      expect(await page.text()).toContain('the address lacks a global prefix');
-    });
-
-    test.each<[string, Shop | 'down', string, string]>([
-      ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
-      ['refuses it', answer(403), 'good', 'it refused this one, whose digest is wrong, with 403'],
-      [
-        'reads only forms',
-        ({ headers }, _body, response) =>
-          response.writeHead(headers['content-type']!.includes('form') ? 403 : 400).end(),
-        'bad',
-        'postbackFormat: form',
-      ],
-      ['fails', answer(500), 'bad', 'the shop failed'],
-      ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
-      ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
-      ['answers 404 everywhere', answer(404), 'warn', 'or it answers so for an unknown order'],
-      ['is down', 'down', 'bad', 'nothing listens'],
-    ])('one that %s', async (_what, shop, verdict, says) => {
-      const [result] = await checked(shop);
-      expect(result).toEqual([verdict, expect.stringContaining(says)]);
-    });
-
-    test('a shop that is not there is named', async () => {
-      await paid(answer(200));
-      expect((await fetch(`${running.url}/sandbox/shops/none/check`, { method: 'POST' })).status).toBe(404);
-    });
   });
 });
 

@@ -1,0 +1,49 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { answer, behindPrefix, type Shop, Trial } from './trial.js';
+
+describe('the sandbox says what is wrong with a shop when it checks the shop', () => {
+  let trial: Trial;
+  afterEach(() => trial.close());
+
+  const checked = async (shop: Shop | 'down', path?: string) => {
+    trial = await Trial.open(shop, path, { diagnose: false });
+    await trial.pay();
+    const response = await fetch(`${trial.running.url}/sandbox/shops/main/check`, { method: 'POST' });
+    const { addresses } = (await response.json()) as { addresses: { verdict: string; says: string }[] };
+    return addresses.map(({ verdict, says }) => [verdict, says] as const);
+  };
+
+  test('it says what the service would see at each address', async () => {
+    const [result, success, fail] = await checked(behindPrefix('/api'));
+    expect(result).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
+    expect(success).toEqual(['bad', expect.stringContaining('/api/postback answers (200)')]);
+    expect(fail).toEqual(['warn', expect.stringContaining('no address is set')]);
+    const page = await fetch(`${trial.running.url}/sandbox/console/shops/main`, { headers: { accept: 'text/html' } });
+    expect(await page.text()).toContain('the address lacks a global prefix');
+  });
+
+  test.each<[string, Shop | 'down', string, string]>([
+    ['takes it', answer(200, 'OK'), 'good', 'it takes postbacks'],
+    ['refuses it', answer(403), 'good', 'it refused this one, whose digest is wrong, with 403'],
+    [
+      'reads only forms',
+      ({ headers }, _body, response) => response.writeHead(headers['content-type']!.includes('form') ? 403 : 400).end(),
+      'bad',
+      'postbackFormat: form',
+    ],
+    ['fails', answer(500), 'bad', 'the shop failed'],
+    ['redirects', answer(302, '', { location: '/login' }), 'bad', 'leads to a login'],
+    ['answers a page', answer(200, '<html>', { 'content-type': 'text/html' }), 'warn', 'the answer is a page'],
+    ['answers 404 everywhere', answer(404), 'warn', 'or it answers so for an unknown order'],
+    ['is down', 'down', 'bad', 'nothing listens'],
+  ])('one that %s', async (_what, shop, verdict, says) => {
+    const [result] = await checked(shop);
+    expect(result).toEqual([verdict, expect.stringContaining(says)]);
+  });
+
+  test('a shop that is not there is named', async () => {
+    trial = await Trial.open(answer(200));
+    await trial.pay();
+    expect((await fetch(`${trial.running.url}/sandbox/shops/none/check`, { method: 'POST' })).status).toBe(404);
+  });
+});
