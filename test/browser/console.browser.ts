@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Visitor } from './support/chromium.js';
-import { createBill, openWorld, type World } from './support/world.js';
+import { createBill, openWorld, paidOrder, type World } from './support/world.js';
 
 let world: World;
 let visitor: Visitor;
@@ -23,16 +23,6 @@ afterEach(async () => {
 const openConsole = (path = ''): Promise<unknown> => page.goto(`${world.sandboxUrl}/sandbox${path}`);
 const row = (text: string) => page.getByRole('row', { name: text });
 const entries = (text: string | RegExp) => page.locator('#timeline > li', { hasText: text });
-
-async function paidOrder(amount: string) {
-  const bought = await world.harness.buy({ amount });
-  await world.sandbox.pay(bought.billId);
-  await until(
-    () => world.harness.order(bought.id),
-    ({ status }) => status === 'paid',
-  );
-  return bought;
-}
 
 describe('bills', () => {
   test('the list follows what happens, without a reload', async () => {
@@ -82,7 +72,7 @@ describe('bills', () => {
   });
 
   test('what is open and typed stays when the page changes', async () => {
-    const { billId } = await paidOrder('9.60');
+    const { billId } = await paidOrder(world, '9.60');
     await openConsole(`/console/bills/${billId}`);
     await page.getByText('Change and replay').click();
     await page.getByLabel('OutSum').fill('1.00');
@@ -113,7 +103,7 @@ describe('requests', () => {
 
 describe('postbacks', () => {
   test('replayed: it goes out again, and the order stays as it is', async () => {
-    const { id, billId } = await paidOrder('10.00');
+    const { id, billId } = await paidOrder(world, '10.00');
     await openConsole(`/console/bills/${billId}`);
     await page.getByRole('button', { name: 'Replay' }).click();
     await entries(/Postback, replayed SUCCESS delivered/).waitFor();
@@ -122,7 +112,7 @@ describe('postbacks', () => {
   });
 
   test('changed and replayed: the shop takes it, and believes none of it', async () => {
-    const { id, billId } = await paidOrder('11.00');
+    const { id, billId } = await paidOrder(world, '11.00');
     await openConsole(`/console/bills/${billId}`);
     await page.getByText('Change and replay').click();
     await page.getByLabel('Status').fill('FAIL');
@@ -167,89 +157,6 @@ describe('postbacks', () => {
   });
 });
 
-describe('faults', () => {
-  test('are switches, with settings, and can all be put off', async () => {
-    await openConsole('/console/faults');
-    const drop = page.getByRole('switch', { name: 'drop' });
-    expect(await drop.getAttribute('aria-checked')).toBe('false');
-    await drop.press('Enter');
-    await page.locator('[role=switch][aria-labelledby=postbacks-drop-name][aria-checked=true]').waitFor();
-    expect(world.sandbox.faults()).toMatchObject({ postbacks: { drop: 1 } });
-    const change = page.locator('#postbacks-change');
-    await change.getByText('Settings').click();
-    await change.getByLabel('Probability').fill('0.5');
-    await change.getByLabel('Fields to set').fill('OutSum=1.00\nInvId=a=b');
-    await change.getByLabel('Signed again').selectOption('yes');
-    await change.getByRole('button', { name: 'Put in force' }).click();
-    await page.getByText('50 %').waitFor();
-    expect(world.sandbox.faults().postbacks).toEqual({
-      drop: 1,
-      change: { p: 0.5, set: { OutSum: '1.00', InvId: 'a=b' }, resign: true },
-    });
-    await page.getByRole('switch', { name: 'drop' }).click();
-    await page.locator('[role=switch][aria-labelledby=postbacks-drop-name][aria-checked=false]').waitFor();
-    await page.getByRole('button', { name: 'Switch all off' }).click();
-    await page.getByText('none in force').waitFor();
-    expect(Object.values(world.sandbox.faults()).flatMap((group) => Object.keys(group as object))).toEqual([]);
-  });
-});
-
-describe('invariants', () => {
-  test('all agree; a lost postback is amber until the shop has asked; a record that contradicts is red', async () => {
-    const { id, billId } = await paidOrder('21.00');
-    await openConsole('/console/ledger');
-    await page.getByText('all agree').waitFor();
-
-    await world.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { billId: unseen } = await world.harness.buy({ amount: '22.00' });
-    await world.sandbox.pay(unseen);
-    await page.getByText('1 still to come').waitFor();
-    await page.getByText('the shop has no event for it yet').waitFor();
-
-    await world.harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
-      WHERE bill_id = (SELECT id FROM payment_acceptance.bill WHERE service_bill_id = '${billId}')`);
-    await page.locator('li.bad', { hasText: '1.00 in the shop, 21.00 at the service' }).waitFor();
-    await page.getByText('1 difference').first().waitFor();
-    await page.getByRole('link', { name: `Order ${id}` }).click();
-    await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
-    await openConsole();
-    await page.getByText('1 difference').waitFor();
-  });
-
-  test('a shop that does not answer is said', async () => {
-    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/orders` });
-    await openConsole('/console/ledger');
-    await page.getByText('its answer has no list "bills"').waitFor();
-    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/ledger` });
-  });
-});
-
-test('the clock moves on, and what is due comes', async () => {
-  const { billId } = await world.harness.buy({ amount: '30.00' });
-  await world.sandbox.pay(billId, { card: '4000 0000 0000 0077' });
-  await openConsole('/console/clock');
-  await page.getByText(/becomes SUCCESS/).waitFor();
-  await page.getByLabel('Move on by').fill('61 s');
-  await page.getByRole('button', { name: 'Move' }).click();
-  await page.getByText(/Ahead of the machine’s clock by 1 m 1 s/).waitFor();
-  expect(world.sandbox.bill(billId).paid).toBe(true);
-});
-
-test('a shop is made, set and saved', async () => {
-  await openConsole('/console/shops');
-  await page.getByLabel('Id').fill('tea');
-  await page.getByLabel('API token').fill('token-of-tea');
-  await page.getByRole('button', { name: 'Make it' }).click();
-  await page.getByRole('heading', { name: 'tea' }).waitFor();
-  await page.getByLabel('Name').fill('Tea house');
-  await page.getByLabel('Commission, percent').fill('2.5');
-  await page.getByLabel('Blocked by the service').check();
-  await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The settings are saved.').waitFor();
-  await page.getByText('PAYMENT_ACCEPTANCE_SHOP_ID=tea').waitFor();
-  expect(world.sandbox.shop('tea')).toMatchObject({ name: 'Tea house', commissionPercent: 2.5, banned: true });
-});
-
 test('a page of another site can change nothing, and read nothing', async () => {
   const { billId } = await world.harness.buy({ amount: '40.00' });
   await page.goto(`${world.shopUrl}/orders`); // another port: another origin
@@ -286,7 +193,7 @@ test('times are the reader’s own, with UTC beside them', async () => {
 
 test('without script the console works, by links and buttons', async () => {
   const { page: plain } = await world.visit({ javaScriptEnabled: false });
-  const { billId } = await paidOrder('41.00');
+  const { billId } = await paidOrder(world, '41.00');
   await plain.goto(`${world.sandboxUrl}/sandbox`);
   await plain.locator(`[href$="${billId}"]`).click();
   await plain.getByRole('button', { name: 'Replay' }).click();

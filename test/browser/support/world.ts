@@ -1,6 +1,7 @@
 import type { PaymentSandbox, StartOptions } from 'nestjs-payment-sandbox';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startShops, type ShopHarness } from '../../support/shop.js';
+import { until } from '../../support/until.js';
 import { launch, Visitor } from './chromium.js';
 
 export const CARDS = { good: '4111 1111 1111 1111', bad: '4000 0000 0000 0002' } as const;
@@ -73,4 +74,15 @@ export async function createBill(sandboxUrl: string, token: string): Promise<str
     body: new URLSearchParams({ amount: '1250', order_id: 'tea-7', name: 'Tea', payer_pays_commission: '1' }),
   });
   return ((await answer.json()) as { bill_id: string }).bill_id;
+}
+
+/** An order of the sample shop, paid. */
+export async function paidOrder({ harness, sandbox }: World, amount: string) {
+  const bought = await harness.buy({ amount });
+  await sandbox.pay(bought.billId);
+  await until(
+    () => harness.order(bought.id),
+    ({ status }) => status === 'paid',
+  );
+  return bought;
 }
