@@ -97,7 +97,9 @@ const exports = {};
 function fileOf(/** @type {string} */ id, /** @type {string} */ compiled, /** @type {GetModuleInfo} */ getModuleInfo) {
   if (id.includes('/node_modules/tslib/')) return 'tslib';
   const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
-  return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id) ? `payment-${folder}` : undefined;
+  return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id)
+    ? `payment-${folder}`
+    : undefined;
 }
 
 /** The modules that one imports, near and far. */
@@ -119,7 +121,8 @@ const compiledFiles = {
   name: 'compiled files',
   load(id) {
     const code = fs.readFileSync(id, 'utf8').replace(/^#!.*/, '');
-    if (code.includes('hostPackages')) throw new Error(`${id}: "hostPackages" is the name of what the code gets from its doors.`);
+    if (code.includes('hostPackages'))
+      throw new Error(`${id}: "hostPackages" is the name of what the code gets from its doors.`);
     return fs.existsSync(`${id}.map`) ? { code, map: fs.readFileSync(`${id}.map`, 'utf8') } : { code };
   },
 };

@@ -69,7 +69,9 @@ describe('start', () => {
     test('missing tables fail the start; migratePaymentAcceptance creates them, and can be repeated', async () => {
       const failing = starting.start([root()]);
       await expect(failing).rejects.toThrow(PaymentSchemaBehindError);
-      await expect(failing).rejects.toThrow(/Call migratePaymentAcceptance\(dataSource\) before the application starts/);
+      await expect(failing).rejects.toThrow(
+        /Call migratePaymentAcceptance\(dataSource\) before the application starts/,
+      );
       const dataSource = await starting.dataSource();
       expect(await tablesIn(dataSource)).toEqual([]);
       await Promise.all([migratePaymentAcceptance(dataSource), migratePaymentAcceptance(dataSource)]);

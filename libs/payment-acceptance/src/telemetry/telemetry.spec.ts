@@ -67,6 +67,8 @@ describe('telemetry', () => {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'telemetry-'));
       try {
         fs.cpSync(path.dirname(require.resolve('@opentelemetry/api')), folder, { recursive: true });
+        // A newer Node would guess which modules these are.
+        fs.writeFileSync(path.join(folder, 'package.json'), '{ "type": "commonjs" }');
         const other = require(folder) as typeof api;
         expect(other.trace).not.toBe(api.trace);
         other.trace.setGlobalTracerProvider(

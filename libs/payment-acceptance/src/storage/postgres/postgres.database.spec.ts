@@ -56,7 +56,7 @@ describe('a database on PostgreSQL', () => {
       };
       await Promise.all([take(1, 2), take(2, 1)]);
       expect(await taken()).toEqual([2, 2]);
-      expect(tries).toBe(3);
+      expect(tries).toBeGreaterThanOrEqual(3); // they may well meet again
     });
 
     test('of another kind of error is not', async () => {
