@@ -7,7 +7,7 @@ import {
   PaymentServiceError,
   PaymentRequestRefusedError,
   PaymentServiceUnavailableError,
-  TooManyPaymentsError,
+  PaymentTooManyPaymentsError,
   PaymentUnauthenticatedError,
 } from 'nestjs-payment-acceptance';
 import { closing } from '../support/closing.js';
@@ -43,7 +43,7 @@ describe('client errors', () => {
   ];
 
   const ROWS: [number, string, new (...parameters: never[]) => PaymentServiceError, string][] = [
-    [400, 'api:error.too_many_payments', TooManyPaymentsError, 'too-many-payments'],
+    [400, 'api:error.too_many_payments', PaymentTooManyPaymentsError, 'too-many-payments'],
     [401, 'Unauthenticated', PaymentUnauthenticatedError, 'unauthenticated'],
     [401, 'Unauthenticated.', PaymentUnauthenticatedError, 'unauthenticated'],
     [403, 'api:error.merchant_not_found', PaymentMerchantNotFoundError, 'merchant-not-found'],

@@ -4,7 +4,7 @@ import {
   PaymentChecks,
   PaymentReconciliation,
   type ReconciledPayment,
-  type ReconciliationOptions,
+  type PaymentReconciliationOptions,
 } from 'nestjs-payment-acceptance/operations';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
@@ -94,7 +94,7 @@ describe('desk', () => {
 
   describe('reconciliation', () => {
     const today = () => new Date().toISOString().slice(0, 10);
-    async function reconcile(options: Partial<ReconciliationOptions> = {}): Promise<ReconciledPayment[]> {
+    async function reconcile(options: Partial<PaymentReconciliationOptions> = {}): Promise<ReconciledPayment[]> {
       const rows: ReconciledPayment[] = [];
       const reconciliation = harness.host.app.get(PaymentReconciliation);
       for await (const row of reconciliation.reconcile({ day: today(), shop: 'main', ...options })) rows.push(row);

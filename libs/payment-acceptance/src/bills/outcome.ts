@@ -5,7 +5,7 @@ import {
   PaymentRequestAbortedError,
   PaymentRequestRefusedError,
   PaymentServiceNetworkError,
-  TooManyPaymentsError,
+  PaymentTooManyPaymentsError,
   PaymentUnauthenticatedError,
   type PaymentServiceError,
 } from '../client/service.errors.js';
@@ -23,6 +23,6 @@ export function mayHaveMadeABill(error: PaymentServiceError): boolean {
     error instanceof PaymentMerchantNotFoundError ||
     error instanceof PaymentMerchantBannedError ||
     error instanceof PaymentBillNotFoundError ||
-    error instanceof TooManyPaymentsError
+    error instanceof PaymentTooManyPaymentsError
   );
 }

@@ -1,7 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { shownText } from '../common/text.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { PaymentReconciliation, type ReconciliationOptions } from '../operations/payment-reconciliation.service.js';
+import {
+  PaymentReconciliation,
+  type PaymentReconciliationOptions,
+} from '../operations/payment-reconciliation.service.js';
 import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
 import { UsageError, type Arguments } from './arguments.js';
 import type { Command } from './commands.js';
@@ -89,7 +92,7 @@ function ofDay(
 ): AsyncIterable<StatementComparison> {
   const { shop, followed = false, column, status } = values;
   if (column !== undefined || status !== undefined) throw new UsageError('--column and --status belong to --against.');
-  const options: ReconciliationOptions = { day, followed, ...(shop !== undefined && { shop }) };
+  const options: PaymentReconciliationOptions = { day, followed, ...(shop !== undefined && { shop }) };
   return context.get(PaymentReconciliation).reconcile(options);
 }
 

@@ -8,7 +8,7 @@ import {
   PaymentMerchantNotFoundError,
   PaymentRequestRefusedError,
   PaymentServiceUnavailableError,
-  TooManyPaymentsError,
+  PaymentTooManyPaymentsError,
   PaymentUnauthenticatedError,
   type PaymentServiceError,
   type ServiceOperation,
@@ -56,7 +56,7 @@ export function errorOf(
   const details = { shop: shop.name, operation, status, messageKey };
   const says = (key: string): boolean => messageKey?.includes(key) ?? false;
   if (status === 401) return new PaymentUnauthenticatedError(details);
-  if (status === 400 && says('too_many_payments')) return new TooManyPaymentsError(details);
+  if (status === 400 && says('too_many_payments')) return new PaymentTooManyPaymentsError(details);
   if (status === 403 && says('merchant_not_found')) return new PaymentMerchantNotFoundError(details);
   if (status === 403 && says('merchant_banned')) return new PaymentMerchantBannedError(details);
   if (status === 403 && says('bill_not_found')) return new PaymentBillNotFoundError(details);

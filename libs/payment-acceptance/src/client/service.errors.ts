@@ -43,7 +43,7 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
 /**
  * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold.
  */
-export class TooManyPaymentsError extends PaymentServiceError {
+export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
   constructor(details: ServiceErrorDetails) {
     super('the bill has too many payments to list', 'Look the bill up at the service and decide by hand.', details);

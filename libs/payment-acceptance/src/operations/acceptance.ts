@@ -23,7 +23,7 @@ export interface Acceptance {
   readonly newest: PaymentReview | undefined;
   /** The order of the shop's bill with this `bill_id`; `undefined` if the shop has no such bill. */
   readonly orderOf: (billId: BillId) => Promise<string | undefined>;
-  /** The operator says that the payment had failed before; see `AcceptReviewOptions`. */
+  /** The operator says that the payment had failed before; see `PaymentAcceptReviewOptions`. */
   readonly hadFailed: boolean;
 }
 

@@ -1,14 +1,14 @@
 export { PaymentOperations } from './payment-operations.service.js';
 export { OperationsView } from './operations-view.js';
 export type { KnownShop, PastEventsReport } from './operations-tools.js';
-export type { TakeInOptions } from './lost-bills.js';
+export type { PaymentTakeInOptions } from './lost-bills.js';
 export type { PaymentWorkload } from './workload.js';
 export type { CheckWorkload } from '../settlement/check-requests.js';
 export type { DeliveryWorkload } from '../events/delivery.worker.js';
 export type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 
 export { PaymentReviews } from './payment-reviews.service.js';
-export { ReviewsView, type AcceptReviewOptions } from './reviews-view.js';
+export { ReviewsView, type PaymentAcceptReviewOptions } from './reviews-view.js';
 
 export { PaymentRecords } from './payment-records.service.js';
 export { RecordsView } from './records-view.js';
@@ -36,7 +36,7 @@ export {
 export type { WorkerState } from '../common/leased-worker.js';
 export {
   PaymentReconciliation,
-  type ReconciliationOptions,
+  type PaymentReconciliationOptions,
   type ShopReconciliation,
 } from './payment-reconciliation.service.js';
 export type { ReconciledPayment, ReconciliationDifference, StatementComparison } from './reconciliation.js';
@@ -45,14 +45,14 @@ export { PaymentDoctor, type DoctorFinding, type DoctorVerdict, type ShopDoctor 
 export type { BillToImport } from './bill-to-import.js';
 export {
   PaymentImport,
-  type ImportOptions,
+  type PaymentImportOptions,
   type ImportReport,
   type RefusedBill,
   type ShopImport,
 } from './payment-import.service.js';
 export {
   PaymentRecovery,
-  type RecoveryOptions,
+  type PaymentRecoveryOptions,
   type RecoveryReport,
   type ShopRecovery,
 } from './payment-recovery.service.js';

@@ -10,7 +10,7 @@ import { PaymentOperatorActionError } from './operator.errors.js';
 import { PaymentImport } from './payment-import.service.js';
 
 /** What a person has found out about a lost bill: the service does not report it, and a postback proves nothing. */
-export interface TakeInOptions {
+export interface PaymentTakeInOptions {
   /** The order that the bill is for, 1 to 255 characters. */
   readonly orderId: OrderId;
   /** The billed amount: an exact decimal above 0, such as `100.05`. The paid amount may differ. */
@@ -38,7 +38,7 @@ export class LostBills {
   }
 
   /** See `OperationsView.takeInLostBill`. */
-  async takeIn(id: string, { operator, note = '', ...known }: TakeInOptions, scope: ShopScope): Promise<void> {
+  async takeIn(id: string, { operator, note = '', ...known }: PaymentTakeInOptions, scope: ShopScope): Promise<void> {
     const lost = await this.find(id, scope);
     const { shop, billId } = lost;
     const { refused } = await this.importer.importBills([{ shop, billId, createdAt: earliest(lost), ...known }], {

@@ -14,7 +14,7 @@ import type { PaymentStats, ShopState } from '../domain/records/statistics.js';
 import { isUuid } from '../domain/uuid.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import type { ShopScope } from '../storage/scope.js';
-import type { TakeInOptions } from './lost-bills.js';
+import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
@@ -134,7 +134,7 @@ export class OperationsView {
    * @param id the lost bill's id, as {@link lostBills} returns it
    * @throws PaymentOperatorActionError if there is no such lost bill, or it cannot be imported
    */
-  takeInLostBill(id: string, options: TakeInOptions): Promise<void> {
+  takeInLostBill(id: string, options: PaymentTakeInOptions): Promise<void> {
     return this.tools.lostBills.takeIn(id, options, this.scope);
   }
 

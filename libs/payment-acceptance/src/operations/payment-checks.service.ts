@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { TooManyPaymentsError } from '../client/service.errors.js';
+import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentRandom } from '../common/random.js';
@@ -101,7 +101,7 @@ export class PaymentChecks {
     // The transaction may still commit and holds the bill's lock: a write to the bill here would block.
     if (error instanceof GroupCommitTimeoutError) return;
     try {
-      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      if (error instanceof PaymentTooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
     } finally {
       // No effect if settlement has already ended the claim.
       await this.checks.release(claim);

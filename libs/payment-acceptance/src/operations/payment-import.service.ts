@@ -12,7 +12,7 @@ import type { ShopScope } from '../storage/scope.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
-export interface ImportOptions {
+export interface PaymentImportOptions {
   /** Who imports; recorded for each bill. */
   readonly operator: string;
   /** Why; recorded. Default: none. */
@@ -45,14 +45,14 @@ export interface ImportReport {
   readonly refused: readonly RefusedBill[];
 }
 
-type Importing = Required<Pick<ImportOptions, 'operator' | 'hold'>> & Pick<ImportOptions, 'note'>;
+type Importing = Required<Pick<PaymentImportOptions, 'operator' | 'hold'>> & Pick<PaymentImportOptions, 'note'>;
 
 /** The import of one shop's bills. */
 export interface ShopImport {
   /** As {@link PaymentImport.importBills}; bills without a shop belong to that shop, and bills of another are refused. */
   importBills(
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
-    options: ImportOptions,
+    options: PaymentImportOptions,
   ): Promise<ImportReport>;
 }
 
@@ -89,7 +89,7 @@ export class PaymentImport {
    */
   importBills(
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
-    options: ImportOptions,
+    options: PaymentImportOptions,
   ): Promise<ImportReport> {
     return this.importInto(null, bills, options);
   }
@@ -97,7 +97,7 @@ export class PaymentImport {
   private async importInto(
     scope: ShopScope,
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
-    { operator, note, dryRun = false, hold = false }: ImportOptions,
+    { operator, note, dryRun = false, hold = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
     const how = { operator, hold, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new PaymentOperatorActionError('Say who imports with "operator".');

@@ -24,7 +24,7 @@ import {
 import type { StatementPayment } from './statement-payment.js';
 import { compareStatement } from './statement-reconciliation.js';
 
-export interface ReconciliationOptions {
+export interface PaymentReconciliationOptions {
   /** The day, `YYYY-MM-DD`, on the service's wall clock, that is in the `timeZone` of each shop. */
   readonly day: string;
   /** Name of the only shop to reconcile. Default: all shops. */
@@ -40,7 +40,7 @@ export interface ReconciliationOptions {
 /** The reconciliation of one shop's payments. */
 export interface ShopReconciliation {
   /** As {@link PaymentReconciliation.reconcile}, for that shop. */
-  reconcile(options: Omit<ReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
+  reconcile(options: Omit<PaymentReconciliationOptions, 'shop'>): AsyncGenerator<ReconciledPayment>;
   /** As {@link PaymentReconciliation.against}, for that shop. */
   against(statement: AsyncIterable<StatementPayment>): AsyncGenerator<StatementComparison>;
 }
@@ -101,7 +101,7 @@ export class PaymentReconciliation {
    * @throws PaymentUnknownShopError
    * @throws PaymentServiceError if the service does not answer for many bills in a row
    */
-  async *reconcile(options: ReconciliationOptions): AsyncGenerator<ReconciledPayment> {
+  async *reconcile(options: PaymentReconciliationOptions): AsyncGenerator<ReconciledPayment> {
     const midnight = midnightOf(options.day);
     const names = options.shop === undefined ? await this.shops.list() : [options.shop];
     for (const name of names) yield* this.ofShop(await this.shops.get(name), midnight, options);
@@ -110,7 +110,7 @@ export class PaymentReconciliation {
   private async *ofShop(
     shop: Shop,
     midnight: number,
-    { day, followed = false, signal }: ReconciliationOptions,
+    { day, followed = false, signal }: PaymentReconciliationOptions,
   ): AsyncGenerator<ReconciledPayment> {
     const [from, to] = [midnight, midnight + DAY_MS].map((wall) => instantOfWall(shop.timeZone, wall)) as [Date, Date];
     const { paidForMs, expiredForMs } = this.options.schedule;

@@ -9,7 +9,7 @@ import { billKey, CreationLogs, type AttachedBill } from './creation-logs.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { PostbackEvidence, type RecoveredBill } from './recovery.js';
 
-export interface RecoveryOptions {
+export interface PaymentRecoveryOptions {
   /**
    * Time from which commits may be missing: when the backup was made, or when the standby was last in sync. The recovery
    * also covers the hour before.
@@ -50,7 +50,7 @@ export interface RecoveryReport {
 /** The recovery of one shop. */
 export interface ShopRecovery {
   /** As {@link PaymentRecovery.recover}, for that shop; log lines about others are skipped. */
-  recover(options: Omit<RecoveryOptions, 'shop'>): Promise<RecoveryReport>;
+  recover(options: Omit<PaymentRecoveryOptions, 'shop'>): Promise<RecoveryReport>;
 }
 
 /** Allows for clock skew, and for transactions that were still in progress. */
@@ -93,7 +93,7 @@ export class PaymentRecovery {
    * @throws PaymentOperatorActionError if `operator` is empty
    * @throws PaymentUnknownShopError, PaymentShopResolverError, PaymentInvalidShopError
    */
-  async recover(options: RecoveryOptions): Promise<RecoveryReport> {
+  async recover(options: PaymentRecoveryOptions): Promise<RecoveryReport> {
     const { operator, shop, dryRun = false } = options;
     if (operator.trim() === '') throw new PaymentOperatorActionError('Say who recovers with "operator".');
     const names = shop === undefined ? await this.shops.list() : [(await this.shops.get(shop)).name];
@@ -115,7 +115,7 @@ export class PaymentRecovery {
   private async recheck(
     { name: shop, requestsPerSecond }: Shop,
     since: Date,
-    { operator, dryRun }: RecoveryOptions,
+    { operator, dryRun }: PaymentRecoveryOptions,
   ): Promise<RecoveryReport['shops'][number]> {
     const perSecond = Math.max(1, Math.min(MAX_RECHECKS_PER_SECOND, Math.floor(requestsPerSecond / 2)));
     let [rechecked, seconds] = [0, 0];

@@ -12,7 +12,7 @@ import { assertAcceptable, listedIn } from './acceptance.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 
-export interface AcceptReviewOptions {
+export interface PaymentAcceptReviewOptions {
   readonly operator: string;
   readonly note?: string;
   /** The paid amount, if the service did not say it: an exact decimal. */
@@ -59,7 +59,7 @@ export class ReviewsView {
    * @throws PaymentOperatorActionError if the review is not open, or says too little to be accepted; or if, as far as is known by
    *   now, the payment has failed, belongs to another bill, or has since been listed differently
    */
-  async accept(reviewId: string, options: AcceptReviewOptions): Promise<void> {
+  async accept(reviewId: string, options: PaymentAcceptReviewOptions): Promise<void> {
     const { settlement, store } = this.tools;
     const review = await this.open(reviewId);
     await settlement.settleByOperator(review, async (manager, bill, firstPaymentId) => {
@@ -96,7 +96,7 @@ export class ReviewsView {
     manager: Parameters<OperatorStore['closeReview']>[0],
     reviewId: string,
     state: 'ACCEPTED' | 'DISMISSED',
-    { operator, note = '', paymentId, hadFailed }: AcceptReviewOptions,
+    { operator, note = '', paymentId, hadFailed }: PaymentAcceptReviewOptions,
   ): Promise<void> {
     const { store, random } = this.tools;
     const review = await store.review(reviewId, this.scope, manager);
@@ -110,7 +110,7 @@ export class ReviewsView {
 }
 
 /** The payment that the review is about, else the one that the operator names. */
-function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
+function paymentOf(review: ReviewRow, options: PaymentAcceptReviewOptions): string {
   const paymentId = review.paymentId ?? options.paymentId;
   if (paymentId === undefined) {
     throw new PaymentOperatorActionError(
@@ -124,7 +124,7 @@ function paymentOf(review: ReviewRow, options: AcceptReviewOptions): string {
 }
 
 /** The operator's amount, else the review's. */
-function amountOf(review: ReviewRow, currency: string, options: AcceptReviewOptions): DecimalAmount {
+function amountOf(review: ReviewRow, currency: string, options: PaymentAcceptReviewOptions): DecimalAmount {
   const listed = listedIn(review);
   const stated = listed?.currency === currency && listed.amount !== null ? listed.amount : '';
   const amount = parseAmount(options.amount ?? stated);

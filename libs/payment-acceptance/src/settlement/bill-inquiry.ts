@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
-import { TooManyPaymentsError } from '../client/service.errors.js';
+import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
 import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
@@ -120,7 +120,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     try {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
-      if (error instanceof TooManyPaymentsError) return this.report(shop, billId, []);
+      if (error instanceof PaymentTooManyPaymentsError) return this.report(shop, billId, []);
       if (!stopping.aborted) await this.noteFailure(shop, billId, error);
       return;
     }

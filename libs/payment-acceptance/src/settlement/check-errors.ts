@@ -5,7 +5,7 @@ import {
   PaymentRequestRefusedError,
   PaymentServiceNetworkError,
   PaymentServiceUnavailableError,
-  TooManyPaymentsError,
+  PaymentTooManyPaymentsError,
   PaymentUnauthenticatedError,
 } from '../client/service.errors.js';
 
@@ -32,7 +32,7 @@ export function isRefusalOfShop(error: unknown): boolean {
 export function provesShopIsAccepted(error: unknown): boolean {
   return (
     error instanceof PaymentBillNotFoundError ||
-    error instanceof TooManyPaymentsError ||
+    error instanceof PaymentTooManyPaymentsError ||
     error instanceof PaymentRequestRefusedError
   );
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BillService } from '../bills/bill.service.js';
-import { TooManyPaymentsError } from '../client/service.errors.js';
+import { PaymentTooManyPaymentsError } from '../client/service.errors.js';
 import { backoff } from '../common/retry.js';
 import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { PaymentClock } from '../common/clock.js';
@@ -189,7 +189,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       }
       span.fail(error);
       if (provesShopIsAccepted(error)) await this.refusedShops.accept(claim);
-      if (error instanceof TooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
+      if (error instanceof PaymentTooManyPaymentsError) await this.settlement.reviewUnlistable(claim);
       else await this.postpone(claim, error);
       return errorType(error);
     }
