@@ -1,5 +1,4 @@
-import axios from 'axios';
-import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -15,8 +14,6 @@ export interface GivenAnswer {
  */
 export class Gate {
   private readonly server: Server;
-  /** Uses no connection twice: the service may close an idle one just when a request goes out on it. */
-  private readonly agent = new Agent({ keepAlive: false });
   private readonly lists = new Map<string, string>();
   private readonly given = new Map<string, GivenAnswer>();
   private isLagging = false;
@@ -26,7 +23,10 @@ export class Gate {
   private arrival = new Promise<void>((resolve) => (this.arrived = resolve));
 
   constructor(private readonly target: string) {
-    this.server = createServer((request, response) => void this.pass(request, response));
+    this.server = createServer((request, response) => {
+      // Whoever asks learns that the service is gone, as without a proxy: it may close while a request is under way.
+      this.pass(request, response).catch(() => response.destroy());
+    });
   }
 
   async listen(): Promise<void> {
@@ -90,19 +90,16 @@ export class Gate {
     const { authorization = '', 'content-type': type = '' } = request.headers;
     const { method } = request;
     const sent = method === 'POST' ? await text(request) : undefined;
-    const { status, data: body } = await axios.request<string>({
-      url: this.target + asked,
-      method: method ?? 'GET',
+    const answer = await fetch(this.target + asked, {
+      method,
       headers: { authorization, 'content-type': type },
-      data: sent,
-      httpAgent: this.agent,
-      transformResponse: [],
-      validateStatus: null,
+      body: sent,
     });
+    const body = await answer.text();
     this.lists.set(asked, body);
     if (this.waiting) this.arrived();
     await this.waiting;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
   }
 }
 
