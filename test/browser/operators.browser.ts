@@ -100,7 +100,7 @@ describe('an unknown outcome', () => {
     await world.sandbox.pay(bill);
     await openConsole();
     await page.getByRole('link', { name: 'Unknown outcomes' }).last().click();
-    // The postback of the bill that nobody knows waits there too: it names the bill.
+    // The postback of the unknown bill waits there as well, because it names the bill.
     await page.getByRole('row', { name: bill }).waitFor();
     await page.getByRole('link', { name: `Attach… the bill of order ${order}` }).click();
     await page.getByLabel('Bill id').fill(bill);

@@ -33,7 +33,7 @@ const LISTS: readonly [string, readonly string[]][] = [
   ['actions/replay/all', ['consumer', 'event', 'shop', 'orderId']],
 ];
 
-/** The scope of an operator who is said to be in charge of this shop. */
+/** The only shop that the operator may see, as the option `shop` returns it. */
 let shop: string | null = null;
 
 describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (adapter) => {
@@ -48,11 +48,11 @@ describe.each(ADAPTERS)('on %s, whatever stands in an address of the console', (
   afterAll(() => harness.close());
 
   test.each(LISTS)('/%s answers with a list or a refusal', async (path, names) => {
-    // What is read out of an address depends on the adapter, and what is then looked up does not.
+    // How an address is parsed depends on the adapter; what is looked up afterwards does not.
     for (shop of ONE_ADAPTER.includes(adapter) ? [null, 'main'] : [null]) {
       for (const [at, name] of names.entries()) {
         for (const text of TEXTS) {
-          // The further forms are read before anybody looks at the name.
+          // These forms are parsed before the name is looked up.
           const further = at === 0 ? [`${name}=${text}&${name}=x`, `${name}[]=${text}`, `${text}=${name}`] : [];
           for (const query of [`${name}=${text}`, ...further]) {
             const { status } = await operator.open(`${path}?${query}`);

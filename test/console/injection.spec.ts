@@ -18,7 +18,7 @@ class Failing {
 
 let harness: Harness;
 let operator: Operator;
-/** Who the operator is said to be. */
+/** The operator's name, as the guard reports it. */
 let name = 'ann';
 
 /** Records that hold the text in every field that comes from outside; gives every page that shows them. */

@@ -21,7 +21,7 @@ describe('paging', () => {
     operator = new Operator(`${harness.host.url}/payment-console`);
     const rows = Array.from({ length: NUMBER }, (_, index) => {
       const name = String(index + 1).padStart(3, '0');
-      // Many at the same instant: their order is that of their ids.
+      // Many have the same timestamp, and are ordered by id.
       const at = `now() - interval '${Math.floor((index + 1) / 10)} minutes'`;
       return { name, order: `o-${name}`, bill: randomUUID(), state: index % 2 === 0 ? 'UNKNOWN' : 'OPEN', at };
     });

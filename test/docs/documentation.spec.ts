@@ -109,7 +109,7 @@ function eventAsCode(json: string): string | undefined {
   return `export const event: import('nestjs-payment-acceptance').PaymentEventMap['${name}'] = ${json};`;
 }
 
-/** The compiler's complaints about files that are not on the disk, each with where it stands in the documentation. */
+/** The compiler's errors about files that exist only in the documentation, each with its place there. */
 function compile(blocks: ReadonlyMap<string, { where: string; text: string }>): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     path.join(root, 'tsconfig.json'),

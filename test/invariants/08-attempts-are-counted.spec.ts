@@ -81,7 +81,7 @@ describe('invariant 8: an attempt is counted before it runs', () => {
         const { name, paymentId, orderId } = event;
         await manager.insert(Effect, { consumer: `attempt ${attempt}`, event: name, paymentId, orderId });
         if (attempt > 1) return;
-        // Nobody may answer for it any more, but it goes on: swallowed errors, more writes through the same manager.
+        // Its attempt is over, but the handler continues: it swallows errors and writes more through the same manager.
         await manager.query('SELECT pg_sleep(60)').catch((error: unknown) => seen.push(String(error)));
         seen.push(`aborted: ${signal.aborted}`);
         await manager

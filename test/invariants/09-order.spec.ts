@@ -11,7 +11,7 @@ import { onPostgres } from '../support/database.js';
 
 let harness: Harness;
 
-/** Notes what it was called for; fails as often as it is told to. */
+/** Records its calls, and fails as often as the test says. */
 function recorder(failures: number) {
   const calls: string[] = [];
   let left = failures;

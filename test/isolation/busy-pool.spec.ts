@@ -20,7 +20,7 @@ describe('a pool that the host keeps busy', () => {
     await harness.close();
   });
 
-  /** The host asks for all connections, or for so many; it gets them before whoever asks later. */
+  /** The host requests all connections, or this many, and gets them before later callers do. */
   function takeAll(count = POOL): Promise<unknown> {
     busy = Array.from({ length: count }, () => harness.host.dataSource.createQueryRunner());
     return Promise.all(busy.map((runner) => runner.connect()));

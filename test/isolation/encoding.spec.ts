@@ -6,7 +6,7 @@ import { onPostgres } from '../support/database.js';
 import { moduleOptions } from '../support/harness.js';
 import { Starting } from '../support/starting.js';
 
-/** A character that only Unicode has fails the callback that holds it, and it alone: nobody sees why it comes again. */
+/** A character that only Unicode has would fail the callback that contains it, again and again, with no visible reason. */
 describe('a database in another encoding than UTF8', () => {
   const starting = new Starting();
   const name = `latin_${process.pid}`;

@@ -28,7 +28,7 @@ describe('while something is gone that all need', () => {
   });
   afterEach(() => world.close());
 
-  /** Postbacks of these bills, all at once, and what they are answered. */
+  /** Sends a postback of each bill at the same time, and returns the statuses. */
   const post = (instance: Instance, billIds: readonly string[]): Promise<number[]> =>
     Promise.all(
       billIds.map(async (billId) => {
@@ -37,7 +37,7 @@ describe('while something is gone that all need', () => {
       }),
     );
 
-  /** Bills that are asked for all at once, and which errors say that they are not made. */
+  /** Creates bills at the same time, and returns the codes of the errors. */
   async function create(instance: Instance, name: string): Promise<string[]> {
     const created = await Promise.allSettled(
       Array.from({ length: CALLERS }, (_, index) =>
@@ -53,7 +53,7 @@ describe('while something is gone that all need', () => {
 
   const bills = (): Promise<string[]> => Promise.all(Array.from({ length: CALLERS }, () => world.bill()));
 
-  /** Paid, while their postbacks find nobody. */
+  /** Pays the bills while their postbacks are dropped. */
   async function payUnheard(billIds: readonly string[]): Promise<void> {
     await world.harness.sandbox.setFaults({ postbacks: { drop: 1 } });
     for (const billId of billIds) await world.harness.sandbox.pay(billId);
@@ -61,14 +61,14 @@ describe('while something is gone that all need', () => {
     await world.harness.sandbox.setFaults({});
   }
 
-  /** Everything that is paid is settled and told of, each at the first attempt. */
+  /** Everything that was paid is settled and delivered, each at the first attempt. */
   async function caughtUp(): Promise<void> {
     world.pass(CAUGHT_UP_MS);
     await until(
       () => world.unfinished(),
       (unfinished) => unfinished.length === 0,
     );
-    // What the service has made while its outcome could not be stored.
+    // Bills that the service created while the outcome could not be stored.
     await until(
       () => world.outside.query<unknown[]>(`SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING'`),
       (creating) => creating.length === 0,

@@ -25,7 +25,7 @@ describe('a shutdown while the pool has no connection to give', () => {
       const asked = jest.spyOn(dataSource, 'createQueryRunner');
       const workers = [leaving.deliveries, leaving.confirmer, leaving.app.get(RetentionWorker)];
       for (const worker of workers) worker.start();
-      // One look of each waits for a connection, and none of them can end.
+      // One poll of each worker waits for a connection, and none can end.
       await until(
         () => new Promise<number>((looks) => setImmediate(() => looks(asked.mock.calls.length))),
         (looks) => looks === 3,

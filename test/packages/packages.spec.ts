@@ -97,7 +97,7 @@ describe('packages', () => {
     });
 
     test('can be published without a warning', async () => {
-      // A registry where nobody answers: nothing can leave by mistake.
+      // A registry that does not answer, so that nothing can be published by mistake.
       const settings = ['--registry=http://127.0.0.1:9', '--//127.0.0.1:9/:_authToken=none', '--fetch-retries=0'];
       const args = ['publish', '--dry-run', '--userconfig=/dev/null', ...settings];
       const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));

@@ -168,7 +168,7 @@ describe('console', () => {
           [302, '', 'it answers with 302'],
         ] as const) {
           answers.push([status, body]);
-          // Another address is asked at once; one that has just been asked is not.
+          // A different address is probed at once; one that was just probed is not.
           await running.sandbox.putShop('main', { ledgerUrl: `${ledgerUrl}?${status}${body.length}` });
           expect(await read()).toMatchObject([{ problem: expect.stringContaining(problem), checks: [] }]);
         }
@@ -177,7 +177,7 @@ describe('console', () => {
             .text()
             .then((text) => text.replace(/<[^>]*>/g, ' '));
         expect(await console()).toMatch(/Shop’s records\s+cannot be read/);
-        // A shop that nobody has, or without such an address, is no reason to warn.
+        // A shop that nobody runs, or that has no such address, causes no warning.
         answers.push([404, '']);
         for (const nobody of ['http://127.0.0.1:9/ledger', `${ledgerUrl}?404`]) {
           await running.sandbox.putShop('main', { ledgerUrl: nobody });

@@ -114,7 +114,7 @@ export class Fixture {
   }
 }
 
-/** A clock that stands still but for what a test, or the sandbox's control interface, moves it. */
+/** A clock that stands still until a test, or the sandbox's control interface, moves it. */
 export class StillClock {
   constructor(public ms = Date.UTC(2026, 10, 21, 12)) {}
 

@@ -165,7 +165,7 @@ describe('recovery', () => {
           headers: { authorization: 'Bearer sandbox-main-token-0123456789abcdef' },
         });
         expect((await answerOf(payments)).json).toMatchObject({ data: [{ status: 'SUCCESS', amount: 100.05 }] });
-        // Moving the clock by nothing waits for what is due.
+        // Advancing the clock by zero waits for everything that is due.
         await fetch(`${url}/sandbox/clock`, { method: 'POST', body: '{"advance":"0s"}' });
         expect(shopServer.requests.map((request) => request.url)).toEqual(['/postback/payment']);
         child.kill('SIGTERM');

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import type { LogLine, ReceivedRequest } from 'nestjs-payment-sandbox';
 import { answerOf, Fixture, OTHER_TOKEN, TOKEN } from './fixture.js';
 
-/** What came to the API, as the sandbox shows it to whoever develops the client. */
+/** Requests to the API, as the sandbox shows them to the developer of a client. */
 describe('requests', () => {
   let fixture: Fixture;
   let lines: LogLine[];

@@ -37,7 +37,7 @@ class ToldServer extends LocalServer {
   }
 }
 
-/** A shop that does as it is told, or is down, and a sandbox that sends it postbacks. */
+/** A shop with scripted answers, which can also be down, and a sandbox that sends it postbacks. */
 export class Trial {
   private constructor(
     private readonly server: ToldServer | undefined,

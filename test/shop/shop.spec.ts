@@ -73,9 +73,9 @@ describe('the sample shop, two processes on one database', () => {
       () => shop.order(id),
       ({ status }) => status === 'paid',
     );
-    // Once more: only one copy can be about the payment, so the list is asked for again, for the others.
+    // Again: only one copy can match the payment, so the list is read again for the others.
     const { callbacks, events } = await until(shop.ledger, (ledger) => ledger.callbacks.some(({ asks }) => asks > 1));
-    // All are answered; beyond what is kept of one bill, one that claims nothing new is only counted.
+    // All are answered. Beyond the maximum kept for a bill, a callback that claims nothing new is only counted.
     const kept = callbacks.filter((callback) => callback.billId === billId).length;
     expect(kept >= 100 && kept <= 200).toBe(true);
     expect(events.filter(({ orderId }) => orderId === id)).toMatchObject([{ deliveries: [{ state: 'DONE' }] }]);

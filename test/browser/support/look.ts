@@ -57,7 +57,7 @@ export async function lookAt(world: World, { name, url, status, then, leaves = f
   if (!leaves) expect(await blocking(page)).toEqual([expect.stringMatching(/\/style(-\w+\.css|\.css\?\w+)$/)]);
 }
 
-/** A page that would go away is shown as it stands, where scripts can look at it. */
+/** Freezes a page that would navigate away, so that scripts can inspect it. */
 async function withScripts(world: World, page: Page): Promise<Page> {
   const { page: copy } = await world.visit();
   const body = (await page.content()).replace(/<script.*?<\/script>|<noscript>.*?<\/noscript>/gs, '');

@@ -13,7 +13,7 @@ export interface World {
   readonly shopUrl: string;
   readonly sandboxUrl: string;
   readonly browser: Browser;
-  /** A browser of its own; what is wrong in any of them is in `problems()`. */
+  /** A separate browser; `problems()` collects the errors of all of them. */
   visit(options?: BrowserContextOptions): Promise<Visitor>;
   /** What was wrong since the last call; closes the browsers. */
   problems(): Promise<string[]>;

@@ -50,7 +50,7 @@ export interface Records {
   readonly lostBill: string;
 }
 
-/** One of everything that an operator looks at and acts on, in that shop. */
+/** One record of each kind that operators see and act on, in that shop. */
 export async function record(harness: Harness, shop: 'main' | 'eu'): Promise<Records> {
   const payments = harness.host.payments.shop(shop);
   const pay = async (orderId: string, input: Parameters<Harness['sandbox']['pay']>[1] = {}) => {

@@ -9,7 +9,7 @@ interface Message {
   resolved: boolean;
 }
 
-/** Takes what the hosts publish, and hands each message to an inbox, more than once where it is told to. */
+/** Receives what the hosts publish and delivers each message to an inbox, on demand more than once. */
 export class Broker {
   private messages: Message[] = [];
 

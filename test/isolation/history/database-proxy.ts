@@ -19,11 +19,11 @@ export interface Statement {
   readonly text: string;
 }
 
-/** Stands between one instance and the database, and loses what it is told to lose. */
+/** A proxy between one instance and the database that loses messages on demand. */
 export class DatabaseProxy {
   /** Of the database, by way of this proxy. */
   url = '';
-  /** Called for each statement before it goes on. */
+  /** Called for each statement before it is forwarded. */
   onStatement: (statement: Statement) => void = () => undefined;
   /** How many statements it has lost. */
   struck = 0;

@@ -1,4 +1,4 @@
-/** What somebody knows of what he asked for: an error of the connection leaves it open. */
+/** What a caller knows about its request: a connection error leaves the outcome open. */
 export type Outcome = 'done' | 'refused' | 'unknown';
 
 /** What has been seen from outside: by payers, callers, handlers, the broker and operators. */

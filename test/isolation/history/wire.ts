@@ -5,9 +5,9 @@ export interface Message {
   readonly statement?: string;
 }
 
-/** What is said on one connection, cut where one message ends and the next begins. */
+/** The traffic of one connection, split into messages. */
 export interface Wire {
-  /** What the client has said with these bytes, and the rest of a message that has begun before. */
+  /** The client's messages in these bytes, including one that began earlier. */
   asked(bytes: Buffer): Message[];
   /** Whether the answer to a statement has ended with these bytes of the server. */
   answered(bytes: Buffer): boolean;

@@ -6,7 +6,7 @@ import { postbackFields, postJson } from '../../support/http.js';
 import { until } from '../../support/until.js';
 import type { Neighbours, World } from './world.js';
 
-/** Lets what is sick recover. */
+/** Lets the sick member recover. */
 type Recovery = () => Promise<void> | void;
 
 /** Somebody who may be sick, among those who are not. */
@@ -17,11 +17,11 @@ export interface Member {
   neighbours?(): Neighbours;
   readonly everyMs?: number;
   readonly eventsPerOrder?: number;
-  /** @param size of what is sick by its number: few in a short run */
+  /** @param size how many sick members: few in a short run */
   sicken(world: World, size: number): Promise<Recovery>;
   /** Whether the short form leaves it out: it is much like another one of its dimension. */
   readonly onlyWhole?: boolean;
-  /** What health says within ten minutes. Nothing where what happens is nobody's trouble. */
+  /** What health reports within ten minutes; nothing if the situation harms nobody. */
   readonly degraded: readonly PaymentDegradation[];
 }
 
@@ -38,7 +38,7 @@ const MORE_THAN_SLOTS = 5;
 /** How long a slow statement takes, in seconds. */
 const SLOW_S = WHOLE_FORM ? 5 : 1;
 
-/** Does it over and over, one after the other, until it is told to end. */
+/** Repeats the work sequentially until the test stops it. */
 function repeatedly(step: () => Promise<unknown>): () => Promise<void> {
   const over = new AbortController();
   const ended = (async () => {
