@@ -137,7 +137,7 @@ describe('reload and back at every step', () => {
     await heading(page, 'Payment received').waitFor();
     expect(page.url()).toBe(result);
     await page.goBack();
-    // Not thrown forward again by the result page's script.
+    // The result page's script does not send the payer on again.
     await page.waitForURL((url) => url.href !== result);
     await page.goto(`${world.sandboxUrl}/transfer/${billId}`);
     await heading(page, 'This bill is paid').waitFor();

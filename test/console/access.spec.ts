@@ -10,7 +10,7 @@ import { Starting } from '../support/starting.js';
 import { Operator } from './support/operator.js';
 import { Bookkeeper, record, type Records } from './support/records.js';
 
-/** Who may be an operator: what a guard of the host's needs injected. */
+/** Decides who is an operator: a dependency of the host's guard. */
 @Injectable()
 class Staff {
   readonly names: readonly string[] = ['ann', 'eve', 'nobody', 'everywhere'];
@@ -26,7 +26,7 @@ interface Signed {
   user?: { username?: string; shop: string | null | undefined };
 }
 
-/** A host's guard: with something injected, and with something read of the handler. */
+/** A host's guard with a dependency, which also reads metadata of the handler. */
 @Injectable()
 class OperatorGuard implements CanActivate {
   constructor(

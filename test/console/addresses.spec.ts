@@ -4,7 +4,7 @@ import { ADAPTERS, ONE_ADAPTER } from '../support/adapters.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { Operator } from './support/operator.js';
 
-/** As they stand in an address: NUL, half a surrogate pair, endless, no character at all, an operator of SQL, a number too great. */
+/** As they occur in an address: NUL, half a surrogate pair, a very long text, invalid encoding, SQL, a number that is too large. */
 const TEXTS = [
   '%00',
   'a%00b',

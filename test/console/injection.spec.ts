@@ -51,7 +51,7 @@ async function pagesAbout(text: string): Promise<Answer[]> {
   await postJson(`${harness.host.url}/postback/payment`, { ...fields, [text]: text, nested: { [text]: [text] } });
   await postJson(`${harness.host.url}/postback/payment`, { ...fields, TrsId: `nobody-${text}` });
   await harness.settle();
-  // What no callback can write is written by hand: whatever a host's or the service's texts may be one day.
+  // What no callback can write is inserted by hand, since texts of the host or the service may change one day.
   for (const statement of [
     `INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES ('main', $1)`,
     `UPDATE payment_acceptance.shop_order SET first_payment_id = $1`,

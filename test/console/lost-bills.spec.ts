@@ -9,7 +9,7 @@ const CREATION = 120_000;
 
 let harness: Harness;
 let operator: Operator;
-/** The bill that the ledger has lost, and the id of the record of it. */
+/** The lost bill, and the id of its record. */
 let billId: string;
 let id: string;
 let scope: string | null;

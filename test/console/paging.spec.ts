@@ -54,7 +54,7 @@ describe('paging', () => {
   });
   afterAll(() => harness.close());
 
-  /** Goes on as long as a page leads on; gives the orders of each. */
+  /** Follows the paging links, and returns the orders of each page. */
   async function walk(path: string, label: string): Promise<string[][]> {
     const pages: string[][] = [];
     let page: Answer = await operator.open(path);

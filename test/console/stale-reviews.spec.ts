@@ -22,7 +22,7 @@ describe('stale reviews', () => {
   afterAll(() => harness.close());
   beforeEach(() => forget(harness));
 
-  /** Makes the underpaid payment of `main-short` fail at the service, which is then seen. */
+  /** Makes the underpaid payment of `main-short` fail at the service, and has the bill checked. */
   async function reversed(): Promise<{ short: string; review: string; changed: string }> {
     const { short, review } = await record(harness, 'main');
     const { payments } = await harness.host.ledger();

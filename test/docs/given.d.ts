@@ -1,4 +1,4 @@
-// What the documentation takes for given of the reader's application.
+// What the documentation assumes about the reader's application.
 
 /** The reader's order entity. */
 declare class Order {
@@ -18,7 +18,7 @@ declare class OrdersModule {
   configure(): void;
 }
 
-/** What lifts the reader's global guard off a route. */
+/** Exempts a route from the reader's global guard. */
 declare const Public: () => MethodDecorator & ClassDecorator;
 
 /** Where the reader's shop listens, and a bill that it has created. */

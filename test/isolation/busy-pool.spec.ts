@@ -37,7 +37,7 @@ describe('a pool that the host keeps busy', () => {
     };
   }
 
-  /** A delivery is due, and the worker has done what it does from time to time. */
+  /** A delivery is due, and the worker has done its periodic work. */
   async function due(): Promise<void> {
     expect(await harness.host.deliveries.runOnce()).toBe(0);
     await pay(harness, 'busy');

@@ -128,7 +128,7 @@ describe('connections to a server that has become read-only', () => {
   }
 });
 
-/** Stands before the database, and falls silent: nothing is answered any more, nothing is refused, nothing is closed. */
+/** A proxy to the database that can fall silent: it no longer answers, refuses or closes anything. */
 class Silence {
   url = '';
   private silent = false;

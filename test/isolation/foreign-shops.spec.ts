@@ -3,7 +3,7 @@ import { Injectable, Logger, type Type } from '@nestjs/common';
 import { OnPaymentSucceeded, PaymentConfigurationError, type PaymentSucceededEvent } from 'nestjs-payment-acceptance';
 import { EU_TOKEN, MAIN_TOKEN, startHarness, type Harness, type Instance } from '../support/harness.js';
 
-/** What the handlers of each application were called for. */
+/** The events that each application's handlers received. */
 const taken: Record<string, string[]> = {};
 
 /** The orders of an application: all have one consumer name. */

@@ -5,7 +5,7 @@ import * as newest from 'typeorm-transactional';
 import * as older from 'typeorm-transactional-0.4';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 
-/** How a host has everything that it does within a call take part in one transaction. */
+/** How a host runs everything within a call in one transaction. */
 type Joining = (dataSource: DataSource, work: () => Promise<void>) => Promise<void>;
 
 /** By the package, which changes the data source. */

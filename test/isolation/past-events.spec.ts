@@ -14,7 +14,7 @@ import { pay } from '../support/pay.js';
 
 const HOUR = 3_600_000;
 
-/** What the handler that came later was called for. */
+/** The events that the handler added later received. */
 const taken: string[] = [];
 
 @Injectable()

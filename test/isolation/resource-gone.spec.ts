@@ -13,7 +13,7 @@ import { startWorld, type World } from './support/world.js';
 /** After the end of the trouble. */
 const CAUGHT_UP_MS = 30_000;
 const CALLERS = 12;
-/** Codes of what `createBill` says then. */
+/** Codes of the errors that `createBill` may throw then. */
 const SAYS_SO = new Set(['statement-timeout', 'pool-exhausted', 'bill-not-stored']);
 const POOL = 10;
 const BLOCKED_MS = 2_000;

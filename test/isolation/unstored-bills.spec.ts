@@ -51,7 +51,7 @@ describe("the service's answer to a creation, while the database takes nothing",
     const restore = cutOff(harness.host);
     await failureOf(create(harness.host));
     harness.clock.advance(3_600_000);
-    // Another instance has given the intent up.
+    // Another instance has closed the intent.
     const other = await harness.start();
     await other.confirmer.runOnce();
     expect((await other.ledger()).bills).toMatchObject([

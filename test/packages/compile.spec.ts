@@ -12,7 +12,7 @@ const door = (name: string) => ({
   require: { types: `./dist/cjs/${name}.d.ts`, default: `./dist/cjs/${name}.js` },
 });
 
-/** What the compiler leaves of a library. */
+/** A library as the compiler leaves it. */
 const LIBRARY: Record<string, string> = {
   'package.json': JSON.stringify({
     name: 'a-library',
@@ -68,7 +68,7 @@ export declare const pay: () => [Operations, Shop];
 };
 
 const inBoth = (name: string) => ({ import: `./${name}.js`, require: `./${name}.cjs` });
-/** What a host of Nest 12 and one of Nest 11 have: what can only be imported, and what can only be required. */
+/** A host of Nest 12, which can only be imported, and one of Nest 11, which can only be required. */
 const PACKAGES: Record<string, string> = {
   'in-both-formats/package.json': JSON.stringify({ name: 'in-both-formats', exports: './index.cjs' }),
   'in-both-formats/index.cjs': `module.exports = 'both';`,

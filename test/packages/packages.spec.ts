@@ -61,7 +61,7 @@ describe('packages', () => {
       )
       .filter(({ path }) => !path.includes('node_modules/tslib'));
 
-  /** Packed, and unpacked where Node finds them, with the packages of this repository around them. */
+  /** Packs the packages and unpacks them where Node finds them, beside the packages of this repository. */
   beforeAll(async () => {
     await run(process.execPath, ['scripts/build.mjs', folder]);
     mkdirSync(join(folder, 'node_modules'));

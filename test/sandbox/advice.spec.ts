@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { type Callback, type LogLine, signatureOf } from 'nestjs-payment-sandbox';
 import { answer, behindPrefix, type Shop, TOKEN, Trial } from './trial.js';
 
-/** Shops as they are met, and what the sandbox says of them. */
+/** Shops as they occur in the field, and what the sandbox says about them. */
 describe('the sandbox says what is wrong with a shop', () => {
   let trial: Trial;
   let lines: LogLine[];

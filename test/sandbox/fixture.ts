@@ -6,17 +6,17 @@ import { LocalServer } from '../support/local-server.js';
 export const TOKEN = 'token-of-main';
 export const OTHER_TOKEN = 'token-of-other';
 
-/** One request that the shop got. */
+/** A request that the shop received. */
 export interface ShopRequest {
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** A shop's web server: keeps what it gets, and answers as told. */
+/** A shop's web server that records requests and answers as the test says. */
 export class ShopServer extends LocalServer {
   readonly requests: ShopRequest[] = [];
-  /** Statuses of the next answers; 200 after them. */
+  /** Statuses of the next answers; then 200. */
   statuses: number[] = [];
   body = 'OK';
   /** While set, no request is answered before it resolves. */
@@ -30,7 +30,7 @@ export class ShopServer extends LocalServer {
     });
   }
 
-  /** Resolves when a request is there. */
+  /** Resolves when a request has arrived. */
   async received(): Promise<void> {
     if (this.requests.length === 0) await once(this.server, 'received');
   }

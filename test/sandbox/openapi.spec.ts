@@ -115,7 +115,7 @@ describe('the OpenAPI document of the sandbox', () => {
   });
 });
 
-/** Where a value is not what its schema says: the part of JSON schema that the document uses. */
+/** Where a value violates its schema. Covers the part of JSON Schema that the document uses. */
 function mismatches(value: unknown, schema: Schema, where: string): string[] {
   if (schema.$ref !== undefined) {
     const { schemas } = document['components'] as { schemas: Record<string, Schema> };

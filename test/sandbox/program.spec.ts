@@ -15,7 +15,7 @@ const PROGRAMS = {
   'npx nestjs-payment-sandbox': 'libs/payment-sandbox/dist/esm/cli/main.js',
 };
 
-/** A program that runs; all that it has printed. */
+/** A running program and everything it has printed. */
 class Running {
   printed = '';
   constructor(readonly child: ChildProcess) {

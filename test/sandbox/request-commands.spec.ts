@@ -46,7 +46,7 @@ function unescaped(text: string): string {
   return text.replace(/&(#?\w+);/g, (_all, name: string) => entities[name] ?? '');
 }
 
-/** What a shell makes of the command. */
+/** The command's arguments as a shell parses them. */
 function argumentsOf(command: string, env: NodeJS.ProcessEnv): string[] {
   const script = `curl() { printf '%s\\0' curl "$@"; }\n${command}`;
   return spawnSync('sh', ['-c', script], { encoding: 'utf8', env }).stdout.split('\0').slice(0, -1);

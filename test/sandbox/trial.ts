@@ -59,7 +59,7 @@ export class Trial {
     return new Trial(server, running, lines, bodies);
   }
 
-  /** Has a bill paid; gives the postback that came of it. */
+  /** Pays a bill and returns its postback. */
   async pay(): Promise<Callback> {
     const { url, sandbox } = this.running;
     const response = await fetch(`${url}/api/v1/bill/create?amount=100.05&order_id=o-1`, {

@@ -8,7 +8,7 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM_PATH, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
-/** A payer's or developer's browser, and everything in it that is not as it should be. */
+/** A payer's or developer's browser, and all errors in it. */
 export class Visitor {
   /** Console errors, failed requests, violations of the content security policy. */
   readonly problems: string[] = [];
@@ -36,13 +36,13 @@ export class Visitor {
     const { context, problems } = this;
     context.on('console', (message) => {
       if (message.type() !== 'error' && message.type() !== 'warning') return;
-      // The browser tells of every error status in its console too.
+      // The browser also logs every error status in its console.
       if (this.expected.some((status) => message.text().includes(`status of ${status}`))) return;
       problems.push(`console: ${message.text()} (${message.location().url})`);
     });
     context.on('weberror', (error) => problems.push(`script: ${error.error().message}`));
     context.on('requestfailed', (request) => {
-      // A page that is left takes its unanswered questions with it.
+      // Leaving a page cancels its pending requests.
       const reason = request.failure()?.errorText;
       if (reason !== 'net::ERR_ABORTED') problems.push(`failed: ${request.url()} ${reason ?? ''}`);
     });

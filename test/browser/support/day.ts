@@ -1,7 +1,7 @@
 import { until } from '../../support/until.js';
 import { CARDS, type World } from './world.js';
 
-/** Payments of each hour before the present one. */
+/** Payments in each of the previous hours. */
 const HOURS = [2, 3, 2, 4, 5, 4, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0, 1, 1, 2, 3];
 const EVERY_FAILED = 6;
 

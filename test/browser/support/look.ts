@@ -18,13 +18,13 @@ const LOOKS = [
   ['dark-phone', { ...PHONE, colorScheme: 'dark' }],
 ] as const;
 
-/** A page that is looked at. */
+/** A page to inspect. */
 export interface Place {
   name: string;
   url: string;
   /** Of the answer, where it is not 200. */
   status?: number;
-  /** What is done there before one looks. */
+  /** What to do there before the inspection. */
   then?: (page: Page) => Promise<unknown>;
   /** The page leaves by itself: it is looked at without scripts, and axe runs on the page that it shows. */
   leaves?: boolean;
@@ -66,7 +66,7 @@ async function withScripts(world: World, page: Page): Promise<Page> {
   return copy;
 }
 
-/** Starts to count the bytes that come over the wire, headers included. */
+/** Starts counting the bytes received, headers included. */
 async function weigh(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page);
   let bytes = 0;

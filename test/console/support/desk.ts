@@ -18,7 +18,7 @@ export function startConsole(adapter: Adapter): Promise<Harness> {
   });
 }
 
-/** What operators did, the oldest first. */
+/** What operators did, oldest first. */
 export function recordedActions(harness: Harness): Promise<object[]> {
   return harness.host.dataSource.query(
     'SELECT operator, action, target, detail FROM payment_acceptance.operator_action ORDER BY at',

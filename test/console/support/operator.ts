@@ -8,7 +8,7 @@ export interface Answer {
   readonly html: string;
   /** What a reader sees, in one line. */
   readonly text: string;
-  /** Where it was, to go on from. */
+  /** Its address, from which links are resolved. */
   readonly url: string;
 }
 
@@ -41,7 +41,7 @@ export class Operator {
     return this.send(new URL(action!, page.url).href, { method: 'POST', body, headers: more });
   }
 
-  /** Sends a form, and sees what it comes to. */
+  /** Sends a form and follows the redirect. */
   async confirm(path: string, fields: Record<string, string> = {}): Promise<Answer> {
     const sent = await this.submit(await this.open(path), fields);
     expect([sent.status, sent.text]).toEqual([303, '']);

@@ -82,7 +82,7 @@ export async function record(harness: Harness, shop: 'main' | 'eu'): Promise<Rec
   };
 }
 
-/** Empties the records, so that a test finds nothing of the one before. */
+/** Deletes all records, so that each test starts from none. */
 export async function forget(harness: Harness): Promise<void> {
   const tables = ['bill', 'payment', 'callback', 'event', 'delivery', 'review', 'operator_action', 'lost_bill'];
   const names = tables.map((name) => `payment_acceptance.${name}`).join(', ');

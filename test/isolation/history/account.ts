@@ -2,7 +2,7 @@ import { CONSUMERS, type History, type Tables } from './history.js';
 
 const EVENT_OF = { SUCCESS: 'payment.succeeded', FAIL: 'payment.failed' } as const;
 
-/** What is wrong with the tables, held against what has been seen. Nothing, where everything has come right. */
+/** Contradictions between the tables and what has been observed; none if everything is right. */
 export function violations(history: History, tables: Tables): string[] {
   return [
     ...ofBills(history, tables),

@@ -9,7 +9,7 @@ import type { Neighbours, World } from './world.js';
 /** Lets the sick member recover. */
 type Recovery = () => Promise<void> | void;
 
-/** Somebody who may be sick, among those who are not. */
+/** A member that may be sick, among healthy ones. */
 export interface Member {
   readonly dimension: string;
   readonly name: string;

@@ -8,7 +8,7 @@ export interface Load {
   readonly everyMs: number;
 }
 
-/** No payment of a member that is well takes so long, whatever the machine has to do. */
+/** No payment of a healthy member takes this long, however busy the machine is. */
 const MAX_MS = 60_000;
 
 /**
@@ -17,7 +17,7 @@ const MAX_MS = 60_000;
  */
 export class Traffic {
   private orders = 0;
-  /** By order: who is still to be told of its payment, and whom that tells. */
+  /** By order: the consumers that have not received its payment yet, and who waits for that. */
   private readonly paid = new Map<string, { readonly missing: Set<string>; heard(): void }>();
 
   /**
@@ -74,7 +74,7 @@ export class Traffic {
   }
 }
 
-/** What 99 of 100 do not exceed. */
+/** The 99th percentile. */
 export function p99(sorted: readonly number[]): number {
   return sorted[Math.ceil(0.99 * sorted.length) - 1]!;
 }
