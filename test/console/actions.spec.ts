@@ -1,48 +1,34 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { ONE_ADAPTER } from '../support/adapters.js';
-import type { Harness } from '../support/harness.js';
-import { billState, recordedActions, startConsole } from './support/desk.js';
-import { Operator } from './support/operator.js';
-import { Bookkeeper, forget, record, type Records } from './support/records.js';
+import { Desk } from './support/desk.js';
+import { Bookkeeper, record, type Records } from './support/records.js';
 
 describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
-  let harness: Harness;
-  let main: Records;
-  let operator: Operator;
-  beforeAll(async () => {
-    harness = await startConsole(adapter);
-  });
-  afterAll(() => harness.close());
-  beforeEach(async () => {
-    await forget(harness);
-    main = await record(harness, 'main');
-    operator = new Operator(`${harness.host.url}/payment-console`, { 'x-user': 'ann' });
-  });
-
-  const actions = () => recordedActions(harness);
-  const stateOf = (intentId: string) => billState(harness, intentId);
+  const desk = new Desk(adapter);
 
   test('a review is accepted: asked first, done, recorded, and shown on the bill', async () => {
-    const asked = await operator.open(`actions/accept-review/${main.review}`);
+    const asked = await desk.operator.open(`actions/accept-review/${desk.main.review}`);
     expect(asked.text).toContain('Accept the review of order main-short?');
     expect(asked.text).toContain('the payment counts. Its payment.succeeded is emitted');
-    expect(await actions()).toEqual([]);
-    const done = await operator.confirm(`actions/accept-review/${main.review}`, { note: 'a coin was missing' });
+    expect(await desk.actions()).toEqual([]);
+    const done = await desk.operator.confirm(`actions/accept-review/${desk.main.review}`, {
+      note: 'a coin was missing',
+    });
     expect(done.text).toContain('The review was accepted. See the bill');
-    expect(await actions()).toEqual([
+    expect(await desk.actions()).toEqual([
       {
         operator: 'ann',
         action: 'accept-review',
-        target: main.review,
+        target: desk.main.review,
         detail: { note: 'a coin was missing', reason: 'underpaid', paymentId: expect.any(String) },
       },
     ]);
-    expect(await stateOf(main.short)).toBe('PAID');
-    await harness.settle();
-    expect(await harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
-    const { text } = await operator.open(`bills/${main.short}`);
+    expect(await desk.stateOf(desk.main.short)).toBe('PAID');
+    await desk.harness.settle();
+    expect(await desk.harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-short' }]);
+    const { text } = await desk.operator.open(`bills/${desk.main.short}`);
     expect(text).toMatch(/ann accepted the review underpaid “a coin was missing”/);
-    const again = await operator.open(`actions/dismiss-review/${main.review}`);
+    const again = await desk.operator.open(`actions/dismiss-review/${desk.main.review}`);
     expect([again.status, again.text]).toEqual([
       409,
       expect.stringContaining('The review was accepted by ann already.'),
@@ -50,76 +36,80 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
   });
 
   test('a review is dismissed, and nothing else happens', async () => {
-    await operator.confirm(`actions/dismiss-review/${main.review}`);
-    expect(await actions()).toMatchObject([{ action: 'dismiss-review', target: main.review, detail: { note: '' } }]);
-    expect(await stateOf(main.short)).toBe('OPEN');
+    await desk.operator.confirm(`actions/dismiss-review/${desk.main.review}`);
+    expect(await desk.actions()).toMatchObject([
+      { action: 'dismiss-review', target: desk.main.review, detail: { note: '' } },
+    ]);
+    expect(await desk.stateOf(desk.main.short)).toBe('OPEN');
   });
 
   test('a review without a usable amount asks for one, and takes no other text for it', async () => {
-    const { detail } = (await harness.host.ledger()).reviews.find(({ id }) => id === main.review)!;
+    const { detail } = (await desk.harness.host.ledger()).reviews.find(({ id }) => id === desk.main.review)!;
     const without = { ...detail, listed: { ...(detail as { listed: object }).listed, amount: null } };
-    await harness.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [JSON.stringify(without)]);
-    const asked = await operator.open(`actions/accept-review/${main.review}`);
+    await desk.harness.host.dataSource.query(`UPDATE payment_acceptance.review SET detail = $1`, [
+      JSON.stringify(without),
+    ]);
+    const asked = await desk.operator.open(`actions/accept-review/${desk.main.review}`);
     expect(asked.text).toContain('Amount that counts, in RUB The service states none that can be used.');
     for (const amount of ['1,5', 'much', '100.051']) {
-      const { status, text, html } = await operator.submit(asked, { amount, note: 'found' });
+      const { status, text, html } = await desk.operator.submit(asked, { amount, note: 'found' });
       expect([status, text]).toEqual([400, expect.stringContaining(`Nothing was changed. "${amount}" is no amount.`)]);
       expect(html).toContain('value="found"');
     }
     for (const amount of ['', '0', '-1']) {
-      const { status, text } = await operator.submit(asked, { amount });
+      const { status, text } = await desk.operator.submit(asked, { amount });
       expect([status, text]).toEqual([409, expect.stringContaining('The service states no usable amount in RUB')]);
     }
-    expect(await actions()).toEqual([]);
-    await operator.confirm(`actions/accept-review/${main.review}`, { amount: '98.50' });
-    const { events } = await harness.host.ledger();
+    expect(await desk.actions()).toEqual([]);
+    await desk.operator.confirm(`actions/accept-review/${desk.main.review}`, { amount: '98.50' });
+    const { events } = await desk.harness.host.ledger();
     expect(events).toContainEqual(expect.objectContaining({ name: 'payment.succeeded', orderId: 'main-short' }));
   });
 
   test('a dead letter is replayed once its cause is gone', async () => {
-    harness.host.app.get(Bookkeeper).mended = true;
-    const done = await operator.confirm(`actions/replay/${main.deadLetter}`, { note: 'order made' });
+    desk.harness.host.app.get(Bookkeeper).mended = true;
+    const done = await desk.operator.confirm(`actions/replay/${desk.main.deadLetter}`, { note: 'order made' });
     expect(done.text).toContain('1 dead letter is due again.');
     expect(done.text).toContain('There are no dead letters.');
-    await harness.settle();
-    expect(await harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
-    expect(await actions()).toEqual([
+    await desk.harness.settle();
+    expect(await desk.harness.effects()).toMatchObject([{ orderId: 'main-paid' }, { orderId: 'main-dead' }]);
+    expect(await desk.actions()).toEqual([
       {
         operator: 'ann',
         action: 'replay',
-        target: main.deadLetter,
-        detail: { filter: { deliveryId: main.deadLetter }, note: 'order made' },
+        target: desk.main.deadLetter,
+        detail: { filter: { deliveryId: desk.main.deadLetter }, note: 'order made' },
       },
     ]);
-    expect((await operator.open(`bills/${main.dead}`)).text).toContain(
-      `ann replayed dead letter ${main.deadLetter} “order made”`,
+    expect((await desk.operator.open(`bills/${desk.main.dead}`)).text).toContain(
+      `ann replayed dead letter ${desk.main.deadLetter} “order made”`,
     );
-    const again = await operator.open(`actions/replay/${main.deadLetter}`);
+    const again = await desk.operator.open(`actions/replay/${desk.main.deadLetter}`);
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was replayed already')]);
   });
 
   test('dead letters that fit a filter are replayed, and no others', async () => {
-    const eu = await record(harness, 'eu');
-    const asked = await operator.open('actions/replay/all?shop=eu&consumer=orders');
+    const eu = await record(desk.harness, 'eu');
+    const asked = await desk.operator.open('actions/replay/all?shop=eu&consumer=orders');
     expect(asked.text).toContain('Replay 1 dead letter?');
     expect(asked.text).toContain('You replay the dead letters of orders, of shop eu');
-    await operator.confirm('actions/replay/all?shop=eu&consumer=orders');
-    expect((await operator.open(`bills/${eu.dead}`)).text).toContain('waits for orders');
-    expect((await operator.open(`bills/${main.dead}`)).text).toContain('dead letter of orders');
-    expect(await actions()).toMatchObject([{ detail: { filter: { shop: 'eu', consumer: 'orders' } } }]);
+    await desk.operator.confirm('actions/replay/all?shop=eu&consumer=orders');
+    expect((await desk.operator.open(`bills/${eu.dead}`)).text).toContain('waits for orders');
+    expect((await desk.operator.open(`bills/${desk.main.dead}`)).text).toContain('dead letter of orders');
+    expect(await desk.actions()).toMatchObject([{ detail: { filter: { shop: 'eu', consumer: 'orders' } } }]);
   });
 
   test('an unknown outcome is attached to its bill, checked, and settles', async () => {
-    const { lost, lostBill } = main;
-    const done = await operator.confirm(`actions/attach-bill/${lost}`, {
+    const { lost, lostBill } = desk.main;
+    const done = await desk.operator.confirm(`actions/attach-bill/${lost}`, {
       billId: lostBill,
       linkPageUrl: `https://pay.example/${lostBill}`,
       note: 'found it',
     });
     expect(done.text).toContain('The bill was attached. It is checked at once');
-    await harness.settle();
-    expect(await stateOf(lost)).toBe('PAID');
-    expect(await actions()).toEqual([
+    await desk.harness.settle();
+    expect(await desk.stateOf(lost)).toBe('PAID');
+    expect(await desk.actions()).toEqual([
       {
         operator: 'ann',
         action: 'attach-bill',
@@ -140,36 +130,38 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       'must be http or https',
     ],
   ])('to attach %s is refused, and says why', async (_name, fields, status, said) => {
-    const asked = await operator.open(`actions/attach-bill/${main.lost}`);
-    const answer = await operator.submit(asked, fields(main));
+    const asked = await desk.operator.open(`actions/attach-bill/${desk.main.lost}`);
+    const answer = await desk.operator.submit(asked, fields(desk.main));
     expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
     expect(answer.text).toContain('Nothing was changed.');
-    expect([await stateOf(main.lost), await actions()]).toEqual(['UNKNOWN', []]);
+    expect([await desk.stateOf(desk.main.lost), await desk.actions()]).toEqual(['UNKNOWN', []]);
   });
 
   test('the bill of another order is refused', async () => {
-    const bill = (await harness.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
-    const answer = await operator.submit(await operator.open(`actions/attach-bill/${main.lost}`), { billId: bill });
+    const bill = (await desk.harness.host.ledger()).bills.find(({ orderId }) => orderId === 'main-paid')!.billId!;
+    const answer = await desk.operator.submit(await desk.operator.open(`actions/attach-bill/${desk.main.lost}`), {
+      billId: bill,
+    });
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('already belongs to another order')]);
   });
 
   test('an unknown outcome is voided, once', async () => {
-    const asked = await operator.open(`actions/void-bill/${main.lost}`);
-    await operator.confirm(`actions/void-bill/${main.lost}`, { note: 'none there' });
-    expect(await stateOf(main.lost)).toBe('VOIDED');
-    const again = await operator.submit(asked);
+    const asked = await desk.operator.open(`actions/void-bill/${desk.main.lost}`);
+    await desk.operator.confirm(`actions/void-bill/${desk.main.lost}`, { note: 'none there' });
+    expect(await desk.stateOf(desk.main.lost)).toBe('VOIDED');
+    const again = await desk.operator.submit(asked);
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('it is voided')]);
-    expect(await actions()).toMatchObject([{ action: 'void-bill', detail: { note: 'none there' } }]);
+    expect(await desk.actions()).toMatchObject([{ action: 'void-bill', detail: { note: 'none there' } }]);
   });
 
   test('the log has who did what, the newest first, with the way to the bill', async () => {
-    await operator.confirm(`actions/void-bill/${main.lost}`, { note: 'none there' });
-    await operator.confirm(`actions/replay/${main.deadLetter}`);
-    await operator.confirm(`actions/dismiss-review/${main.review}`);
-    const { text, html } = await operator.open('log');
+    await desk.operator.confirm(`actions/void-bill/${desk.main.lost}`, { note: 'none there' });
+    await desk.operator.confirm(`actions/replay/${desk.main.deadLetter}`);
+    await desk.operator.confirm(`actions/dismiss-review/${desk.main.review}`);
+    const { text, html } = await desk.operator.open('log');
     expect(text).toMatch(
       /ann dismissed the review underpaid main-short .*ann replayed dead letter \d+ main-dead .*ann voided the unknown outcome main-lost none there/,
     );
-    for (const id of [main.short, main.dead, main.lost]) expect(html).toContain(`bills/${id}`);
+    for (const id of [desk.main.short, desk.main.dead, desk.main.lost]) expect(html).toContain(`bills/${id}`);
   });
 });

@@ -1,77 +1,63 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { ONE_ADAPTER } from '../support/adapters.js';
 import { startHarness, type Harness } from '../support/harness.js';
-import { billState, recordedActions, startConsole } from './support/desk.js';
-import { formOf, Operator, type Answer } from './support/operator.js';
-import { Bookkeeper, forget, record, type Records } from './support/records.js';
+import { Desk } from './support/desk.js';
+import { formOf, type Answer } from './support/operator.js';
+import { Bookkeeper, record } from './support/records.js';
 
 describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
-  let harness: Harness;
-  let main: Records;
-  let operator: Operator;
-  beforeAll(async () => {
-    harness = await startConsole(adapter);
-  });
-  afterAll(() => harness.close());
-  beforeEach(async () => {
-    await forget(harness);
-    main = await record(harness, 'main');
-    operator = new Operator(`${harness.host.url}/payment-console`, { 'x-user': 'ann' });
-  });
-
-  const actions = () => recordedActions(harness);
-  const stateOf = (intentId: string) => billState(harness, intentId);
+  const desk = new Desk(adapter);
 
   describe('a form that this console did not make for this browser', () => {
     let asked: Answer;
     const refused = async (answer: Answer, said: string): Promise<void> => {
       expect([answer.status, answer.text]).toEqual([403, expect.stringContaining(said)]);
-      expect([await stateOf(main.lost), await actions()]).toEqual(['UNKNOWN', []]);
+      expect([await desk.stateOf(desk.main.lost), await desk.actions()]).toEqual(['UNKNOWN', []]);
     };
     beforeEach(async () => {
-      asked = await operator.open(`actions/void-bill/${main.lost}`);
+      asked = await desk.operator.open(`actions/void-bill/${desk.main.lost}`);
     });
 
     test('without its CSRF token does nothing', async () => {
-      await refused(await operator.submit(asked, { csrf: '' }), 'Nothing was changed');
+      await refused(await desk.operator.submit(asked, { csrf: '' }), 'Nothing was changed');
     });
 
     test('without its cookie does nothing', async () => {
-      operator.forget();
-      await refused(await operator.submit(asked), 'Nothing was changed');
+      desk.operator.forget();
+      await refused(await desk.operator.submit(asked), 'Nothing was changed');
     });
 
     test('with the CSRF token of another action, or of another target, does nothing', async () => {
-      const other = await operator.open(`actions/attach-bill/${main.lost}`);
-      await refused(await operator.submit(asked, { csrf: formOf(other).csrf! }), 'Nothing was changed');
-      const { lost } = await record(harness, 'eu');
-      const another = await operator.open(`actions/void-bill/${lost}`);
-      await refused(await operator.submit(asked, { csrf: formOf(another).csrf! }), 'Nothing was changed');
+      const other = await desk.operator.open(`actions/attach-bill/${desk.main.lost}`);
+      await refused(await desk.operator.submit(asked, { csrf: formOf(other).csrf! }), 'Nothing was changed');
+      const { lost } = await record(desk.harness, 'eu');
+      const another = await desk.operator.open(`actions/void-bill/${lost}`);
+      await refused(await desk.operator.submit(asked, { csrf: formOf(another).csrf! }), 'Nothing was changed');
     });
 
     test("with another person's CSRF token does nothing, though the cookie is the same", async () => {
-      const answer = await operator.submit(asked, {}, { 'x-user': 'eve' });
+      const answer = await desk.operator.submit(asked, {}, { 'x-user': 'eve' });
       await refused(answer, 'this form was made for somebody else');
     });
 
     test('about some dead letters replays no others', async () => {
-      const some = await operator.open('actions/replay/all?shop=eu&consumer=mail');
+      const some = await desk.operator.open('actions/replay/all?shop=eu&consumer=mail');
       expect(some.status).toBe(409);
-      const formOfAnother = await operator.open('actions/replay/all?consumer=orders');
-      const all = await operator.open('actions/replay/all');
-      await refused(await operator.submit(all, { csrf: formOf(formOfAnother).csrf! }), 'Nothing was changed');
+      const formOfAnother = await desk.operator.open('actions/replay/all?consumer=orders');
+      const all = await desk.operator.open('actions/replay/all');
+      await refused(await desk.operator.submit(all, { csrf: formOf(formOfAnother).csrf! }), 'Nothing was changed');
     });
 
     test.each(['cross-site', 'same-site'])('and comes from a page elsewhere (%s) does nothing', async (site) => {
-      await refused(await operator.submit(asked, {}, { 'sec-fetch-site': site }), 'came from another site');
+      await refused(await desk.operator.submit(asked, {}, { 'sec-fetch-site': site }), 'came from another site');
     });
 
     test('is shown again with a CSRF token of its own, so that it can be confirmed', async () => {
-      const again = await operator.submit(asked, { csrf: '', note: 'kept' });
+      const again = await desk.operator.submit(asked, { csrf: '', note: 'kept' });
       expect(formOf(again)).toMatchObject({ note: 'kept' });
-      expect((await operator.submit(again)).status).toBe(303);
-      expect(await stateOf(main.lost)).toBe('VOIDED');
+      expect((await desk.operator.submit(again)).status).toBe(303);
+      expect(await desk.stateOf(desk.main.lost)).toBe('VOIDED');
     });
 
     test('reads nothing of what is no text', async () => {
@@ -85,7 +71,7 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
   });
 
   test('the cookie is for this browser alone, and over https for this host alone', async () => {
-    const address = `${operator.home}/actions/void-bill/${main.lost}`;
+    const address = `${desk.operator.home}/actions/void-bill/${desk.main.lost}`;
     const given = async (headers: Record<string, string>) =>
       (await fetch(address, { headers: { 'x-user': 'ann', ...headers } })).headers.getSetCookie();
     expect(await given({})).toEqual([

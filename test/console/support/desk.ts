@@ -1,7 +1,9 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { PaymentConsoleModule } from 'nestjs-payment-console';
 import type { Adapter } from '../../support/adapters.js';
 import { startHarness, type Harness } from '../../support/harness.js';
-import { Bookkeeper } from './records.js';
+import { Operator } from './operator.js';
+import { Bookkeeper, forget, record, type Records } from './records.js';
 
 /** A host with the console; the header `x-user` says who acts. */
 export function startConsole(adapter: Adapter): Promise<Harness> {
@@ -18,13 +20,33 @@ export function startConsole(adapter: Adapter): Promise<Harness> {
   });
 }
 
-/** What operators did, oldest first. */
-export function recordedActions(harness: Harness): Promise<object[]> {
-  return harness.host.dataSource.query(
-    'SELECT operator, action, target, detail FROM payment_acceptance.operator_action ORDER BY at',
-  );
-}
+/** A host with the console and one record of each kind, made anew for each test of the `describe` that calls it. */
+export class Desk {
+  harness!: Harness;
+  main!: Records;
+  /** Ann, in a browser of her own. */
+  operator!: Operator;
 
-export async function billState(harness: Harness, intentId: string) {
-  return (await harness.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state;
+  constructor(adapter: Adapter) {
+    beforeAll(async () => {
+      this.harness = await startConsole(adapter);
+    });
+    afterAll(() => this.harness.close());
+    beforeEach(async () => {
+      await forget(this.harness);
+      this.main = await record(this.harness, 'main');
+      this.operator = new Operator(`${this.harness.host.url}/payment-console`, { 'x-user': 'ann' });
+    });
+  }
+
+  /** What operators did, oldest first. */
+  actions(): Promise<object[]> {
+    return this.harness.host.dataSource.query(
+      'SELECT operator, action, target, detail FROM payment_acceptance.operator_action ORDER BY at',
+    );
+  }
+
+  async stateOf(intentId: string) {
+    return (await this.harness.host.ledger()).bills.find((bill) => bill.intentId === intentId)!.state;
+  }
 }
