@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { DataSource, type EntityManager } from 'typeorm';
 import * as newest from 'typeorm-transactional';
@@ -30,6 +31,10 @@ const byHand: Joining = async (dataSource, work) => {
   await own.transaction((manager) => current.run(manager, work));
 };
 
+async function createOrder2({ host }: Harness): Promise<void> {
+  await host.payments.createBill({ orderId: 'order-2', amount: '10' });
+}
+
 describe('a transaction that a host has opened around a call of ours', () => {
   let harness: Harness;
   afterEach(() => harness.close());
@@ -41,6 +46,7 @@ describe('a transaction that a host has opened around a call of ours', () => {
   ])('takes nothing of ours with it when it is rolled back: %s', async (_how, join) => {
     harness = await startHarness({});
     const dataSource = harness.host.app.get(DataSource);
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     let made: string | undefined;
     const rolledBack = join(dataSource, async () => {
       await dataSource.manager.insert(Effect, { consumer: 'host', event: 'e', paymentId: 'p', orderId: 'o' });
@@ -52,7 +58,12 @@ describe('a transaction that a host has opened around a call of ours', () => {
     expect((await harness.host.ledger()).bills).toEqual([
       expect.objectContaining({ orderId: 'order-1', billId: made, state: 'OPEN' }),
     ]);
+    expect(warned).toHaveBeenCalledTimes(1);
     const again = await harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
     expect(again.billId).toBe(made);
+    await expect(join(dataSource, () => createOrder2(harness))).resolves.toBeUndefined();
+    const warnings = warned.mock.calls.map(([line]) => String(line));
+    expect(warnings).toEqual([expect.stringContaining('the bill stays if you roll back')]);
+    warned.mockRestore();
   });
 });

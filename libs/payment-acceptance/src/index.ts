@@ -1,6 +1,8 @@
 export { PaymentAcceptanceModule } from './module/payment-acceptance.module.js';
 export { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
 export { PaymentShop } from './module/payment-shop.js';
+export { PaymentExceptionFilter } from './module/payment-exception.filter.js';
+export { paymentHttpException, PaymentHttpException } from './module/http-exceptions.js';
 export { PaymentWorkers, type PaymentWorker } from './module/payment-workers.js';
 
 export { getPaymentShopToken, InjectPaymentShop } from './module/tokens.js';
@@ -52,6 +54,7 @@ export {
 export type { PaymentEventContext } from './events/consumer.js';
 export { PaymentNonRetryableError } from './events/non-retryable.js';
 export { PaymentOrderNotFoundError } from './events/order-not-found.js';
+export { requireOrder } from './events/require-order.js';
 
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';

@@ -11,6 +11,7 @@ import { InFlight } from '../common/in-flight.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import { ABANDONED, BillStore } from '../storage/bill.store.js';
+import { Database } from '../storage/database.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { prepareBill, type CreateBillRequest } from './bill-request.js';
@@ -45,9 +46,11 @@ export class BillService implements BeforeApplicationShutdown {
   private readonly creations = new InFlight();
   private readonly ends: IntentEnds;
   private stopping = false;
+  private warned = false;
 
   constructor(
     private readonly store: BillStore,
+    private readonly database: Database,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
@@ -67,8 +70,7 @@ export class BillService implements BeforeApplicationShutdown {
 
   /**
    * Creates the bill of an order, or returns the open one. Concurrent calls create one bill. It uses its own
-   * transactions: do not call it inside one of yours. It would not roll back with yours, and would need a second
-   * connection beside it.
+   * transactions: called inside one of the host's, it works, but survives that one's rollback and needs a second connection.
    *
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError, PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down
@@ -78,6 +80,7 @@ export class BillService implements BeforeApplicationShutdown {
    * @throws PaymentBillAddressError if the bill was created but has no usable address
    */
   async create(shop: Shop, request: CreateBillRequest, options: CreateBillOptions = {}): Promise<PaymentBill> {
+    this.warnInsideTransaction();
     const attributes = { 'payment.shop': shop.name };
     const call = this.telemetry.span('payment.create_bill', { attributes }, async (span) => {
       const customGiven = request.custom !== undefined;
@@ -109,6 +112,17 @@ export class BillService implements BeforeApplicationShutdown {
         { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId, error: 'unknown-outcome' },
       );
     }
+  }
+
+  /** Once: the host's code does the same each time. */
+  private warnInsideTransaction(): void {
+    if (this.warned || !this.database.insideHostTransaction) return;
+    this.warned = true;
+    this.logger.warn(
+      'createBill was called inside a transaction of yours. That works, but the bill stays if you roll back, and the call ' +
+        'waits for a second connection of the pool while yours is held. Call it after the commit. (Logged once.)',
+      {},
+    );
   }
 
   private async createPrepared(

@@ -41,7 +41,9 @@ export class PaymentShop {
 
   /**
    * Creates the bill of an order, or returns the open one. Send the payer to `linkPageUrl`. Concurrent calls create one bill.
-   * It uses its own transactions: do not call it inside one of yours.
+   *
+   * Call it outside your transactions, once the order is stored. Inside one it works, too: the bill stays if you roll back, and
+   * the call needs a second connection of the pool while yours is held.
    * @throws PaymentInvalidBillRequestError, PaymentOrderAlreadyPaidError, PaymentBillMismatchError,
    *   PaymentCreationInProgressError
    * @throws PaymentApplicationStoppingError while the application shuts down

@@ -103,6 +103,14 @@ export abstract class Database implements ConnectionCloser {
     return this.clock.offsetMs;
   }
 
+  /**
+   * Whether the caller is inside a transaction of the host's that follows its calls, as `typeorm-transactional` makes them. One
+   * that the host passes on by hand, as the manager of `dataSource.transaction`, cannot be seen from here.
+   */
+  get insideHostTransaction(): boolean {
+    return this.dataSource.manager.queryRunner?.isTransactionActive === true;
+  }
+
   /** Executes a statement and returns its rows. */
   async rows<Row>(statement: Statement, reading: Reading<Row>, manager?: EntityManager): Promise<Row[]> {
     return readRows((await this.run(statement, manager)).rows, reading);

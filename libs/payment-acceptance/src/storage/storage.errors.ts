@@ -64,7 +64,7 @@ export class PaymentPoolExhaustedError extends PaymentAcceptanceError {
     return new PaymentPoolExhaustedError(
       `The data source's pool had no free connection within ${limitMs} ms, so the statement was not sent. If the database ` +
         'is healthy, the pool is too small or connections leak: raise its size (poolSize), or look for transactions that ' +
-        'stay open.',
+        'stay open, such as one around createBill, which needs a connection of its own.',
     );
   }
 

@@ -1,0 +1,73 @@
+import { HttpException, HttpStatus } from '@nestjs/common';
+import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
+import type { PaymentAcceptanceError } from '../common/errors.js';
+
+/** What a checkout answers for an error of the module. */
+interface Answer {
+  readonly status: HttpStatus;
+  /** For whoever called the checkout: nothing about the shop's set-up. */
+  readonly message: string | readonly string[];
+  /** After how many seconds the same call may succeed, for `Retry-After`. */
+  readonly retryAfter?: number;
+}
+
+const LATER: Answer = {
+  status: HttpStatus.SERVICE_UNAVAILABLE,
+  message: 'The payment cannot be started right now. The order is kept: try to pay it again.',
+  retryAfter: 5,
+};
+
+/** Waiting does not help: somebody has to act at the shop or at the service. The payer is told no more than before. */
+const NEEDS_ACTION: Answer = {
+  status: HttpStatus.SERVICE_UNAVAILABLE,
+  message: 'The payment cannot be started at the moment. The order is kept.',
+};
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  'unknown-shop': { status: HttpStatus.NOT_FOUND, message: 'There is no such shop.' },
+  'order-already-paid': { status: HttpStatus.CONFLICT, message: 'The order is paid already.' },
+  'bill-mismatch': {
+    status: HttpStatus.CONFLICT,
+    message: 'A payment of this order was started with another amount. Check the order, then try again.',
+  },
+  'creation-in-progress': { ...LATER, retryAfter: 2 },
+  'bill-not-stored': { ...LATER, retryAfter: 2 },
+  'application-stopping': { ...LATER, retryAfter: 1 },
+  network: LATER,
+  'service-unavailable': LATER,
+  'answer-not-understood': LATER,
+  'unknown-outcome': LATER,
+  'shop-resolver': LATER,
+  'statement-timeout': LATER,
+  'pool-exhausted': LATER,
+  'read-only-database': LATER,
+};
+
+/**
+ * The HTTP exception that a checkout should answer with instead of a bare 500, for an error that `createBill` or another
+ * method of the module has thrown. Its body is Nest's usual one and the error's `code`; its `cause` is the error, which
+ * belongs in a log, not in an answer. {@link PaymentExceptionFilter} does this for HTTP; call it yourself in a filter of your own.
+ *
+ * - 503 if the service or the database does not answer, or the outcome is unknown: the order can be paid again
+ * - 503 without `retryAfter` if somebody has to act first: a refused token, a banned merchant, an invalid shop
+ * - 409 if the order is paid already, or an open bill is for another amount
+ * - 404 for an unknown shop
+ * - 400 for a request that cannot be sent, with a sentence for each unusable field
+ */
+export function paymentHttpException(error: PaymentAcceptanceError): PaymentHttpException {
+  const invalid = error instanceof PaymentInvalidBillRequestError;
+  const answer = invalid ? { status: HttpStatus.BAD_REQUEST, message: error.problems } : ANSWERS[error.code];
+  return new PaymentHttpException(error, answer ?? NEEDS_ACTION);
+}
+
+/** The answer to a call that failed with an error of the module. Made by {@link paymentHttpException}. */
+export class PaymentHttpException extends HttpException {
+  /** Seconds after which the same call may succeed; absent if waiting alone does not help. */
+  readonly retryAfter?: number;
+
+  /** @internal */
+  constructor(error: PaymentAcceptanceError, { status, message, retryAfter }: Answer) {
+    super({ statusCode: status, message, code: error.code }, status, { cause: error });
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
+  }
+}

@@ -1,0 +1,28 @@
+import { Catch, type ArgumentsHost, type HttpException } from '@nestjs/common';
+import { BaseExceptionFilter } from '@nestjs/core';
+import { PaymentAcceptanceError } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { paymentHttpException } from './http-exceptions.js';
+
+/**
+ * Answers a checkout's call that failed with an error of the module: a 503 with `Retry-After` where the order can be paid
+ * again, never a bare 500. {@link paymentHttpException} lists the answers. What is not the caller's mistake is logged.
+ *
+ * Put `@UseFilters(PaymentExceptionFilter)` on your controller, or provide it for all as `APP_FILTER`. Calls that are not
+ * HTTP (GraphQL, microservices) get the error itself.
+ */
+@Catch(PaymentAcceptanceError)
+export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanceError | HttpException> {
+  private readonly logger = new PaymentLogger('PaymentExceptionFilter');
+
+  override catch(error: PaymentAcceptanceError, host: ArgumentsHost): void {
+    if (host.getType() !== 'http') throw error;
+    const exception = paymentHttpException(error);
+    if (exception.getStatus() >= 500) this.logger.error(error.message, { error: error.code });
+    const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
+    if (exception.retryAfter !== undefined) {
+      adapter?.setHeader(host.getArgByIndex(1), 'Retry-After', String(exception.retryAfter));
+    }
+    super.catch(exception, host);
+  }
+}

@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Body, Controller, HttpException, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
+import { PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
+import { startHarness, type Harness } from '../support/harness.js';
+import { postJson } from '../support/http.js';
+
+/** A checkout of a host, with the filter or without. */
+class Checkout {
+  constructor(protected readonly payments: PaymentAcceptanceService) {}
+
+  @Post(':order')
+  async pay(@Param('order') orderId: string, @Body() { amount = '10', shop }: { amount?: string; shop?: string }) {
+    return { payUrl: (await this.payments.shop(shop).createBill({ orderId, amount })).linkPageUrl };
+  }
+}
+
+@Controller('checkout')
+@UseFilters(PaymentExceptionFilter)
+class FilteredCheckout extends Checkout {
+  constructor(payments: PaymentAcceptanceService) {
+    super(payments);
+  }
+
+  @Post(':order/sold-out')
+  soldOut(): never {
+    throw new HttpException('Sold out', 410);
+  }
+}
+
+@Controller('bare')
+class BareCheckout extends Checkout {
+  constructor(payments: PaymentAcceptanceService) {
+    super(payments);
+  }
+}
+
+@Module({ controllers: [FilteredCheckout, BareCheckout] })
+class Checkouts {}
+
+describe.each(['express', 'fastify'] as const)('a checkout with the exception filter, on %s', (adapter) => {
+  let harness: Harness;
+  let logged: jest.SpiedFunction<Logger['error']>;
+  const pay = async (order: string, body: object = {}) => {
+    const response = await postJson(`${harness.host.url}/checkout/${order}`, body);
+    const answer = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), answer };
+  };
+
+  beforeAll(async () => {
+    harness = await startHarness({ adapter, imports: [{ module: Checkouts }] });
+    logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+  });
+  afterEach(async () => {
+    await harness.sandbox.setFaults({});
+    logged.mockClear();
+  });
+  afterAll(async () => {
+    logged.mockRestore();
+    await harness.close();
+  });
+
+  test.each([
+    ['gives no answer', { resetBefore: 1 }],
+    ['is ill', { status500: 1 }],
+    ['loses its answer', { loseAnswer: 1 }],
+    ['answers with a page', { html: 1 }],
+  ])('says 503 while the service %s, and the same order is paid afterwards', async (name, requests) => {
+    const order = `order-${name.replaceAll(' ', '-')}`;
+    await harness.sandbox.setFaults({ requests });
+    const refused = await pay(order);
+    expect(refused).toMatchObject({ status: 503, retryAfter: '5', answer: { statusCode: 503 } });
+    expect(refused.answer['message']).toContain('The order is kept');
+    expect(logged).toHaveBeenCalledTimes(1);
+    await harness.sandbox.setFaults({});
+    expect(await pay(order)).toMatchObject({ status: 201, answer: { payUrl: expect.stringContaining('http') } });
+  });
+
+  test('says 503 without a time to come back where somebody has to act, and tells the payer no reason', async () => {
+    await harness.sandbox.setFaults({ requests: { unauthenticated: 1 } });
+    const { status, retryAfter, answer } = await pay('order-token');
+    expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: null });
+    expect(answer).toEqual({
+      statusCode: 503,
+      code: 'unauthenticated',
+      message: 'The payment cannot be started at the moment. The order is kept.',
+    });
+    expect(String(logged.mock.calls[0]?.[0])).toContain('apiToken');
+  });
+
+  test.each([
+    [400, 'invalid-bill-request', { amount: '10.001.2' }],
+    [404, 'unknown-shop', { shop: 'nobody' }],
+  ])('says %i for %s, and logs nothing', async (status, code, body) => {
+    expect(await pay('order-bad', body)).toMatchObject({ status, answer: { statusCode: status, code } });
+    expect(logged).not.toHaveBeenCalled();
+  });
+
+  test('says 409 for another amount, and for an order that is paid', async () => {
+    await pay('order-twice');
+    expect(await pay('order-twice', { amount: '11' })).toMatchObject({
+      status: 409,
+      answer: { code: 'bill-mismatch' },
+    });
+    const [bill] = await harness.host.payments.findBills('order-twice');
+    await harness.sandbox.pay(bill!.billId!);
+    await harness.settle();
+    expect(await pay('order-twice')).toMatchObject({ status: 409, answer: { code: 'order-already-paid' } });
+  });
+
+  test('leaves the exceptions of others alone', async () => {
+    expect(await pay('order/sold-out')).toMatchObject({ status: 410, answer: { message: 'Sold out' } });
+  });
+
+  test('without it the answer is a bare 500', async () => {
+    await harness.sandbox.setFaults({ requests: { resetBefore: 1 } });
+    expect((await postJson(`${harness.host.url}/bare/order-bare`, {})).status).toBe(500);
+  });
+});
