@@ -7,6 +7,8 @@ import { anchors, codeBlocks, documents, fileLinks } from '../../scripts/lib/mar
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
+/** The document that makes a whole application, file by file. */
+const APPLICATION = 'docs/getting-started.md';
 const read = (document: string): string => fs.readFileSync(path.join(root, document), 'utf8');
 
 describe.each(documents())('%s', (document) => {
@@ -29,10 +31,10 @@ describe.each(documents())('%s', (document) => {
 test('every TypeScript block of the documentation compiles, as the reader would write it', () => {
   const blocks = new Map<string, { where: string; text: string }>();
   for (const document of documents()) {
-    // The application that the README makes is there for every document.
+    // The application of docs/getting-started.md is there for every document.
     const folder = path.join(import.meta.dirname, 'readers', document.replaceAll('/', '-').replace(/\.md$/, ''));
-    for (const { file, text } of filesOf('README.md')) {
-      blocks.set(path.join(folder, file), { where: 'README.md', text });
+    for (const { file, text } of filesOf(APPLICATION)) {
+      blocks.set(path.join(folder, file), { where: APPLICATION, text });
     }
     for (const { language, line, file, text } of codeBlocks(read(document))) {
       const code = language === 'ts' ? text : language === 'json' ? eventAsCode(text) : undefined;
@@ -45,13 +47,13 @@ test('every TypeScript block of the documentation compiles, as the reader would 
   expect(compile(blocks)).toEqual([]);
 }, 120_000);
 
-describe('the application of the README', () => {
+describe('the application of docs/getting-started.md', () => {
   let folder: string;
   let database: TestDatabase;
   beforeAll(async () => {
     folder = fs.mkdtempSync(path.join(root, 'node_modules/.readers-'));
     fs.writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
-    for (const { file, text } of [...filesOf('README.md'), ...filesOf('docs/testing.md')]) {
+    for (const { file, text } of [...filesOf(APPLICATION), ...filesOf('docs/testing.md')]) {
       const target = path.join(folder, file.replace(/\.ts$/, '.js'));
       fs.mkdirSync(path.dirname(target), { recursive: true });
       fs.writeFileSync(target, ts.transpile(text, { ...compilerOptions(), module: ts.ModuleKind.ES2022 }));
@@ -80,7 +82,7 @@ describe('the application of the README', () => {
   }, 60_000);
 });
 
-/** What the README's application finds in its environment. */
+/** What that application finds in its environment. */
 const READER = {
   NODE_ENV: 'test',
   PAYMENT_ACCEPTANCE_API_BASE_URL: 'https://api.pay.example',

@@ -4,6 +4,7 @@ import {
   OnPaymentSucceeded,
   PaymentAcceptanceService,
   PaymentShop,
+  requireOrder,
   type PaymentBill,
   type PaymentEventContext,
   type PaymentSucceededEvent,
@@ -31,7 +32,8 @@ export class OrdersService {
   }
 
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async markPaid({ orderId: id, amount, currency }: PaymentSucceededEvent, { manager }: PaymentEventContext) {
-    await manager.update(Order, { id, amount, currency }, { status: 'paid' });
+  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext) {
+    const { orderId: id, amount, currency } = event;
+    requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
   }
 }

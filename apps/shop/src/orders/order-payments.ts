@@ -3,7 +3,7 @@ import {
   compareAmounts,
   OnPaymentFailed,
   OnPaymentSucceeded,
-  PaymentOrderNotFoundError,
+  requireOrder,
   type PaymentEventContext,
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
@@ -43,9 +43,9 @@ export class OrderPayments {
 
   /** Locks the order, so that two events never start from the same state, and records the event. */
   private async record(event: PaymentSucceededEvent | PaymentFailedEvent, manager: EntityManager): Promise<Order> {
-    const order = await manager.findOne(Order, { where: { id: event.orderId }, lock: { mode: 'pessimistic_write' } });
+    const where = { id: event.orderId };
     // After a restore an order may reappear later than its payments: the event waits for it.
-    if (!order) throw new PaymentOrderNotFoundError(event.orderId);
+    const order = requireOrder(event, await manager.findOne(Order, { where, lock: { mode: 'pessimistic_write' } }));
     await manager.insert(OrderEvent, { order, name: event.name, paymentId: event.paymentId, at: event.occurredAt });
     return order;
   }

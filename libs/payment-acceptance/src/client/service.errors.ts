@@ -70,7 +70,10 @@ export class PaymentMerchantBannedError extends PaymentServiceError {
 export class PaymentBillNotFoundError extends PaymentServiceError {
   readonly code = 'bill-not-found';
   constructor(details: ServiceErrorDetails) {
-    super('the service does not find the bill', 'Check the bill id, and that the bill belongs to this shop.', details);
+    const advice =
+      'Check the bill id, and that the bill belongs to this shop. A sandbox without --data forgets its bills when it restarts; ' +
+      'instances that ask different services need a schema each (option "schema").';
+    super('the service does not find the bill', advice, details);
   }
 }
 
