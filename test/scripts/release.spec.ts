@@ -45,6 +45,7 @@ describe('a release', () => {
     base = mkdtempSync(join(folder, 'repository-'));
     write('package.json', { version: '1.2.0' });
     write('CHANGELOG.md', '# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2027-02-01\n\n- More.\n\n## [1.1.0]\n');
+    write('SECURITY.md', 'Write to: security@shop.example');
     write('libs/console/package.json', library('console'));
     write('libs/core/package.json', library('core'));
     git('init', '--quiet');
@@ -83,6 +84,11 @@ describe('a release', () => {
     expect(problems()).toEqual([
       'CHANGELOG.md does not say what is in 1.2.0: it needs "## [1.2.0] - YYYY-MM-DD" and a text.',
     ]);
+  });
+
+  test('is refused while nobody knows where to report a weakness', () => {
+    change('SECURITY.md', 'Write to: **NO ADDRESS YET**.');
+    expect(problems()).toEqual([expect.stringContaining('SECURITY.md names no address')]);
   });
 
   test('is refused while the changelog has something unreleased', () => {

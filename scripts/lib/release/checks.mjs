@@ -18,6 +18,7 @@ export function problemsOf(/** @type {string} */ base) {
     ...treeProblems(base),
     ...all.flatMap((library) => [...versionProblems(library, version, all), ...provenanceProblems(library)]),
     ...changelogProblems(base, version),
+    ...contactProblems(base),
   ];
 }
 
@@ -62,6 +63,13 @@ function changelogProblems(/** @type {string} */ base, /** @type {string} */ ver
     );
   }
   return problems;
+}
+
+function contactProblems(/** @type {string} */ base) {
+  const text = fs.readFileSync(path.join(base, 'SECURITY.md'), 'utf8');
+  return text.includes('NO ADDRESS YET')
+    ? ['SECURITY.md names no address to report weaknesses to: put one in the place of "NO ADDRESS YET".']
+    : [];
 }
 
 /** npm proves from which repository a package was built, and refuses one that says it is of another. */
