@@ -3,7 +3,7 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { EvidenceStore } from '../storage/evidence.store.js';
+import { EvidenceStore, NO_EVIDENCE, type Evidence } from '../storage/evidence.store.js';
 import { ApiProbes } from './doctor/api-probes.js';
 import { evidenceFindings, NOT_PROBEABLE } from './doctor/evidence.js';
 import type { DoctorFinding } from './doctor/findings.js';
@@ -29,12 +29,21 @@ const SAMPLE_ROWS = 1_000;
 export class PaymentDoctor {
   /** @internal */
   constructor(
-    private readonly evidence: EvidenceStore,
+    @Inject(EvidenceStore) private readonly evidence: Evidence,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
     private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
+
+  /**
+   * A doctor without a database: it examines the service's answers alone.
+   * @internal
+   */
+  static withoutDatabase(options: ResolvedOptions): PaymentDoctor {
+    const clock = new PaymentClock();
+    return new PaymentDoctor(NO_EVIDENCE, new ShopRegistry(options, clock), new PaymentRandom(), clock, options);
+  }
 
   /**
    * The same for one shop, for an operator who may act for that shop only.

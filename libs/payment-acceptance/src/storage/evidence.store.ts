@@ -31,6 +31,25 @@ export interface AmountEvidence {
   readonly moreOtherwise: number;
 }
 
+/** What is known about the service's behaviour, apart from its answers now. */
+export type Evidence = Pick<EvidenceStore, 'billsWithPayments' | 'postbacks' | 'amounts'>;
+
+/** Where there is no database. */
+export const NO_EVIDENCE: Evidence = {
+  billsWithPayments: () => Promise.resolve([]),
+  postbacks: () =>
+    Promise.resolve({
+      confirmed: 0,
+      digestMatches: 0,
+      digestAbsent: 0,
+      amountMatches: 0,
+      orderMatches: 0,
+      customGiven: 0,
+      customMatches: 0,
+    }),
+  amounts: () => Promise.resolve({ asBilled: 0, less: 0, moreWithCommission: 0, moreOtherwise: 0 }),
+};
+
 /** What the tables reveal about the service's behaviour. Read-only. */
 @Injectable()
 export class EvidenceStore {
