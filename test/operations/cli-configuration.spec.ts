@@ -50,7 +50,11 @@ describe('cli configuration', () => {
   });
 
   test.each([
-    ['status', { DATABASE_URL: '' }, 'set DATABASE_URL, or --data-source FILE'],
+    [
+      'status',
+      { DATABASE_URL: '' },
+      `DATABASE_URL is set neither in the environment nor in ${join(process.cwd(), '.env')}`,
+    ],
     [
       'status',
       { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: '' },

@@ -82,7 +82,9 @@ describe('cli', () => {
       });
       expect(await command('check no-such-bill')).toMatchObject({
         code: 1,
-        err: 'Shop "main" has no bill no-such-bill.\n',
+        err:
+          'Shop "main" has no bill no-such-bill.\n' +
+          "Next: Correct the id, or name the bill's shop: npx payment-acceptance check no-such-bill --shop NAME\n",
       });
       expect(await command(`check ${billId} --shop nobody`)).toMatchObject({ code: 2 });
     });
@@ -98,7 +100,7 @@ describe('cli', () => {
       healthy = true;
       expect(await command('replay')).toMatchObject({ code: 2, err: expect.stringContaining('or --all') });
       expect(await command('replay --all --order dead')).toMatchObject({ code: 2 });
-      expect(await json('replay --order other')).toEqual({ code: 0, document: { replayed: 0 } });
+      expect(await json('replay --order other')).toEqual({ code: 0, document: { dryRun: false, replayed: 0 } });
       expect(await command('replay --order dead --operator ann')).toMatchObject({
         code: 0,
         out: '1 dead letters will be retried.\n',

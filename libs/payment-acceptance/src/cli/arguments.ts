@@ -1,15 +1,19 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { PaymentAcceptanceError } from '../common/errors.js';
 
 export const HELP = `Usage: payment-acceptance <command> [options]
 
   migrate                  brings the module's tables up to date
+      --dry-run            only lists the pending migrations
   status                   shows health and backlog; exit code 1 unless all is well
   check BILL               asks the service about one bill now and settles the answer
-                           BILL is the service's bill_id, or the id of our bill
+                           BILL is the service's bill_id, or the id of our bill; it has no dry run:
+                           reconcile asks and settles nothing
       -s, --shop NAME      the bill's shop; default: the default shop
   replay                   retries dead letters: those that match, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
+      --dry-run            only reports how many
   deliver                  delivers past events to a consumer that did not exist when they were settled
       --consumer NAME  --event NAME  --order ID  --shop NAME
       --from TIME  --to TIME   settled from (inclusive), to (exclusive), such as 2026-11-21T00:00:00Z
@@ -35,6 +39,7 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            that found no order
       --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
+      --dry-run            only reports how many
   recover --since TIME     after a restore, or a failover that lost commits: schedules new checks of known bills, and
                            searches for bills that the tables have lost; TIME is as in 2026-11-21T00:00:00Z
       -s, --shop NAME      only this shop; default: every shop
@@ -46,22 +51,39 @@ export const HELP = `Usage: payment-acceptance <command> [options]
 Options of every command:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
+                           it may be TypeScript if the application has ts-node or tsx, as may that of --config
   -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that returns them
                            default: the environment, PAYMENT_ACCEPTANCE_*
-      --json               one JSON document instead of text
+      --env-file FILE      sets the variables that the environment does not; may be given several times: the first wins
+                           default: .env in the working folder, if there is one
+      --no-env-file        reads no .env
+      --json               one JSON document instead of text, also of a failure:
+                           {"error":{"code":…,"message":…,"next":…}}
   -h, --help               shows this
 
 Exit codes: 0 success, 1 failure or findings, 2 invalid command line or configuration.
 `;
 
 /** The command line, or a file that it names, is invalid. */
-export class UsageError extends Error {}
+export class UsageError extends PaymentAcceptanceError {
+  readonly code = 'usage';
+
+  /** @param next what to run or do next, where that is not to read the help */
+  constructor(
+    message: string,
+    readonly next?: string,
+  ) {
+    super(message);
+  }
+}
 
 const OPTIONS = {
   'data-source': { type: 'string', short: 'd' },
   config: { type: 'string', short: 'c' },
   shop: { type: 'string', short: 's' },
   operator: { type: 'string' },
+  'env-file': { type: 'string', multiple: true },
+  'no-env-file': { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   delivery: { type: 'string' },
@@ -83,14 +105,17 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
-const COMMON = ['data-source', 'config', 'json'];
+const COMMON = ['data-source', 'config', 'env-file', 'no-env-file', 'json'];
 
 /** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
-  migrate: { options: [], operand: undefined },
+  migrate: { options: ['dry-run'], operand: undefined },
   status: { options: [], operand: undefined },
   check: { options: ['shop'], operand: 'BILL' },
-  replay: { options: ['shop', 'operator', 'delivery', 'consumer', 'event', 'order', 'all'], operand: undefined },
+  replay: {
+    options: ['shop', 'operator', 'delivery', 'consumer', 'event', 'order', 'all', 'dry-run'],
+    operand: undefined,
+  },
   deliver: {
     options: ['shop', 'operator', 'consumer', 'event', 'order', 'from', 'to', 'dry-run'],
     operand: undefined,
@@ -98,7 +123,7 @@ const COMMANDS = {
   reconcile: { options: ['shop', 'day', 'followed', 'against', 'column', 'status'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
   import: { options: ['shop', 'hold', 'operator', 'dry-run'], operand: 'FILE' },
-  release: { options: ['shop', 'order', 'operator'], operand: undefined },
+  release: { options: ['shop', 'order', 'operator', 'dry-run'], operand: undefined },
   recover: { options: ['since', 'shop', 'from-log', 'out', 'operator', 'dry-run'], operand: undefined },
 } as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;
 

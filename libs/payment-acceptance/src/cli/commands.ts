@@ -12,6 +12,7 @@ import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';
 import { printFields, printJson, type Output } from './output.js';
+import { counted } from './progress.js';
 
 /** Runs a command with the module's services. @returns the exit code */
 export type Command = (context: INestApplicationContext, given: Arguments, output: Output) => Promise<number>;
@@ -57,9 +58,13 @@ export const replay: Command = async (context, { values }, output) => {
   if (none !== (values.all === true)) {
     throw new UsageError(none ? 'Say which dead letters, or --all.' : '--all stands alone: leave out the filter.');
   }
-  const replayed = await context.get(PaymentOperations).replay(filter, operatorOf(values.operator));
-  if (values.json) printJson(output, { replayed });
-  else output.out(`${replayed} dead letters will be retried.\n`);
+  const dryRun = values['dry-run'] === true;
+  const operations = context.get(PaymentOperations);
+  const replayed = dryRun
+    ? await operations.replayable(filter)
+    : await operations.replay(filter, operatorOf(values.operator));
+  if (values.json) printJson(output, { dryRun, replayed });
+  else output.out(`${replayed} dead letters ${dryRun ? 'would' : 'will'} be retried.\n`);
   return 0;
 };
 
@@ -134,7 +139,8 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const bills = (await readBills(operand)).map((bill) =>
     values.shop === undefined ? bill : inShop(bill, values.shop),
   );
-  const report = await context.get(PaymentImport).importBills(bills, {
+  const counting = counted(bills, output, `bills ${values['dry-run'] ? 'looked at' : 'imported'}`, bills.length);
+  const report = await context.get(PaymentImport).importBills(counting, {
     operator: operatorOf(values.operator),
     dryRun: values['dry-run'] === true,
     hold: values.hold === true,
@@ -158,11 +164,15 @@ export const importFile: Command = async (context, { operand, values }, output) 
 export const release: Command = async (context, { values }, output) => {
   const { shop, order } = values;
   const filter = { ...(shop !== undefined && { shop }), ...(order !== undefined && { orderId: order }) };
-  const released = await context.get(PaymentOperations).release(filter, operatorOf(values.operator));
-  if (values.json) printJson(output, released);
+  const dryRun = values['dry-run'] === true;
+  const operations = context.get(PaymentOperations);
+  const released = dryRun
+    ? await operations.releasable(filter)
+    : await operations.release(filter, operatorOf(values.operator));
+  if (values.json) printJson(output, { dryRun, ...released });
   else {
-    output.out(`The events of ${released.bills} held bills are released.\n`);
-    output.out(`${released.retried} deliveries that found no order will be retried.\n`);
+    output.out(`The events of ${released.bills} held bills ${dryRun ? 'would be' : 'are'} released.\n`);
+    output.out(`${released.retried} deliveries that found no order ${dryRun ? 'would' : 'will'} be retried.\n`);
   }
   return 0;
 };

@@ -1,14 +1,14 @@
 import { Module, type DynamicModule, type INestApplicationContext, type LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import path from 'node:path';
-import { DataSource } from 'typeorm';
-import { CommandUtils } from 'typeorm/commands/CommandUtils.js';
-import { importOrRequireFile } from 'typeorm/util/ImportUtils.js';
-import { describeError } from '../common/errors.js';
+import { DataSource, QueryFailedError, TypeORMError } from 'typeorm';
+import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { PaymentAcceptanceModule } from '../module/payment-acceptance.module.js';
-import { UsageError, type Arguments } from './arguments.js';
+import { UsageError } from './arguments.js';
+import type { Given } from './environment-file.js';
+import { DatabaseUnreachableError } from './failure.js';
+import { importDataSource, importHostFile } from './host-file.js';
 import type { Output } from './output.js';
 
 /** The module for a command: on the host's database, without workers or routes. */
@@ -17,11 +17,11 @@ class CommandModule {}
 
 /** Runs work on the host's data source and closes it afterwards. */
 export async function withDataSource<T>(
-  { values }: Arguments,
+  given: Given,
   env: NodeJS.ProcessEnv,
   work: (dataSource: DataSource) => Promise<T>,
 ): Promise<T> {
-  const dataSource = await dataSourceOf(values['data-source'], env);
+  const dataSource = await dataSourceOf(given, env);
   // What the application does to its own tables at startup must not happen here.
   dataSource.setOptions({
     subscribers: [],
@@ -30,7 +30,7 @@ export async function withDataSource<T>(
     dropSchema: false,
     logging: false,
   });
-  if (!dataSource.isInitialized) await dataSource.initialize();
+  if (!dataSource.isInitialized) await connect(dataSource);
   try {
     return await work(dataSource);
   } finally {
@@ -40,7 +40,7 @@ export async function withDataSource<T>(
 
 /** Runs work with the module's services. */
 export function withModule<T>(
-  given: Arguments,
+  given: Given,
   env: NodeJS.ProcessEnv,
   output: Output,
   work: (context: INestApplicationContext) => Promise<T>,
@@ -77,29 +77,42 @@ function commandModule(dataSource: DataSource, options: PaymentAcceptanceOptions
   };
 }
 
-async function dataSourceOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<DataSource> {
-  if (file !== undefined) {
-    try {
-      return await CommandUtils.loadDataSource(path.resolve(file));
-    } catch (error) {
-      throw new UsageError(`--data-source: ${describeError(error)}`);
-    }
+/** Errors of TypeORM itself are about the data source's settings and entities; all others are the driver's. */
+async function connect(dataSource: DataSource): Promise<void> {
+  try {
+    await dataSource.initialize();
+  } catch (error) {
+    const ofSettings = error instanceof TypeORMError && !(error instanceof QueryFailedError);
+    if (ofSettings) throw new UsageError(`The data source cannot be used. ${describeError(error)}`);
+    throw new DatabaseUnreachableError(error);
   }
+}
+
+async function dataSourceOf({ command, values, environmentFiles }: Given, env: NodeJS.ProcessEnv): Promise<DataSource> {
+  const file = values['data-source'];
+  if (file !== undefined) return importDataSource(file);
   const url = env['DATABASE_URL'];
-  if (!url) throw new UsageError('Name the database: set DATABASE_URL, or --data-source FILE.');
+  if (!url) {
+    throw new UsageError(
+      `Name the database: DATABASE_URL is set neither in the environment nor in ${environmentFiles}.`,
+      `Set DATABASE_URL there, or: npx payment-acceptance ${command} --data-source FILE`,
+    );
+  }
   if (/^(mariadb|mysql):/.test(url)) return new DataSource({ type: 'mariadb', url });
   return new DataSource({ type: 'postgres', url, applicationName: 'payment-acceptance' });
 }
 
 async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<PaymentAcceptanceOptions> {
   if (file === undefined) return paymentAcceptanceOptionsFromEnv(env);
-  let exported: unknown;
+  const exported = defaultOf(await importHostFile('--config', file));
+  let options: unknown;
   try {
-    [exported] = (await importOrRequireFile(path.resolve(file))) as unknown[];
+    options = await givenBy(exported);
   } catch (error) {
+    // A factory of the host's may throw what the module's own checks throw.
+    if (error instanceof PaymentAcceptanceError) throw error;
     throw new UsageError(`--config: ${describeError(error)}`);
   }
-  const options = await givenBy(defaultOf(exported));
   if (typeof options !== 'object' || options === null || !('shops' in options || 'shopResolver' in options)) {
     throw new UsageError(
       `--config: ${file} must have the options, or a function that returns them, as its default export.`,

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { withProgress } from './progress.js';
 import { run } from './run.js';
 
 // A reader that closes the pipe early, such as `head`, must not abort the command.
@@ -6,9 +7,14 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-void run(process.argv.slice(2), process.env, {
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
-}).then((code) => {
+// Standard output is for the result: what the host's files print, such as the banner of a dotenv, goes to standard error.
+const writeResult = process.stdout.write.bind(process.stdout) as (text: string) => boolean;
+process.stdout.write = process.stderr.write.bind(process.stderr);
+
+const output = withProgress(
+  { out: (text) => void writeResult(text), err: (text) => void process.stderr.write(text) },
+  { terminal: process.stderr.isTTY, now: () => performance.now() },
+);
+void run(process.argv.slice(2), process.env, output).then((code) => {
   process.exitCode = code;
 });

@@ -8,7 +8,9 @@ import {
 import { addToTotals, type ReconciliationTotal, type StatementComparison } from '../operations/reconciliation.js';
 import { UsageError, type Arguments } from './arguments.js';
 import type { Command } from './commands.js';
+import { UnfinishedDocument } from './failure.js';
 import { csvLine, jsonText, type Output } from './output.js';
+import { counted } from './progress.js';
 import { StatementColumns } from './statement/columns.js';
 import { readStatement, type UnreadableRow } from './statement/statement-file.js';
 
@@ -71,14 +73,18 @@ export const reconcile: Command = async (context, given, output) => {
     throw new UsageError('Name either a day, --day 2026-11-21, or a statement of the account, --against FILE.');
   }
   const found = new Findings();
-  const rows = day === undefined ? ofStatement(context, given, found, output) : ofDay(context, given, day);
+  const rows = day === undefined ? ofStatement(context, given, found, output) : ofDay(context, given, day, output);
   const isStatement = day === undefined;
   const written = json
     ? jsonRows(output, isStatement ? { against } : { day }, isStatement)
     : csvRows(output, day ?? against ?? '', isStatement);
-  for await (const row of rows) {
-    found.add(row);
-    written.write(row);
+  try {
+    for await (const row of rows) {
+      found.add(row);
+      written.write(row);
+    }
+  } catch (error) {
+    throw written.broken(error);
   }
   written.end(found);
   if (day !== undefined) output.err(UNSEEN);
@@ -89,10 +95,12 @@ function ofDay(
   context: INestApplicationContext,
   { values }: Arguments,
   day: string,
+  { progress }: Output,
 ): AsyncIterable<StatementComparison> {
   const { shop, followed = false, column, status } = values;
   if (column !== undefined || status !== undefined) throw new UsageError('--column and --status belong to --against.');
-  const options: PaymentReconciliationOptions = { day, followed, ...(shop !== undefined && { shop }) };
+  const onProgress = (asked: number, of: string): void => progress?.(`${shownText(of)}: ${asked} bills asked about`);
+  const options: PaymentReconciliationOptions = { day, followed, onProgress, ...(shop !== undefined && { shop }) };
   return context.get(PaymentReconciliation).reconcile(options);
 }
 
@@ -100,7 +108,7 @@ async function* ofStatement(
   context: INestApplicationContext,
   { values }: Arguments,
   found: Findings,
-  { err }: Output,
+  output: Output,
 ): AsyncGenerator<StatementComparison> {
   const { against = '', column = [], status = [], followed } = values;
   if (followed) throw new UsageError('--followed belongs to --day.');
@@ -109,15 +117,17 @@ async function* ofStatement(
   const shop = await shops.get(values.shop ?? shops.defaultName);
   const payments = readStatement(against, columns, shop.timeZone, (row) => {
     found.addUnreadable(row);
-    err(`${shownText(`line ${row.line}: ${row.reason}`)}\n`);
+    output.err(`${shownText(`line ${row.line}: ${row.reason}`)}\n`);
   });
-  yield* context.get(PaymentReconciliation).against(payments, shop.name);
+  yield* context.get(PaymentReconciliation).against(counted(payments, output, 'rows of the statement read'), shop.name);
 }
 
 /** Writes rows one by one: a statement may have a million. */
 interface Rows {
   write(row: StatementComparison): void;
   end(found: Findings): void;
+  /** What to throw after an error among the rows. */
+  broken(error: unknown): unknown;
 }
 
 function csvRows(output: Output, subject: string, isStatement: boolean): Rows {
@@ -135,6 +145,7 @@ function csvRows(output: Output, subject: string, isStatement: boolean): Rows {
       begin();
       summarise(output, subject, found, isStatement);
     },
+    broken: (error) => error,
   };
 }
 
@@ -153,6 +164,10 @@ function jsonRows({ out }: Output, subject: Readonly<Record<string, string | und
       begin();
       const found = { different, ...(isStatement && { unknownBills, unreadable, unreadableRows: named }) };
       out(`${begun ? '\n  ' : ''}],\n${jsonText({ ...found, totals: [...totals.values()] }, 2).slice(2)}\n`);
+    },
+    broken(error) {
+      if (!begun) return error;
+      return new UnfinishedDocument(error, (failure) => out(`\n  ],\n${jsonText(failure, 2).slice(2)}\n`));
     },
   };
 }

@@ -1,11 +1,10 @@
-import { describeError, errorType, PaymentAcceptanceError } from '../common/errors.js';
 import { shownLines } from '../common/text.js';
-import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/configuration.error.js';
-import { migratePaymentAcceptance } from '../storage/migrate.js';
-import { PaymentSchemaBehindError, PaymentUnsupportedDataSourceError } from '../storage/storage.errors.js';
-import { HELP, readArguments, UsageError, type Arguments, type CommandName } from './arguments.js';
+import { HELP, readArguments, type CommandName } from './arguments.js';
 import { check, deliver, doctor, importFile, release, replay, status, type Command } from './commands.js';
-import { schemaOf, withDataSource, withModule } from './host.js';
+import { loadEnvironmentFiles, type Given } from './environment-file.js';
+import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
+import { withModule } from './host.js';
+import { migrate } from './migrate.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
 import { recover } from './recover.js';
@@ -22,47 +21,40 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   recover,
 };
 
-/** Runs a command line. Never rejects. @returns the exit code */
+/**
+ * Runs a command line. Never rejects.
+ * @param env gets what the host's .env sets
+ * @returns the exit code
+ */
 export async function run(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  let situation: Situation = { args, given: undefined };
   try {
-    const given = readArguments(args);
-    if (!given) {
-      output.out(HELP);
+    const read = readArguments(args);
+    if (!read) {
+      if (args.includes('--json')) printJson(output, { help: HELP });
+      else output.out(HELP);
       return 0;
     }
+    const given = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
+    situation = { args, given };
     return await perform(given, env, output);
   } catch (error) {
-    output.err(`${shownLines(errorText(error))}\n`);
-    if (error instanceof UsageError) output.err('payment-acceptance --help lists commands and options.\n');
-    return isOfConfiguration(error) ? 2 : 1;
+    return fail(error, situation, output);
   }
 }
 
-function perform(given: Arguments, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
-  const { command, values } = given;
-  if (command !== 'migrate') {
-    return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
-  }
-  return withDataSource(given, env, async (dataSource) => {
-    await migratePaymentAcceptance(dataSource, { schema: await schemaOf(values.config, env) });
-    if (values.json) printJson(output, { migrated: true });
-    else output.out('The tables are up to date.\n');
-    return 0;
-  });
+function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const { command } = given;
+  if (command === 'migrate') return migrate(given, env, output);
+  return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
 }
 
-/** Our own messages say what to do. Others may be empty, as when no address answers. */
-function errorText(error: unknown): string {
-  if (error instanceof UsageError || error instanceof PaymentAcceptanceError) return error.message;
-  return error instanceof Error && error.message === '' ? errorType(error) : describeError(error);
-}
-
-function isOfConfiguration(error: unknown): boolean {
-  return (
-    error instanceof UsageError ||
-    error instanceof PaymentConfigurationError ||
-    error instanceof PaymentUnknownShopError ||
-    error instanceof PaymentSchemaBehindError ||
-    error instanceof PaymentUnsupportedDataSourceError
-  );
+/** Standard output has nothing but one JSON document with `--json`, even if the command line cannot be read. */
+function fail(error: unknown, situation: Situation, output: Output): number {
+  const begun = error instanceof UnfinishedDocument ? error : undefined;
+  const failure = failureOf(begun ? begun.reason : error, situation);
+  if (begun) begun.finish(failureDocument(failure));
+  else if (situation.args.includes('--json')) printJson(output, failureDocument(failure));
+  else output.err(`${shownLines(failure.message)}\nNext: ${shownLines(failure.next)}\n`);
+  return failure.exitCode;
 }

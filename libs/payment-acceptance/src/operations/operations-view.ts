@@ -168,6 +168,11 @@ export class OperationsView {
     });
   }
 
+  /** How many dead letters {@link replay} would retry now. */
+  async replayable(filter: DeadLetterFilter): Promise<number> {
+    return fitsNothing(filter) ? 0 : this.tools.store.replayable(filter, this.scope);
+  }
+
   /** How many deliveries {@link deliverPastEvents} would create now, and how many events it would leave out. */
   pastEvents(filter: PastEventFilter): Promise<PastEventCounts> {
     return this.tools.pastEvents.count(filter, this.scope);
@@ -187,6 +192,7 @@ export class OperationsView {
     if (!(await pastEvents.isRegistered(filter.consumer))) {
       throw new PaymentOperatorActionError(
         `No instance has hosted a consumer "${filter.consumer}" yet. Start one with its handler, then call again.`,
+        'not-found',
       );
     }
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
@@ -211,6 +217,11 @@ export class OperationsView {
       await deliveries.free('all', [], manager);
       return released;
     });
+  }
+
+  /** What {@link release} would release now. */
+  releasable(filter: ReleaseFilter): Promise<Released> {
+    return this.tools.store.releasable(filter, this.scope);
   }
 
   private async unknownBill(intentId: IntentId): Promise<BillRecord> {

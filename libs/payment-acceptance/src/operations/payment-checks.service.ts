@@ -74,9 +74,9 @@ export class PaymentChecks {
     const { leaseMs } = this.options.creation;
     const claim = await this.checks.claimOne(of.name, bill, this.random.uuid(), leaseMs);
     if (claim === 'unknown')
-      throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`);
+      throw new PaymentOperatorActionError(`Shop "${of.name}" has no bill ${bill.slice(0, 128)}.`, 'not-found');
     if (claim === 'busy')
-      throw new PaymentOperatorActionError('Another check of the bill is under way. Ask again in a moment.');
+      throw new PaymentOperatorActionError('Another check of the bill is under way. Ask again in a moment.', 'busy');
     const { shop: name, orderId, billId, intentId, state: stateBefore } = claim;
     const checked = { shop: name, orderId, billId, intentId, stateBefore };
     let list: PaymentList;
@@ -90,7 +90,7 @@ export class PaymentChecks {
       throw error;
     }
     if (settled.stale)
-      throw new PaymentOperatorActionError('Another check has taken the bill over. Ask again in a moment.');
+      throw new PaymentOperatorActionError('Another check has taken the bill over. Ask again in a moment.', 'busy');
     if (settled.events.length > 0) this.wakeUps.tell('event');
     const { payments } = list;
     return { ...checked, stateAfter: settled.state, payments, events: settled.events.map(({ name: event }) => event) };

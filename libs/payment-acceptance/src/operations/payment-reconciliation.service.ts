@@ -34,6 +34,8 @@ export interface PaymentReconciliationOptions {
    * many more requests. Default `false`.
    */
   readonly followed?: boolean;
+  /** Called after each bill of a shop that the service was asked about, with their number so far. Default: nothing. */
+  readonly onProgress?: (asked: number, shop: string) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -110,7 +112,7 @@ export class PaymentReconciliation {
   private async *ofShop(
     shop: Shop,
     midnight: number,
-    { day, followed = false, signal }: PaymentReconciliationOptions,
+    { day, followed = false, signal, onProgress }: PaymentReconciliationOptions,
   ): AsyncGenerator<ReconciledPayment> {
     const [from, to] = [midnight, midnight + DAY_MS].map((wall) => instantOfWall(shop.timeZone, wall)) as [Date, Date];
     const { paidForMs, expiredForMs } = this.options.schedule;
@@ -121,10 +123,11 @@ export class PaymentReconciliation {
       followedSince: followed ? new Date(from.getTime() - Math.max(paidForMs, expiredForMs)) : null,
     };
     const pauseMs = 2_000 / shop.requestsPerSecond;
-    let failures = 0;
+    let [failures, asked] = [0, 0];
     for await (const bill of this.bills(active)) {
       signal?.throwIfAborted();
       const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
+      onProgress?.((asked += 1), shop.name);
       failures = rows instanceof PaymentServiceError && isAway(rows) ? failures + 1 : 0;
       if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => isOfDay(row, day, { from, to }));
       else if (failures < MAX_FAILURES) yield notAnswered(shop.name, bill, rows.code);

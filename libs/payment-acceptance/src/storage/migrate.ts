@@ -35,6 +35,19 @@ export async function migratePaymentAcceptance(
   await migrate(database, (manager) => missing(database, manager));
 }
 
+/**
+ * The migrations that {@link migratePaymentAcceptance} would run, in order. Changes nothing.
+ * @throws as {@link migratePaymentAcceptance}
+ * @internal
+ */
+export async function pendingMigrations(
+  dataSource: DataSource,
+  { schema }: MigrationOptions = {},
+): Promise<Pick<Migration, 'version' | 'name'>[]> {
+  const database = await openDatabase(dataSource, new PaymentClock(), schema);
+  return (await missing(database)).map(({ version, name }) => ({ version, name }));
+}
+
 /** @throws PaymentSchemaBehindError if the tables are older than this release needs */
 export async function verifySchema(database: Database): Promise<void> {
   const [first] = await missing(database);

@@ -6,7 +6,8 @@ import type { DeadLetterFilter } from '../domain/records/dead-letter.js';
 import type { Released, ReleaseFilter } from '../domain/records/release.js';
 import { Database } from './database.js';
 import { deadLettersOf } from './dead-letters.js';
-import { isReleased, ORDER_NOT_FOUND } from './release.js';
+import { integer } from './reading.js';
+import { isReleased, orderlessOf } from './release.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { rawSql, sql, type Statement } from './statement.js';
 
@@ -121,6 +122,15 @@ export class OperatorStore {
     );
   }
 
+  /** How many dead letters {@link replay} would make due again. */
+  async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
+    const [row] = await this.database.rows<{ dead: number }>(
+      sql`SELECT count(*) AS dead ${deadLettersOf(filter, scope)}`,
+      { dead: integer },
+    );
+    return row?.dead ?? 0;
+  }
+
   /**
    * Makes dead letters due again, with all their attempts; returns their number. All are marked `behind` until
    * `DeliveryStore.free` clears the heads of their queues.
@@ -140,6 +150,19 @@ export class OperatorStore {
        WHERE id ${dialect.oneOf(ids, 'bigint')} AND state = 'DEAD'`,
       manager,
     );
+  }
+
+  /** What {@link release} would release. */
+  async releasable(filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
+    const fits = isReleased(filter, scope);
+    const [row] = await this.database.rows<Released>(
+      sql`SELECT
+         (SELECT count(*) FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
+          WHERE ${fits}) AS bills,
+         (SELECT count(*) ${orderlessOf(fits)} AND d.lease_token IS NULL) AS retried`,
+      { bills: integer, retried: integer },
+    );
+    return row ?? { bills: 0, retried: 0 };
   }
 
   /**
@@ -163,9 +186,7 @@ export class OperatorStore {
       manager,
     );
     const missing = await this.database.rows<{ id: DeliveryId }>(
-      sql`SELECT ${dialect.text('d.id')} AS id FROM payment_acceptance.delivery d
-       JOIN payment_acceptance.bill b ON b.id = d.bill_id
-       WHERE d.state = 'PENDING' AND d.last_error_code = ${ORDER_NOT_FOUND} AND ${fits} ORDER BY d.id`,
+      sql`SELECT ${dialect.text('d.id')} AS id ${orderlessOf(fits)} ORDER BY d.id`,
       {},
       manager,
     );

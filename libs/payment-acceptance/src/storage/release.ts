@@ -6,6 +6,12 @@ import { sql, type Statement } from './statement.js';
 /** The `last_error_code` of a delivery whose handler found no order. */
 export const ORDER_NOT_FOUND = 'order-not-found';
 
+/** FROM and WHERE for the deliveries `d` whose handler found no order, of bills `b` that a condition selects. */
+export function orderlessOf(bills: Statement): Statement {
+  return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+  WHERE d.state = 'PENDING' AND d.last_error_code = ${ORDER_NOT_FOUND} AND ${bills}`;
+}
+
 /** Whether a bill `b` matches the filter and the scope. */
 export function isReleased({ shop, orderId }: ReleaseFilter, scope: ShopScope): Statement {
   const ofShop = shop === undefined ? sql`TRUE` : sql`b.shop = ${databaseText(shop)}`;

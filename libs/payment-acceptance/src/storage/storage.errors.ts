@@ -37,7 +37,8 @@ export class PaymentSchemaBehindError extends PaymentAcceptanceError {
   constructor(present: number, needed: number) {
     super(
       `The tables of PaymentAcceptanceModule are at version ${present}, but this release needs ${needed}. ` +
-        'Call migratePaymentAcceptance(dataSource) before the application starts, or set migrations: "run".',
+        'Before the application starts, run npx payment-acceptance migrate, or call migratePaymentAcceptance(dataSource); ' +
+        'or set migrations: "run".',
     );
   }
 }
