@@ -50,6 +50,29 @@ describe('cli configuration', () => {
   });
 
   test.each([
+    ['a name and by default', 'exports.default = exports.source = source', 0, /up to date/],
+    ['a promise', 'exports.source = Promise.resolve(source)', 0, /up to date/],
+    ['itself', 'module.exports = source', 0, /up to date/],
+    ['two', 'exports.a = source; exports.b = make()', 2, /exports 2 data sources/],
+    ['a function', 'exports.default = make', 2, /exports no DataSource/],
+    ['a promise that is rejected', 'exports.default = Promise.reject(new Error("no vault"))', 2, /Error: no vault/],
+    ['an error', 'throw new Error("at import")', 2, /--data-source: Error: at import/],
+  ])('is read from a file that exports the data source as %s', async (name, exports, code, said) => {
+    const typeorm = JSON.stringify(createRequire(join(process.cwd(), 'package.json')).resolve('typeorm'));
+    const { type } = connectionOf(harness.databaseUrl);
+    const file = commands.file(
+      `${name.replaceAll(' ', '-')}.cjs`,
+      `const { DataSource } = require(${typeorm});
+       const make = () => new DataSource({ type: '${type}', url: '${harness.databaseUrl}' });
+       const source = make();
+       ${exports};`,
+    );
+    const ran = await command(`migrate -d ${file}`);
+    expect(ran.code).toBe(code);
+    expect(ran.out + ran.err).toMatch(said);
+  });
+
+  test.each([
     [
       'status',
       { DATABASE_URL: '' },

@@ -58,4 +58,31 @@ describe('cli program', () => {
     expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ name: 'reachable', verdict: 'different' }));
     expect(await program()).toMatchObject({ code: 2, err: expect.stringContaining('Name a command.') });
   }, 60_000);
+
+  test('the built program reads the .env of its folder, and prints nothing of the host among its result', async () => {
+    writeFileSync(join(folder, '.env'), `MY_DATABASE=nothing\nDATABASE_URL=${database.url}\nNODE_ENV=production\n`);
+    // DATABASE_URL is in the file alone.
+    expect(await program('migrate')).toMatchObject({ code: 0, err: '' });
+    expect(await program('migrate', '--no-env-file')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no file (--no-env-file)'),
+    });
+    writeFileSync(
+      join(folder, 'loud.config.js'),
+      `console.log('a banner'); process.stdout.write('and ' + process.env.NODE_ENV + '\\n');
+       export default { shops: { main: { shopId: '17', apiToken: process.env.MY_TOKEN, apiBaseUrl: 'https://pay.example' } } };`,
+    );
+    const loud = await program('status', '-d', 'data-source.js', '-c', 'loud.config.js', '--json');
+    expect(loud).toMatchObject({ code: 0, err: expect.stringContaining('a banner\nand production\n') });
+    expect(JSON.parse(loud.out)).toMatchObject({ status: 'up' });
+    rmSync(join(folder, '.env'));
+  }, 60_000);
+
+  test('the built program says what TypeScript needs where nothing reads it', async () => {
+    writeFileSync(join(folder, 'data-source.ts'), 'export default 1 as number;');
+    const { code, out, err } = await program('migrate', '--data-source', 'data-source.ts');
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain('is TypeScript, and neither tsx nor ts-node is installed for it.');
+    expect(err).toContain('or name the compiled file, such as --data-source dist/data-source.js\n');
+  }, 60_000);
 });

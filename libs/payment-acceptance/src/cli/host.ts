@@ -140,5 +140,13 @@ function givenBy(value: unknown): unknown {
 /** Standard output is for results, so the module logs to standard error. */
 function loggerTo({ err }: Output): LoggerService {
   const write = (message: unknown): void => err(`${String(message)}\n`);
-  return { log: () => undefined, warn: write, error: write, fatal: write };
+  return {
+    log: () => undefined,
+    warn: write,
+    error(message: unknown, ...more: unknown[]) {
+      // What stops the start is reported as the command's own failure.
+      if (more.at(-1) !== 'ExceptionHandler') write(message);
+    },
+    fatal: write,
+  };
 }

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  OnPaymentSucceeded,
+  PaymentNonRetryableError,
+  PaymentOrderNotFoundError,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { commandsOf, runCommand, type Commands } from '../support/commands.js';
+import { createTestDatabase } from '../support/database.js';
+import { startHarness, type Harness } from '../support/harness.js';
+
+@Injectable()
+class Orders {
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  take({ orderId }: PaymentSucceededEvent): Promise<void> {
+    if (orderId === 'dead') return Promise.reject(new PaymentNonRetryableError('the stock is unknown'));
+    if (orderId === 'orderless') return Promise.reject(new PaymentOrderNotFoundError('there is no such order'));
+    return Promise.resolve();
+  }
+}
+
+let harness: Harness;
+let commands: Commands;
+
+/** All rows of the module's tables. */
+async function tables(): Promise<Record<string, unknown[]>> {
+  const { dataSource } = harness.host;
+  const names: { name: string }[] =
+    dataSource.options.type === 'postgres'
+      ? await dataSource.query(`SELECT table_name AS name FROM information_schema.tables
+          WHERE table_schema = 'payment_acceptance' AND table_type = 'BASE TABLE' ORDER BY 1`)
+      : await dataSource.query(`SELECT table_name AS name FROM information_schema.tables
+          WHERE table_schema = database() AND table_name LIKE 'payment\\_acceptance\\_%' ORDER BY 1`);
+  const prefix = dataSource.options.type === 'postgres' ? 'payment_acceptance.' : '';
+  const rows: Record<string, unknown[]> = {};
+  for (const { name } of names) {
+    const found: unknown[] = await dataSource.query(`SELECT * FROM ${prefix}${name}`);
+    rows[name] = found.map((row) => JSON.stringify(row)).sort();
+  }
+  return rows;
+}
+
+describe('cli --dry-run', () => {
+  beforeAll(async () => {
+    harness = await startHarness({ providers: [Orders] });
+    commands = commandsOf(harness);
+    const bill = (billId: string) => ({ orderId: billId, billId, amount: '10', createdAt: new Date().toISOString() });
+    commands.file('held.json', JSON.stringify([bill('held-1'), bill('held-2')]));
+    commands.file('bills.json', JSON.stringify([bill('old-1')]));
+    for (const orderId of ['dead', 'orderless']) {
+      const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+      await harness.sandbox.pay(billId);
+    }
+    await harness.settle();
+    await commands.command('import', commands.file('held.json'), '--hold');
+  });
+  afterAll(async () => {
+    commands.close();
+    await harness.close();
+  });
+
+  test.each([
+    ['migrate', { migrated: false, dryRun: true, migrations: [] }],
+    ['replay --all', { dryRun: true, replayed: 1 }],
+    ['replay --order other', { dryRun: true, replayed: 0 }],
+    ['deliver --consumer orders', { dryRun: true, made: 0, leftOut: 0 }],
+    ['import @bills.json', { dryRun: true, imported: 1, present: 0, refused: [] }],
+    ['release', { dryRun: true, bills: 2, retried: 1 }],
+    ['release --order held-1', { dryRun: true, bills: 1, retried: 0 }],
+    ['recover --since 2026-01-01T00:00:00Z', expect.objectContaining({ dryRun: true })],
+  ])('%s says what would happen and changes nothing', async (line, document) => {
+    const args = line.split(' ').map((word) => (word.startsWith('@') ? commands.file(word.slice(1)) : word));
+    const before = await tables();
+    expect(Object.values(before).flat().length).toBeGreaterThan(20);
+    expect(await commands.json(...args, '--dry-run')).toEqual({ code: 0, document });
+    expect(await tables()).toEqual(before);
+  });
+
+  test('says of replay and release what they then do', async () => {
+    expect(await commands.json('replay', '--all')).toEqual({ code: 0, document: { dryRun: false, replayed: 1 } });
+    expect(await commands.json('release')).toEqual({ code: 0, document: { dryRun: false, bills: 2, retried: 1 } });
+    expect(await commands.json('release', '--dry-run')).toMatchObject({ document: { bills: 0 } });
+  });
+
+  test('of migrate lists the pending migrations, and makes no table', async () => {
+    const database = await createTestDatabase();
+    try {
+      const env = { DATABASE_URL: database.url };
+      const first = await runCommand(['migrate', '--dry-run'], env);
+      expect(first).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^1 {2}\w.*\n2 {2}(.*\n)+\d+ migrations would be run\.\n$/),
+      });
+      expect(await runCommand(['migrate', '--dry-run'], env)).toEqual(first);
+      await runCommand(['migrate'], env);
+      expect(await runCommand(['migrate', '--dry-run'], env)).toMatchObject({ out: 'The tables are up to date.\n' });
+    } finally {
+      await database.drop();
+    }
+  });
+});
