@@ -27,6 +27,7 @@ export async function checkHost(/** @type {string} */ folder, /** @type {string}
     await attempt('npx payment-acceptance migrate', () =>
       run(path.join(folder, 'node_modules/.bin/payment-acceptance'), ['migrate'], { cwd: folder, env }),
     ),
+    await attempt('a data source and options in TypeScript', () => node('checks/typescript.mjs')),
     await attempt('a stack trace', () => node('checks/stack.mjs')),
     await attempt('time to import', () => node('checks/import-time.mjs')),
   );

@@ -1,0 +1,43 @@
+// The command line reads the host's TypeScript with what the host has: ts-node, which emits the types of columns, or tsx, which
+// does not, of which the error speaks.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+
+const hasTsNode = fs.existsSync('node_modules/ts-node');
+fs.writeFileSync(
+  'app/bare.data-source.ts',
+  `import { DataSource } from 'typeorm';
+   console.log('a banner');
+   export default new DataSource({ type: 'postgres', url: process.env['DATABASE_URL'] ?? '' } as const);`,
+);
+fs.writeFileSync(
+  'app/payments.config.ts',
+  `import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+   const token: string = 'a-token-of-this-check-0123456789';
+   export default (): PaymentAcceptanceOptions =>
+     ({ shops: { main: { shopId: '17', apiToken: token, apiBaseUrl: 'http://127.0.0.1:9' } } });`,
+);
+
+const bare = ['--data-source', 'app/bare.data-source.ts', '--json'];
+succeeds('migrate', ...bare);
+assert.equal(succeeds('status', ...bare, '--config', 'app/payments.config.ts').status, 'up');
+
+const full = ['migrate', '--data-source', 'app/data-source.ts', '--json'];
+if (hasTsNode) succeeds(...full);
+else {
+  const { status, stdout } = program(...full);
+  assert.equal(status, 2);
+  assert.match(JSON.parse(stdout).error.next, /^tsx does not emit the types of decorated properties/);
+}
+
+/** The JSON document of a command. */
+function succeeds(...args) {
+  const { status, stdout, stderr } = program(...args);
+  assert.equal(status, 0, stdout + stderr);
+  return JSON.parse(stdout);
+}
+
+function program(...args) {
+  return spawnSync('node_modules/.bin/payment-acceptance', args, { encoding: 'utf8' });
+}
