@@ -16,12 +16,12 @@ fs.writeFileSync(
   `import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
    const token: string = 'a-token-of-this-check-0123456789';
    export default (): PaymentAcceptanceOptions =>
-     ({ shops: { main: { shopId: '17', apiToken: token, apiBaseUrl: 'http://127.0.0.1:9' } } });`,
+     ({ schema: 'typescript_check', shops: { main: { shopId: '17', apiToken: token, apiBaseUrl: 'http://127.0.0.1:9' } } });`,
 );
 
-const bare = ['--data-source', 'app/bare.data-source.ts', '--json'];
+const bare = ['--data-source', 'app/bare.data-source.ts', '--config', 'app/payments.config.ts', '--json'];
 succeeds('migrate', ...bare);
-assert.equal(succeeds('status', ...bare, '--config', 'app/payments.config.ts').status, 'up');
+assert.equal(succeeds('status', ...bare).status, 'up');
 
 const full = ['migrate', '--data-source', 'app/data-source.ts', '--json'];
 if (hasTsNode) succeeds(...full);
