@@ -16,7 +16,7 @@ const [CARD = '', SPACED = '', HYPHENS = '', SHORT = ''] = CARDS;
 
 describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
   let shop: AttackedShop;
-  /** Statements with their parameters, as TypeORM logs them with all logging on. */
+  /** Statements with their parameters, as TypeORM logs them with all logging and the module's `logStatements` on. */
   const statements: string[] = [];
   /** All answers, and all errors that were thrown. */
   const answers: string[] = [];
@@ -24,7 +24,7 @@ describe.each(ADAPTERS)('leaks, on %s', (adapter) => {
   const digests = new Set<string>();
 
   beforeAll(async () => {
-    shop = await startAttackedShop(adapter);
+    shop = await startAttackedShop(adapter, { options: { logStatements: true } });
     const note = (...parts: unknown[]): void => {
       // The last part is the QueryRunner, which loggers do not print.
       const printed = parts.filter((part) => typeof part !== 'object' || Array.isArray(part) || part instanceof Error);

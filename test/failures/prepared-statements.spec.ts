@@ -89,7 +89,8 @@ describe('kept plans', () => {
       jest.spyOn(performance, 'now').mockImplementation(() => now);
       const [client] = connections();
       const sent = jest.spyOn(client!, 'query');
-      const discards = () => sent.mock.calls.filter(([statement]) => statement === 'DISCARD PLANS').length;
+      const texts = () => sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);
+      const discards = () => texts().filter((text) => text === 'DISCARD PLANS').length;
       const look = () => database.execute(STATEMENT, { one: 1 }, { sum: integer });
       const renewedAfter: number[] = [];
       for (const began = now; now - began <= 130_000; now += 500) {

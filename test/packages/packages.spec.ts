@@ -166,13 +166,17 @@ describe('packages', () => {
       ['mysql', 'Its server is "8.0.36"'],
       ['sqljs', 'share one connection'],
     ] as const) {
-      const runner = { connect: () => undefined, query: () => [server], release: () => undefined };
+      const connection = {
+        query: (_text: string, _values: unknown, done: (error: null, rows: unknown) => void) => done(null, [server]),
+      };
+      const runner = { connect: () => connection, release: () => undefined };
       const dataSource = { options: { type }, driver: {}, createQueryRunner: () => runner };
       const tried = acceptance.migratePaymentAcceptance(dataSource as unknown as DataSource);
       const failure: unknown = await tried.catch((error: unknown) => error);
       const output = await evaluate(`
       import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
-      const runner = { connect: () => undefined, query: () => [${JSON.stringify(server)}], release: () => undefined };
+      const connection = { query: (_text, _values, done) => done(null, [${JSON.stringify(server)}]) };
+      const runner = { connect: () => connection, release: () => undefined };
       await migratePaymentAcceptance({ options: { type: '${type}' }, driver: {}, createQueryRunner: () => runner }).catch(({ message }) => console.log(message));`);
       expect(output.trim()).toBe((failure as Error).message);
       expect(output).toContain(refused);

@@ -20,7 +20,7 @@ import {
 } from 'nestjs-payment-acceptance';
 import { PaymentOperations, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
-import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, DataSource, Entity, PrimaryGeneratedColumn, type Logger as TypeOrmLogger } from 'typeorm';
 import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type DatabaseTemplate } from './database.js';
 
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
@@ -64,6 +64,8 @@ export interface HarnessOptions {
   random?: PaymentRandom;
   /** Pool size of each instance. Default: the driver's, 10. */
   poolSize?: number;
+  /** Is told of every statement that TypeORM logs, and of each as a slow one, too. */
+  logger?: TypeOrmLogger;
   /** `driver` of the data source on PostgreSQL, if it is not plain `pg`. */
   driver?: unknown;
   /** Another address of the same database, such as a pooler's. Called for each instance. */
@@ -203,6 +205,7 @@ async function startInstance(
             ...connectionOf(url),
             ...(!ON_MARIADB && { driver: options.driver }),
             poolSize: options.poolSize,
+            ...(options.logger && { logger: options.logger, maxQueryExecutionTime: -1 }),
             entities: [Effect],
           }),
           EventEmitterModule.forRoot(),

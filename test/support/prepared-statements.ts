@@ -7,8 +7,13 @@ type Query = (config: unknown, values?: unknown, callback?: unknown) => unknown;
 class PreparingClient extends pg.Client {}
 const query = pg.Client.prototype.query as Query;
 PreparingClient.prototype.query = function (this: pg.Client, config: unknown, values?: unknown, callback?: unknown) {
-  const named = typeof config === 'string' && Array.isArray(values) && values.length > 0;
-  return query.call(this, named ? { name: nameOf(config), text: config } : config, values, callback);
+  if (typeof config === 'string') {
+    const named = Array.isArray(values) && values.length > 0;
+    return query.call(this, named ? { name: nameOf(config), text: config } : config, values, callback);
+  }
+  const { name, text, values: own = [] } = config as { name?: string; text: string; values?: unknown[] };
+  const named = name === undefined && own.length > 0;
+  return query.call(this, named ? { name: nameOf(text), text, values: own } : config, values, callback);
 } as typeof pg.Client.prototype.query;
 
 class PreparingPool extends pg.Pool {

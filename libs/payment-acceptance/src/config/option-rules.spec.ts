@@ -90,6 +90,7 @@ describe('the groups of options', () => {
       'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".',
     ],
     [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
+    [{ logStatements: 'yes' }, 'logStatements: must be true or false (given: string).'],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],
     [{ autoStart: 'yes' }, 'autoStart: must be true or false (given: string).'],
     [

@@ -220,6 +220,12 @@ export interface PaymentAcceptanceOptions {
    */
   statementTimeoutMs?: number;
   /**
+   * Whether the `logging` and `maxQueryExecutionTime` of your TypeORM data source apply to the module's own statements, too, with
+   * those that begin and end the transaction of a handler. They hold personal data, such as what a callback says about the
+   * payer. What a handler writes is always logged like the rest of your statements. Default `false`.
+   */
+  logStatements?: boolean;
+  /**
    * How instances on one database learn of work that another instance has created. `listen` keeps one connection outside the
    * pool for PostgreSQL's LISTEN and NOTIFY. With `poll`, they find it when they poll next (`confirmer.pollMs`,
    * `deliveries.pollMs`). LISTEN does not work through a PgBouncer that pools transactions; the module notices and polls.

@@ -14,7 +14,7 @@ export function databaseProvider(dataSourceName: string): FactoryProvider<Databa
     provide: Database,
     inject: [getDataSourceToken(dataSourceName), PaymentClock, RESOLVED_OPTIONS, PaymentProbe],
     useFactory: async (dataSource: DataSource, clock: PaymentClock, options: ResolvedOptions, probe: PaymentProbe) => {
-      const database = await openDatabase(dataSource, clock, options.schema, probe);
+      const database = await openDatabase(dataSource, clock, { ...options, probe });
       database.statementMs = options.statementTimeoutMs;
       if (options.migrations === 'run') await migratePaymentAcceptance(dataSource, options);
       else await verifySchema(database);

@@ -7,6 +7,7 @@ import type { Dialect } from './dialect.js';
 import { PoolConnections, type ConnectionCloser } from './pool-connections.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
+import { StatementLog } from './statement-log.js';
 import { sql, type Statement } from './statement.js';
 import { PaymentReadOnlyDatabaseError } from './storage.errors.js';
 import { transact, type Transaction, type TransactionConnection, type TransactionOptions } from './transaction.js';
@@ -34,6 +35,15 @@ export interface Answer {
   readonly changed: number;
 }
 
+/** How a database is opened. */
+export interface DatabaseSettings {
+  /** Name of the schema, or on MariaDB the prefix, of our tables. Default `payment_acceptance`. */
+  readonly schema?: string;
+  /** Whether the host's TypeORM logging shows our statements. Default `false`. */
+  readonly logStatements?: boolean;
+  readonly probe?: PaymentProbe;
+}
+
 /** The host's data source, as our statements use it. Open it with `openDatabase`. */
 export abstract class Database implements ConnectionCloser {
   /** The SQL that differs between databases. */
@@ -45,18 +55,20 @@ export abstract class Database implements ConnectionCloser {
     MAX_TEXTS,
   );
 
+  readonly schema: string;
+  readonly probe: PaymentProbe;
+  protected readonly log: StatementLog;
   private readonly connections: PoolConnections;
 
-  /**
-   * @param schema name of the schema, or on MariaDB the prefix, of our tables
-   * @throws RangeError for a name that is not safe to use unescaped
-   */
+  /** @throws RangeError for a name of the schema that is not safe to use unescaped */
   constructor(
     readonly dataSource: DataSource,
     private readonly clock: PaymentClock,
-    readonly schema = DEFAULT_SCHEMA,
-    readonly probe: PaymentProbe = new PaymentProbe(),
+    { schema = DEFAULT_SCHEMA, logStatements = false, probe = new PaymentProbe() }: DatabaseSettings = {},
   ) {
+    this.schema = schema;
+    this.probe = probe;
+    this.log = new StatementLog(dataSource, logStatements);
     this.connections = new PoolConnections(dataSource, this);
     if (!isSchemaName(schema)) throw new RangeError(`The name of the schema ${SCHEMA_NAME_RULE}`);
   }
@@ -93,7 +105,7 @@ export abstract class Database implements ConnectionCloser {
     const { dialect } = this;
     const text = sql`SELECT ${dialect.readOnly} AS "readOnly"`.text(dialect.parameter);
     await this.onRunner(undefined, undefined, async (runner) => {
-      const [row] = (await runner.query(text)) as { readOnly: unknown }[];
+      const [row] = (await this.send(runner, text)).rows;
       if (flag(row?.readOnly)) throw new PaymentReadOnlyDatabaseError();
     });
   }
@@ -131,14 +143,27 @@ export abstract class Database implements ConnectionCloser {
    * Sends SQL unchanged, in the manager's transaction or on a connection of its own. Never through the data source or its
    * manager: some libraries route those into the host's transaction, which would roll our statements back with it.
    */
-  protected async send(
+  protected answer(
     text: string,
     values: readonly unknown[],
     manager: EntityManager | undefined,
     limitMs: number | undefined,
-  ): Promise<unknown> {
-    return this.onRunner(manager, limitMs, (runner) => runner.query(text, [...values]));
+  ): Promise<Answer> {
+    return this.onRunner(manager, limitMs, (runner) => this.send(runner, text, values));
   }
+
+  /**
+   * Sends SQL on the runner's connection through the driver. The runner's `query` would log it as one of the host's, and call
+   * the host's subscribers.
+   */
+  async send(runner: QueryRunner, text: string, values: readonly unknown[] = []): Promise<Answer> {
+    if (runner.isReleased) throw new Error('The connection of this statement has been released.');
+    const connection: unknown = await runner.connect();
+    return this.log.around(runner, text, values, () => this.sendOn(connection, text, values));
+  }
+
+  /** @throws QueryFailedError as TypeORM does */
+  protected abstract sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer>;
 
   /** See {@link PoolConnections.run}. */
   protected onRunner<T>(
@@ -163,14 +188,6 @@ export abstract class Database implements ConnectionCloser {
     return answer;
   }
 
-  /** {@link send}s a text, and reads the driver's answer. */
-  protected abstract answer(
-    text: string,
-    values: readonly unknown[],
-    manager: EntityManager | undefined,
-    limitMs: number | undefined,
-  ): Promise<Answer>;
-
   /**
    * Runs a transaction at READ COMMITTED, which SKIP LOCKED and re-reading under a lock need. Work that was rolled back
    * because of a conflict (deadlock, serialization failure) is repeated.
@@ -182,6 +199,7 @@ export abstract class Database implements ConnectionCloser {
     let current: object = {};
     const connection: TransactionConnection = {
       connect: async (runner) => (current = await connections.connect(runner)),
+      send: (runner, text) => this.send(runner, text),
       release: (runner) => connections.release(runner),
       destroy: (runner, open) => this.destroy(runner, open),
     };

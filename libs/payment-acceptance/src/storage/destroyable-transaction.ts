@@ -58,7 +58,7 @@ export abstract class DestroyableTransaction {
     signal.throwIfAborted();
     const { dataSource } = this.database;
     const runner = dataSource.createQueryRunner();
-    const transaction = new Transaction(dataSource, runner);
+    const transaction = new Transaction(dataSource, runner, (text) => this.database.send(runner, text));
     let connecting: Promise<unknown> | undefined;
     let connection: unknown;
     let destroyed: Promise<void> | undefined;

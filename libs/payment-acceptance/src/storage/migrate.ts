@@ -15,6 +15,8 @@ import { PaymentSchemaBehindError } from './storage.errors.js';
 export interface MigrationOptions {
   /** As the module's option `schema`. Default `payment_acceptance`. */
   schema?: string;
+  /** As the module's option `logStatements`. Default `false`. */
+  logStatements?: boolean;
 }
 
 /**
@@ -26,9 +28,9 @@ export interface MigrationOptions {
  */
 export async function migratePaymentAcceptance(
   dataSource: DataSource,
-  { schema }: MigrationOptions = {},
+  { schema, logStatements }: MigrationOptions = {},
 ): Promise<void> {
-  const database = await openDatabase(dataSource, new PaymentClock(), schema);
+  const database = await openDatabase(dataSource, new PaymentClock(), { schema, logStatements });
   database.statementMs = MIGRATION_STATEMENT_MS;
   if ((await missing(database)).length === 0) return;
   const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;

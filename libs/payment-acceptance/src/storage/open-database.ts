@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
-import type { PaymentProbe } from '../common/probe.js';
-import type { Database } from './database.js';
+import type { Database, DatabaseSettings } from './database.js';
 import { MariaDatabase } from './mariadb/maria.database.js';
 import { PostgresDatabase } from './postgres/postgres.database.js';
 import { PaymentUnsupportedDataSourceError } from './storage.errors.js';
@@ -13,14 +12,13 @@ import { PaymentUnsupportedDataSourceError } from './storage.errors.js';
 export async function openDatabase(
   dataSource: DataSource,
   clock: PaymentClock,
-  schema?: string,
-  probe?: PaymentProbe,
+  settings?: DatabaseSettings,
 ): Promise<Database> {
   const { type } = dataSource.options;
   const kind =
     type === 'postgres' ? PostgresDatabase : type === 'mariadb' || type === 'mysql' ? MariaDatabase : undefined;
   if (!kind) throw new PaymentUnsupportedDataSourceError(type);
-  const database = new kind(dataSource, clock, schema, probe);
+  const database = new kind(dataSource, clock, settings);
   await database.verify();
   return database;
 }

@@ -6,6 +6,12 @@ function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: 
   return error instanceof QueryFailedError ? (error.driverError as object) : {};
 }
 
+/** The database's own code of a failed statement; MariaDB's is a number. */
+export function errorCode(error: unknown): unknown {
+  const { code, errno } = trouble(error);
+  return errno ?? code;
+}
+
 /** Deadlock and serialization failure; on MariaDB also lock wait timeout and "record has changed". */
 const CONFLICTS = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
 
@@ -17,8 +23,7 @@ export class ConcurrentChangeError extends Error {
 /** Whether the work was rolled back in favour of a concurrent transaction. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConcurrentChangeError) return true;
-  const { code, errno } = trouble(error);
-  return CONFLICTS.has(errno ?? code);
+  return CONFLICTS.has(errorCode(error));
 }
 
 /** SQLSTATE classes of errors of the database or the connection, rather than of the data. */
@@ -39,8 +44,7 @@ const READ_ONLY = new Set<unknown>(['25006', 1290, 1836, 1792]);
 /** Whether the connection leads to a read-only server, such as a former primary after a switchover. */
 export function isReadOnly(error: unknown): boolean {
   if (error instanceof PaymentReadOnlyDatabaseError) return true;
-  const { code, errno } = trouble(error);
-  return READ_ONLY.has(errno ?? code);
+  return READ_ONLY.has(errorCode(error));
 }
 
 /** Whether a row with the same unique key already exists. */

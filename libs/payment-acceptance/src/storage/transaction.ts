@@ -32,6 +32,9 @@ const ending = new AsyncLocalStorage<Transaction>();
 
 const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
+/** As TypeORM sends it. */
+const isolation = (level: string): string => `SET TRANSACTION ISOLATION LEVEL ${level}`;
+
 /** For `check`: a transaction must not commit if its work swallowed a failed statement. */
 export function refuseFailure(hasFailed: boolean): void {
   if (hasFailed) throw new Error(STATEMENT_FAILED);
@@ -53,6 +56,8 @@ export interface TransactionConnection {
   readonly connect?: (runner: QueryRunner) => Promise<unknown>;
   /** Default: returns the connection to the pool. */
   readonly release?: (runner: QueryRunner) => Promise<void>;
+  /** Sends the transaction's begin and end, and the settings around them. Default: the runner's `query`. */
+  readonly send?: (runner: QueryRunner, text: string) => Promise<unknown>;
   /** Called before the release if the transaction may still be open on the connection. */
   readonly destroy: (runner: QueryRunner, connection: unknown) => Promise<void>;
 }
@@ -64,11 +69,11 @@ export interface TransactionConnection {
 export async function transact<T>(
   dataSource: DataSource,
   run: (transaction: Transaction, connection: unknown) => Promise<T>,
-  { connect, release, destroy }: TransactionConnection,
+  { connect, send, release, destroy }: TransactionConnection,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
   const connection: unknown = await (connect ? connect(runner) : runner.connect());
-  const transaction = new Transaction(dataSource, runner);
+  const transaction = new Transaction(dataSource, runner, send && ((text) => send(runner, text)));
   try {
     return await run(transaction, connection);
   } finally {
@@ -90,15 +95,18 @@ export class Transaction {
   private refused = false;
   /** Whether the server is read-only, so that the connection is useless. */
   private isReadOnly = false;
-  /** Replaces the START TRANSACTION that is being sent. */
-  private first: string | undefined;
-  /** The only statement that may pass after the work has ended. */
-  private last: string | undefined;
+  /**
+   * The statements by which TypeORM is about to begin or end the transaction, and what is sent in place of each, once. They
+   * are ours, and pass even after the work has ended.
+   */
+  private readonly boundaries = new Map<unknown, string>();
   private readonly running = new Set<Promise<unknown>>();
 
+  /** @param send sends our own statements on the runner's connection. Default: the runner's `query` */
   constructor(
     private readonly dataSource: DataSource,
     private readonly runner: QueryRunner,
+    private readonly send: (text: string) => Promise<unknown> = runner.query.bind(runner),
   ) {
     const query = runner.query.bind(runner) as Call<unknown>;
     const stream = runner.stream.bind(runner) as unknown as Call<Closing>;
@@ -108,18 +116,24 @@ export class Transaction {
       void this.track(new Promise<void>((resolve) => opened.once('close', resolve)));
       return opened;
     };
-    runner.query = ((...given: unknown[]) => this.pass(query, this.begun(given))) as typeof runner.query;
+    runner.query = ((...given: unknown[]) => {
+      const boundary = this.boundaries.get(given[0]);
+      if (boundary === undefined) return this.pass(query, given);
+      this.boundaries.delete(given[0]);
+      return this.sendOwn(boundary);
+    }) as typeof runner.query;
     runner.stream = ((...given: unknown[]) => this.pass(streaming, given)) as unknown as typeof runner.stream;
   }
 
   /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, before, start, limitMs = Infinity } = options;
+    const { level, check, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
     try {
-      if (before !== undefined) await answerWithin(limitMs, this.runner.query(before));
-      this.first = start;
+      if (before !== undefined) await answerWithin(limitMs, this.sendOwn(before));
+      this.boundaries.set('START TRANSACTION', start);
+      if (level !== undefined) this.boundaries.set(isolation(level), isolation(level));
       await answerWithin(limitMs, this.runner.startTransaction(level));
-      this.first = undefined;
+      this.boundaries.clear();
       const result = await work(this.runner.manager);
       await this.settle();
       check?.();
@@ -159,13 +173,14 @@ export class Transaction {
     { after, limitMs = Infinity }: TransactionOptions,
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
-    await answerWithin(limitMs, this.sendLast(statement, end));
+    this.boundaries.set(statement, statement);
+    await answerWithin(limitMs, this.withHooks(end));
     // If the session's settings cannot be restored, the outcome of the transaction stays the same.
     const restored =
       after === undefined ||
       (await answerWithin(
         limitMs,
-        this.sendLast(after, () => this.runner.query(after)),
+        this.withHooks(() => this.sendOwn(after)),
       ).then(
         () => true,
         () => false,
@@ -173,10 +188,9 @@ export class Transaction {
     this.isOver = restored && this.running.size === 0 && !this.isReadOnly;
   }
 
-  /** Lets one statement pass, with those that the host's subscribers send because of it. */
-  private sendLast(statement: string, send: () => Promise<unknown>): Promise<unknown> {
+  /** Lets the statements pass that the host's subscribers send because of ours. */
+  private withHooks(send: () => Promise<unknown>): Promise<unknown> {
     const hooked = this.dataSource.subscribers.some((subscriber) => HOOKS.some((hook) => hook in subscriber));
-    this.last = hooked ? undefined : statement;
     return hooked ? ending.run(this, send) : send();
   }
 
@@ -184,32 +198,29 @@ export class Transaction {
     return (this.runner as unknown as { readonly transactionDepth: number }).transactionDepth > 1;
   }
 
+  private sendOwn(text: string): Promise<unknown> {
+    return this.observe(this.send(text));
+  }
+
   private async pass<T>(send: Call<T>, given: unknown[]): Promise<T> {
-    if (this.closed && !this.mayPass(given[0])) {
+    if (this.closed && (this.isOver || ending.getStore() !== this)) {
       this.refused = true;
       throw new Error(
         'The transaction of this manager has ended, so the statement was refused. Await everything that a handler does ' +
           'before it returns or throws.',
       );
     }
+    return this.observe(send(...given));
+  }
+
+  private async observe<T>(statement: Promise<T>): Promise<T> {
     try {
-      return await this.track(send(...given));
+      return await this.track(statement);
     } catch (error) {
       this.hasFailed = true;
       this.isReadOnly ||= isReadOnly(error);
       throw error;
     }
-  }
-
-  private begun(given: unknown[]): unknown[] {
-    return this.first !== undefined && given[0] === 'START TRANSACTION' ? [this.first, ...given.slice(1)] : given;
-  }
-
-  private mayPass(statement: unknown): boolean {
-    if (this.last === undefined) return !this.isOver && ending.getStore() === this;
-    const isLast = statement === this.last;
-    if (isLast) this.last = '';
-    return isLast;
   }
 
   /** Removed before any code that awaits the statement continues. */

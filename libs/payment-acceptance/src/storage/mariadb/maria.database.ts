@@ -1,8 +1,7 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
-import type { PaymentProbe } from '../../common/probe.js';
 import { withTimeout } from '../../common/timeout.js';
-import { Database, type Answer } from '../database.js';
+import { Database, type Answer, type DatabaseSettings } from '../database.js';
 import { isConflict } from '../query-errors.js';
 import { closeNow } from '../socket.js';
 import { rawSql, sql, type Statement } from '../statement.js';
@@ -10,6 +9,7 @@ import { PaymentUnsupportedDataSourceError } from '../storage.errors.js';
 import type { TransactionOptions } from '../transaction.js';
 import { mariadb } from './dialect.js';
 import { mysqlConnectionOf } from './mysql-connection.js';
+import { runOnConnection } from './mysql-query.js';
 
 interface MysqlPool {
   on(event: 'connection', listener: (connection: object) => void): void;
@@ -32,8 +32,8 @@ export class MariaDatabase extends Database {
   override readonly dialect = mariadb;
   protected override readonly prefix = `${this.schema}_`;
 
-  constructor(dataSource: DataSource, clock: PaymentClock, schema?: string, probe?: PaymentProbe) {
-    super(dataSource, clock, schema, probe);
+  constructor(dataSource: DataSource, clock: PaymentClock, settings?: DatabaseSettings) {
+    super(dataSource, clock, settings);
     const { pool } = dataSource.driver as { pool?: MysqlPool };
     pool?.on('connection', (connection) => this.opened(connection));
   }
@@ -47,13 +47,16 @@ export class MariaDatabase extends Database {
     const parameters = values.map(given);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await this.send(text, parameters, manager, limitMs);
-        if (Array.isArray(result)) return { rows: result as Record<string, unknown>[], changed: 0 };
-        return { rows: [], changed: (result as { affectedRows?: number }).affectedRows ?? 0 };
+        return await super.answer(text, parameters, manager, limitMs);
       } catch (error) {
         if (manager || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
       }
     }
+  }
+
+  protected override async sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer> {
+    const result = await runOnConnection(connection, text, values);
+    return Array.isArray(result) ? { rows: result, changed: 0 } : { rows: [], changed: result.affectedRows ?? 0 };
   }
 
   /** A session setting, so the host's value is restored afterwards. */
@@ -89,7 +92,7 @@ export class MariaDatabase extends Database {
     const runner = this.dataSource.createQueryRunner();
     try {
       const connection: unknown = await runner.connect();
-      const killed = killThread(runner, threadId, localPort);
+      const killed = this.killThread(runner, threadId, localPort);
       await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
         killed.catch(() => undefined);
         await this.discard(runner, connection);
@@ -98,6 +101,20 @@ export class MariaDatabase extends Database {
     } finally {
       await runner.release();
     }
+  }
+
+  /**
+   * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
+   * address leads to another server by now, the thread with this id belongs to somebody else.
+   */
+  private async killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
+    const { rows } = await this.send(
+      runner,
+      `SELECT ID FROM information_schema.PROCESSLIST
+       WHERE ID = ? AND (HOST LIKE CONCAT('%:', ?) OR COMMAND IN ('Query', 'Execute') AND TIME_MS >= ?)`,
+      [threadId, localPort, LONG_QUERY_MS],
+    );
+    if (rows.length > 0) await this.send(runner, 'KILL CONNECTION ?', [threadId]);
   }
 
   /** Set for each transaction: the default of one session says nothing about the pool's other connections. */
@@ -159,19 +176,6 @@ export class MariaDatabase extends Database {
       );
     }
   }
-}
-
-/**
- * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
- * address leads to another server by now, the thread with this id belongs to somebody else.
- */
-async function killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
-  const found = (await runner.query(
-    `SELECT ID FROM information_schema.PROCESSLIST
-     WHERE ID = ? AND (HOST LIKE CONCAT('%:', ?) OR COMMAND IN ('Query', 'Execute') AND TIME_MS >= ?)`,
-    [threadId, localPort, LONG_QUERY_MS],
-  )) as unknown[];
-  if (found.length > 0) await runner.query('KILL CONNECTION ?', [threadId]);
 }
 
 /** The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes an empty subquery. */

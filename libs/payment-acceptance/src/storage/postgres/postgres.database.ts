@@ -1,7 +1,6 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { PaymentClock } from '../../common/clock.js';
-import type { PaymentProbe } from '../../common/probe.js';
-import { Database, type Answer } from '../database.js';
+import { Database, type Answer, type DatabaseSettings } from '../database.js';
 import { readRows, type Reading } from '../reading.js';
 import { closeNow } from '../socket.js';
 import { sql, type Value } from '../statement.js';
@@ -10,6 +9,7 @@ import type { TransactionOptions } from '../transaction.js';
 import { cancelStatement } from './cancel-request.js';
 import { postgres } from './dialect.js';
 import { isPgClient, pgClientOf, removeFromPool } from './pg-connection.js';
+import { runOnClient } from './pg-query.js';
 import type { PreparedStatement } from './prepare.js';
 import { PreparedStatements, PreparedStatementsUnavailableError } from './prepared-statements.js';
 
@@ -63,8 +63,8 @@ export class PostgresDatabase extends Database {
   private readonly preparedStatements: PreparedStatements;
   private readCommitted: boolean | undefined;
 
-  constructor(dataSource: DataSource, clock: PaymentClock, schema?: string, probe?: PaymentProbe) {
-    super(dataSource, clock, schema, probe);
+  constructor(dataSource: DataSource, clock: PaymentClock, settings?: DatabaseSettings) {
+    super(dataSource, clock, settings);
     const { master } = dataSource.driver as { master?: PgPool };
     if (master) {
       master.on('connect', (client) => {
@@ -73,7 +73,7 @@ export class PostgresDatabase extends Database {
       });
       limitOpening(master, this);
     }
-    this.preparedStatements = new PreparedStatements(dataSource);
+    this.preparedStatements = new PreparedStatements(this.log);
   }
 
   /** With any other encoding than UTF-8, callbacks with characters outside of it could never be stored. */
@@ -139,18 +139,9 @@ export class PostgresDatabase extends Database {
     return (await this.answer(text, values, manager, limitMs)).rows;
   }
 
-  /** For UPDATE and DELETE, TypeORM returns a pair of the rows and their number. */
-  protected override async answer(
-    text: string,
-    values: readonly unknown[],
-    manager: EntityManager | undefined,
-    limitMs: number | undefined,
-  ): Promise<Answer> {
-    const result = await this.send(text, values, manager, limitMs);
-    if (!Array.isArray(result)) return { rows: [], changed: 0 };
-    if (!Array.isArray(result[0])) return { rows: result as Answer['rows'][number][], changed: result.length };
-    const [rows, changed] = result as [Answer['rows'], number];
-    return { rows, changed };
+  protected override async sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer> {
+    const { rows, rowCount } = await runOnClient(connection, { text, values });
+    return { rows, changed: rowCount ?? 0 };
   }
 
   /** After the first such error, no further statement is prepared, so the repetition succeeds. */

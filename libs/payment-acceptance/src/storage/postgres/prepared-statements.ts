@@ -1,22 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { hash } from 'node:crypto';
-import { QueryFailedError, type DataSource, type QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 import { memoize } from '../../common/memoize.js';
-
-/** The part of `pg`'s client that TypeORM does not expose: named statements. */
-interface NamingClient {
-  query(statement: string): Promise<unknown>;
-  query(
-    statement: { name: string; text: string; values: unknown[] },
-    done: (error: Error | null, result: { rows: unknown[] }) => void,
-  ): unknown;
-}
+import { errorCode } from '../query-errors.js';
+import type { StatementLog } from '../statement-log.js';
+import { runOnClient, type PgResult } from './pg-query.js';
 
 /**
  * "No such statement", "statement already exists", "cached plan must not change result type": errors behind a pooler in
  * transaction mode, or after the tables were changed. The statement was not executed.
  */
-const NOT_KEPT = new Set(['26000', '42P05', '0A000']);
+const NOT_KEPT = new Set<unknown>(['26000', '42P05', '0A000']);
 
 /**
  * A plan fits the table sizes of its time, and one made for small tables must not stay when they grow quickly. So a
@@ -44,29 +38,23 @@ export class PreparedStatements {
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
   private readonly warner = new Logger('PaymentAcceptance');
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(private readonly log: StatementLog) {}
 
   /**
-   * Runs a statement on the runner's connection, inside its transaction if there is one. Bypasses the runner's `query`,
-   * which does not support names, so the caller must await it before the transaction ends.
+   * Runs a statement on the runner's connection, inside its transaction if there is one.
    * @throws PreparedStatementsUnavailableError, which also fails a transaction
    */
-  async run<Row>(runner: QueryRunner, text: string, values: unknown[]): Promise<Row[]> {
+  async run(runner: QueryRunner, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
     if (runner.isReleased) throw new Error('The connection of this statement has been released.');
-    const client = (await runner.connect()) as NamingClient;
-    const { logger } = this.dataSource;
-    logger.logQuery(text, values, runner);
+    const client = (await runner.connect()) as object;
     try {
       await this.renew(client);
-      return (await runNamed(client, this.nameOf(text), text, values)) as Row[];
+      const named = { name: this.nameOf(text), text, values };
+      return (await this.log.around(runner, text, values, () => runOnClient(client, named))).rows;
     } catch (error) {
-      const code = codeOf(error);
-      if (code !== undefined && NOT_KEPT.has(code)) {
-        this.giveUp(error as Error);
-        throw new PreparedStatementsUnavailableError('The connection keeps no plans.', { cause: error });
-      }
-      logger.logQueryError(error as Error, text, values, runner);
-      throw code === undefined ? error : new QueryFailedError(text, values, error as Error);
+      if (!NOT_KEPT.has(errorCode(error))) throw error;
+      this.giveUp(error as Error);
+      throw new PreparedStatementsUnavailableError('The connection keeps no plans.', { cause: error });
     }
   }
 
@@ -79,7 +67,7 @@ export class PreparedStatements {
     );
   }
 
-  private async renew(client: NamingClient): Promise<void> {
+  private async renew(client: object): Promise<void> {
     const now = performance.now();
     const age = this.ages.get(client);
     if (!age) {
@@ -88,25 +76,6 @@ export class PreparedStatements {
     }
     if (now - age.renewed < Math.min(RENEW_MS, Math.max(MIN_RENEWAL_MS, age.renewed - age.first))) return;
     age.renewed = now;
-    await client.query('DISCARD PLANS');
+    await runOnClient(client, { text: 'DISCARD PLANS', values: [] });
   }
-}
-
-/**
- * Uses the callback, not the promise of `pg`: promises chain each statement to the next, which keeps its parameters and
- * callers in memory until a full garbage collection.
- */
-function runNamed(client: NamingClient, name: string, text: string, values: unknown[]): Promise<unknown[]> {
-  return new Promise((resolve, reject) => {
-    const sent = client.query({ name, text, values }, (error, result) =>
-      error ? reject(error) : resolve(result.rows),
-    );
-    // A client wrapped by the host may return a promise anyway, and fail before the statement is sent.
-    if (sent instanceof Promise) sent.then((result?: { rows: unknown[] }) => result && resolve(result.rows), reject);
-  });
-}
-
-function codeOf(error: unknown): string | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : undefined;
 }
