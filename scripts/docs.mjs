@@ -1,9 +1,10 @@
-// npm run docs: writes the tables of the documentation that come from docstrings, and from the options' rules. With --check
+// npm run docs: writes the tables of the documentation that come from docstrings, the options' rules and the log lines. With --check
 // it only says whether they are up to date.
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import path from 'node:path';
 import { docstringTables } from './lib/docstring-tables.mjs';
+import { logLineTable } from './lib/log-line-table.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { root } from './lib/project.mjs';
 import { argumentsOf, isCheck } from './lib/usage.mjs';
@@ -17,6 +18,7 @@ await prepare();
 const config = '../libs/payment-acceptance/dist/esm/config';
 const { OPTION_RULES, SHOP_RULES } = await import(`${config}/option-rules.js`);
 const { EXTRA_RULES } = await import(`${config}/extra-rules.js`);
+const { LOG_LINES } = await import('../libs/payment-acceptance/dist/esm/common/log-lines.js');
 
 const generated = [
   {
@@ -31,21 +33,23 @@ const generated = [
   },
   { document: 'docs/brokers.md', sources: ['brokers/options.ts'], column: 'option' },
   { document: 'docs/events.md', sources: ['domain/payment-events.ts'], column: 'field' },
+  { document: 'docs/operations.md', sources: ['common/log-lines.ts'], tables: () => logLineTable(LOG_LINES) },
 ];
 const [begin, end] = ['<!-- written by `npm run docs` -->\n', '<!-- /written -->'];
 
-for (const { document, sources, column, rules } of generated) {
+for (const { document, sources, column = '', rules, tables } of generated) {
   const file = path.join(root, document);
   const before = fs.readFileSync(file, 'utf8');
   const [head, rest] = split(document, before, begin);
   const [, tail] = split(document, rest, end);
-  const after = `${head}${begin}\n${await docstringTables(filesOf(sources), column, rules)}\n${end}${tail}`;
+  const written = await (tables ? tables() : docstringTables(filesOf(sources), column, rules));
+  const after = `${head}${begin}\n${written}\n${end}${tail}`;
   if (before === after) continue;
   if (!check) {
     fs.writeFileSync(file, after);
     console.log(`${document} is written.`);
   } else {
-    console.error(`${document} is not what the docstrings of ${sources.join(' and ')} say: run \`npm run docs\`.`);
+    console.error(`${document} is not what ${sources.join(' and ')} say: run \`npm run docs\`.`);
     process.exitCode = 1;
   }
 }

@@ -166,7 +166,8 @@ describe('retention', () => {
       await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN pending TO elsewhere');
       await until(
         () => count('migration'),
-        () => said.mock.calls.some(([line]) => String(line).startsWith('Old records could not be removed')),
+        () =>
+          said.mock.calls.some(([line]) => String(line).startsWith('removal-failed: Old records could not be removed')),
       );
       await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME COLUMN elsewhere TO pending');
       await seed(10, 100);

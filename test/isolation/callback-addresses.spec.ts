@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger, VersioningType } from '@nestjs/common';
 import { PaymentConfigurationError } from 'nestjs-payment-acceptance';
+import { VERSION } from '../../libs/payment-acceptance/src/common/version.js';
 import { resolveOptions } from '../../libs/payment-acceptance/src/config/resolve-options.js';
 import { ADAPTERS } from '../support/adapters.js';
 import { moduleOptions, startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
@@ -22,7 +23,7 @@ describe('where the callbacks are', () => {
     await harness?.close();
     harness = undefined;
   });
-  const saidAtStart = () => logged.filter((line) => line.startsWith('log The service reaches the callbacks'));
+  const saidAtStart = () => logged.filter((line) => line.startsWith('log started: '));
   const prefixed: HarnessOptions['prepare'] = (app) => {
     app.setGlobalPrefix('/api/');
     app.enableVersioning({ type: VersioningType.URI, defaultVersion: '2' });
@@ -38,9 +39,10 @@ describe('where the callbacks are', () => {
         options: { publicUrl: 'https://shop.example/base/' },
       });
       expect(saidAtStart()).toEqual([
-        'log The service reaches the callbacks at POST https://shop.example/base/api/shop/redirect/payment/success[/SHOP], ' +
-          'POST https://shop.example/base/api/shop/redirect/payment/fail[/SHOP], ' +
-          'POST https://shop.example/base/api/shop/postback/payment[/SHOP].',
+        `log started: nestjs-payment-acceptance is ready. { version: '${VERSION}', role: 'all', shops: 2, routes: [ ` +
+          "'POST https://shop.example/base/api/shop/redirect/payment/success[/SHOP]', " +
+          "'POST https://shop.example/base/api/shop/redirect/payment/fail[/SHOP]', " +
+          "'POST https://shop.example/base/api/shop/postback/payment[/SHOP]' ] }",
       ]);
       expect((await postJson(`${harness.host.url}/api/shop/postback/payment`, fields)).status).toBe(200);
     });
@@ -59,7 +61,7 @@ describe('where the callbacks are', () => {
       }
       expect((await postJson(`${url}/api/postback/payment`, fields)).status).toBe(200);
       expect(logged.filter((line) => line.startsWith('error'))).toEqual([
-        'error A callback came to /postback/payment and was answered 404: the application serves callbacks at ' +
+        'error callback-misaddressed: A callback came to /postback/payment and was answered 404: the application serves callbacks at ' +
           '/api/postback/payment. Enter /api/postback/payment at the service.',
       ]);
     });
@@ -68,7 +70,7 @@ describe('where the callbacks are', () => {
       const prepare: HarnessOptions['prepare'] = (app) =>
         void app.setGlobalPrefix('api', { exclude: ['redirect/*path', 'postback/*path'] });
       harness = await startHarness({ adapter, prepare });
-      expect(saidAtStart()).toEqual([expect.stringContaining('POST /postback/payment[/SHOP].')]);
+      expect(saidAtStart()).toEqual([expect.stringMatching(/full URLs here\. .*'POST \/postback\/payment\[\/SHOP\]'/)]);
     });
   });
 });

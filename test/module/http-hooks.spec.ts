@@ -126,7 +126,10 @@ describe('hooks around the requests to the service', () => {
     expect(await effects()).toMatchObject([{ event: 'payment.succeeded' }]);
     const lines = logged.mock.calls.map(([line]) => String(line));
     expect(lines).toHaveLength(name === 'never end' ? 0 : 4);
-    for (const line of lines) expect(line).toMatch(/^The hook (before|after)\w+ failed; .*the audit is full$/);
+    for (const line of lines)
+      expect(line).toMatch(
+        /^hook-failed: The hook (before|after)\w+ failed; .*the audit is full \{ shop: 'main', error: 'Error' \}$/,
+      );
   });
 
   test('cannot change the request, and keep their own `this`', async () => {

@@ -56,12 +56,12 @@ describe('a log line has machine-readable parameters', () => {
     Logger.overrideLogger(false);
   });
 
-  test('in JSON, as params next to the message', async () => {
+  test('in JSON, as properties of the message', async () => {
     let bill = { billId: '', intentId: '' };
     const lines = await written(new ConsoleLogger({ json: true }), async () => {
       bill = await trouble('json');
     });
-    const records = lines.map((line) => JSON.parse(line) as { context: string; message: string; params: object });
+    const records = lines.map((line) => JSON.parse(line) as { context: string; message: unknown });
     const { billId, intentId } = bill;
     expect(records.shift()).toMatchObject({
       level: 'log',
@@ -72,23 +72,32 @@ describe('a log line has machine-readable parameters', () => {
       {
         level: 'warn',
         context: 'PaymentConfirmer',
-        message: expect.stringContaining('could not be checked'),
-        params: { shop: 'main', orderId: 'json', billId, intentId, error: 'service-unavailable' },
+        message: {
+          code: 'check-failed',
+          msg: expect.stringContaining('could not be checked'),
+          ...{ shop: 'main', orderId: 'json', billId, intentId, error: 'service-unavailable' },
+          ...{ check: expect.any(String), againInMs: expect.any(Number) },
+        },
       },
       {
         level: 'error',
         context: 'PaymentDeliveries',
-        message: expect.stringContaining('dead letter'),
-        params: { consumer: 'orders', event: 'payment.succeeded', attempt: 1, error: 'PaymentNonRetryableError' },
+        message: {
+          code: 'delivery-dead',
+          msg: expect.stringContaining('dead letter'),
+          ...{ consumer: 'orders', event: 'payment.succeeded', attempt: 1, error: 'PaymentNonRetryableError' },
+        },
       },
       {
         level: 'error',
         context: 'PaymentCallbacks',
-        message: expect.stringContaining('could not be forwarded'),
-        params: { shop: 'main', callback: 'postback', billId: 'b 411111******1111', error: 'Error' },
+        message: {
+          code: 'forward-failed',
+          msg: expect.stringContaining('could not be forwarded'),
+          ...{ shop: 'main', callback: 'postback', billId: 'b 411111******1111', error: 'Error' },
+        },
       },
     ]);
-    expect(records[0]?.params).toMatchObject({ check: expect.any(String), againInMs: expect.any(Number) });
     expect(lines.join('\n')).not.toContain(MAIN_TOKEN);
   });
 
@@ -96,7 +105,9 @@ describe('a log line has machine-readable parameters', () => {
     const [created, ...lines] = await written(new ConsoleLogger({ colors: false }), () => trouble('text'));
     expect(created).toMatch(/LOG \[PaymentBills\] payment-acceptance bill created: \{.*"orderId":"text".*\}$/);
     expect(lines.length).toBe(3);
-    expect(lines[0]).toMatch(/WARN \[PaymentConfirmer\] Bill .* \{ shop: 'main', orderId: 'text', billId: /);
+    expect(lines[0]).toMatch(
+      /WARN \[PaymentConfirmer\] check-failed: Bill .* \{ shop: 'main', orderId: 'text', billId: .* \}( \+\d+ms)?$/,
+    );
     expect(lines.join('\n')).not.toMatch(/4111 1111|undefined/);
   });
 

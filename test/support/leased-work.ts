@@ -70,7 +70,7 @@ export async function stopAll(): Promise<void> {
 export function setUp(concurrency = 2, pollMs = 3_600_000) {
   const work = new Work();
   const logger = new PaymentLogger('test');
-  const logged = jest.spyOn(logger, 'error').mockImplementation(() => undefined);
+  const logged = jest.spyOn(logger, 'write').mockImplementation(() => undefined);
   const worker = new LeasedWorker(work, { concurrency, pollMs, shutdownMs: 10_000 }, logger);
   stops.push(() => {
     work.endAll();

@@ -106,10 +106,11 @@ export class BillService implements BeforeApplicationShutdown {
   /** Marks creations whose outcome was not stored within their lease as unknown, and logs them. */
   async closeAbandoned(): Promise<void> {
     for (const bill of await this.store.closeAbandoned()) {
-      this.logger.error(
+      this.logger.write(
+        'creation-unknown',
         `Bill of order "${bill.orderId}" of shop "${bill.shop}": the outcome of its creation was not stored within its lease, ` +
           `because the process ended or the database was unavailable; whether it exists is unknown (intent ${bill.intentId}).`,
-        { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId, error: 'unknown-outcome' },
+        { shop: bill.shop, orderId: bill.orderId, intentId: bill.intentId },
       );
     }
   }
@@ -118,10 +119,10 @@ export class BillService implements BeforeApplicationShutdown {
   private warnInsideTransaction(): void {
     if (this.warned || !this.database.insideHostTransaction) return;
     this.warned = true;
-    this.logger.warn(
+    this.logger.write(
+      'bill-created-in-transaction',
       'createBill was called inside a transaction of yours. That works, but the bill stays if you roll back, and the call ' +
         'waits for a second connection of the pool while yours is held. Call it after the commit. (Logged once.)',
-      {},
     );
   }
 
@@ -189,7 +190,7 @@ export class BillService implements BeforeApplicationShutdown {
   private recordInLog(shop: Shop, fields: BillFields, intentId: IntentId, answer: CreatedBill): void {
     try {
       const record = creationRecord(shop.name, fields, intentId, answer, this.clock.now());
-      this.logger.log(creationLine(record, shop.token));
+      this.logger.writePlain('bill-created', creationLine(record, shop.token));
     } catch (error) {
       // The host's logger failed, but the bill must still be stored.
       process.emitWarning(`The creation of bill ${answer.billId} could not be logged. ${describeError(error)}`);

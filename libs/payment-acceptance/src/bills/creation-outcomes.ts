@@ -114,7 +114,9 @@ export class CreationOutcomes {
       return storing.end;
     });
     await withTimeout(LAST_ATTEMPTS_MS, Promise.allSettled(ends)).catch(() => undefined);
-    for (const storing of this.unstored) this.logger.error(recoveryMessage(storing), fieldsOf(storing));
+    for (const storing of this.unstored) {
+      this.logger.write('outcome-abandoned', recoveryMessage(storing), fieldsOf(storing));
+    }
   }
 
   private async inTime<Result>(storing: Storing, end: Promise<Result>): Promise<Result> {
@@ -128,7 +130,8 @@ export class CreationOutcomes {
       const cause = storing.lastError === undefined ? error : storing.lastError;
       if (!storing.isLogged) {
         const problem = 'is not stored yet; storing is retried until the application stops.';
-        this.logger.error(`${subject(storing)} ${problem} ${describeError(cause)}`, fieldsOf(storing));
+        const line = `${subject(storing)} ${problem} ${describeError(cause)}`;
+        this.logger.write('outcome-not-stored', line, fieldsOf(storing));
       }
       storing.isLogged = true;
       const { made, shop, orderId, intentId } = storing.outcome;
@@ -143,7 +146,9 @@ export class CreationOutcomes {
       try {
         const stored = await withTimeout(ATTEMPT_MS, attempt());
         this.unstored.delete(storing);
-        if (storing.isLogged) this.logger.log(`${subject(storing)} is stored now.`, fieldsOf(storing));
+        if (storing.isLogged) {
+          this.logger.write('outcome-stored', `${subject(storing)} is stored now.`, fieldsOf(storing));
+        }
         return stored;
       } catch (error) {
         storing.lastError = error;

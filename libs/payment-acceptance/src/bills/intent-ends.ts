@@ -46,7 +46,8 @@ export class IntentEnds {
     const { billId } = answer;
     const unknown = (flaw: string): PaymentUnknownOutcomeError => {
       const error = new PaymentAnswerNotUnderstoodError({ shop, operation: 'createBill' }, flaw);
-      this.logger.error(error.message, { shop, orderId, intentId, billId, error: errorType(error) });
+      const fields = { shop, orderId, intentId, billId, error: errorType(error) };
+      this.logger.write('creation-contradicted', error.message, fields);
       return new PaymentUnknownOutcomeError(shop, orderId, intentId, error, billId);
     };
     const open = () => this.store.open(intentId, answer, firstCheckMs);
@@ -93,10 +94,11 @@ export class IntentEnds {
     const present = await this.store.restore(intent, billId, this.options.creation.leaseMs);
     if (!present) {
       const { shop, orderId, intentId } = intent;
-      this.logger.warn(
+      this.logger.write(
+        'commit-lost',
         `The database has lost the intent ${intentId} of order "${orderId}" of shop "${shop}" after its commit, so it was stored ` +
           'again. Other commits of that time may be lost, too: payment-acceptance recover finds what can be recovered.',
-        { shop, orderId, intentId, ...(billId !== undefined && { billId }), error: 'lost-commit' },
+        { shop, orderId, intentId, ...(billId !== undefined && { billId }) },
       );
     }
     return present;

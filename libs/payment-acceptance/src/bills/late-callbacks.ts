@@ -24,12 +24,10 @@ export async function linkLateCallbacks(
   try {
     await store.linkWaitingCallbacks({ intentId, shop, billId });
   } catch (error) {
-    logger.warn(
+    logger.write(
+      'callbacks-not-linked',
       `Postbacks that arrived before bill ${billId ?? ''} was known are not linked to it yet. ${describeError(error)}`,
-      {
-        ...{ shop, orderId, billId, intentId },
-        error: errorType(error),
-      },
+      { shop, orderId, billId, intentId, error: errorType(error) },
     );
   }
 }

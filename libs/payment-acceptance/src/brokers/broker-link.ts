@@ -144,7 +144,7 @@ export class BrokerLink {
       const connection = await this.open(failures, dropped);
       if (connection) {
         this.connection = connection;
-        this.logger.log(`Connected: events are sent to "${consumer}".`, { consumer });
+        this.logger.write('broker-connected', `Connected: events are sent to "${consumer}".`, { consumer });
         this.options.onReady();
       }
       tried();
@@ -153,7 +153,7 @@ export class BrokerLink {
         if (this.connection && this.inFlight.size > 0) this.unanswered += 1;
         this.connection = undefined;
         for (const lose of this.inFlight) lose(reason);
-        this.logger.warn(`The connection of "${consumer}" was lost: ${reason}`, { consumer });
+        this.logger.write('broker-lost', `The connection of "${consumer}" was lost: ${reason}`, { consumer });
         await this.end(connection);
         failures = this.unanswered;
       }
@@ -175,9 +175,11 @@ export class BrokerLink {
       if (!connection) limited.catch(() => undefined);
       else return connection;
     } catch (error) {
-      const what = `"${consumer}" cannot be connected; its events wait. ${describeError(error)}`;
-      // Log an error once: further failed attempts are no news, and a lost connection has been logged already.
-      this.logger[failures === 0 ? 'error' : 'debug'](what, { consumer, error: errorType(error) });
+      // Only once: further failed attempts are no news, and a lost connection has been logged already.
+      if (failures === 0) {
+        const line = `"${consumer}" cannot be connected; its events wait. ${describeError(error)}`;
+        this.logger.write('broker-unreachable', line, { consumer, error: errorType(error) });
+      }
     }
     // Nobody uses a connection that comes up too late.
     void opening.then((late) => this.end(late)).catch(() => undefined);

@@ -1,7 +1,10 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { AbstractHttpAdapter } from '@nestjs/core';
 import type { ServerResponse } from 'node:http';
-import { describeError } from '../common/errors.js';
+import { PaymentClock } from '../common/clock.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { NotStored } from './callback.answers.js';
@@ -33,12 +36,15 @@ const REFRESH_S = 2;
  */
 @Injectable()
 export class CallbackResponder {
-  private readonly logger = new Logger('PaymentCallbacks');
+  private readonly log: RateLimitedLog;
 
   constructor(
     private readonly callbacks: PaymentCallbacks,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-  ) {}
+    clock: PaymentClock,
+  ) {
+    this.log = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock);
+  }
 
   /** 200 only after the postback is stored; 400 names the invalid fields; 503 makes the service send it again. */
   async postback(shop: string | undefined, body: unknown, exchange: Exchange): Promise<void> {
@@ -125,7 +131,8 @@ export class CallbackResponder {
       if (result.result === 'pending') exchange.adapter.setHeader(exchange.response, 'Refresh', String(REFRESH_S));
       return this.options.resultPage ? hostPage(exchange, rendered) : page(exchange, 200, rendered);
     } catch (error) {
-      this.logger.error(`A result page could not be shown. ${describeError(error)}`);
+      const line = (): string => `A result page could not be shown. ${describeError(error)}`;
+      this.log.write('result-failed', 'page', line, { shop: result.shop, error: errorType(error) });
       return page(exchange, 503, UNREADABLE);
     }
   }
@@ -136,10 +143,10 @@ export class CallbackResponder {
     if (body !== undefined || !(Number(length) > 0 || chunked !== undefined)) return false;
     const type = String(request.headers['content-type'] ?? '');
     if (!/^application\/(json|x-www-form-urlencoded)\s*(;|$)/i.test(type)) return false;
-    this.logger.error(
+    const line = (): string =>
       'A callback arrived with a body, but the application parsed none. Leave the body parser on: NestFactory.create(AppModule) ' +
-        'without { bodyParser: false }, or register parsers for JSON and forms on the callback routes.',
-    );
+      'without { bodyParser: false }, or register parsers for JSON and forms on the callback routes.';
+    this.log.write('body-parser-off', 'callback', line, {});
     return true;
   }
 }

@@ -6,6 +6,7 @@ import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback } from '../config/hooks.js';
@@ -156,7 +157,7 @@ export class PaymentCallbacks {
       const result = await this.results.waitFor(bill.shop, bill.intentId);
       return { kind: 'shown', status: 200, result: { shop: bill.shop, orderId, result, amount, currency } };
     } catch (error) {
-      return this.answerRetryLater('A result could not be read.', {}, error);
+      return this.answerRetryLater('result-failed', 'A result could not be read.', {}, error);
     }
   }
 
@@ -166,9 +167,10 @@ export class PaymentCallbacks {
     take: (shop: Shop, seen: RecordedCallback) => Promise<T>,
   ): Promise<T | typeof UNKNOWN_SHOP | typeof NOT_STORED> {
     const failed = (error: unknown) => {
-      const shown = cleanLine(name);
+      const shown = maskCards(cleanLine(name));
       const about = { shop: shown, callback: kind };
-      return this.answerRetryLater(`A callback for shop "${shown}" could not be stored.`, about, error);
+      const sentence = `A callback for shop "${shown}" could not be stored.`;
+      return this.answerRetryLater('callback-not-stored', sentence, about, error);
     };
     try {
       const shop = this.shops.configuredShop(name) ?? (await this.shops.findRequested(name));
@@ -185,10 +187,15 @@ export class PaymentCallbacks {
   }
 
   /** Any failure here is our own, including one of the shop resolver. */
-  private answerRetryLater(sentence: string, about: LogFields, error: unknown): typeof NOT_STORED {
+  private answerRetryLater(
+    code: 'callback-not-stored' | 'result-failed',
+    sentence: string,
+    about: LogFields,
+    error: unknown,
+  ): typeof NOT_STORED {
     const type = errorType(error);
-    const line = (leftOut: string): string => `${sentence}${leftOut} ${describeError(error)}`;
-    this.rateLimited.error(`${about.callback ?? ''} ${type}`, line, { ...about, error: type });
+    const line = (): string => `${sentence} ${describeError(error)}`;
+    this.rateLimited.write(code, `${about.callback ?? ''} ${type}`, line, { ...about, error: type });
     return NOT_STORED;
   }
 

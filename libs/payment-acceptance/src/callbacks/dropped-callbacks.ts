@@ -75,7 +75,8 @@ export class DroppedCallbacks {
     this.byShop.set(key, after);
     const whose = shop === null ? '' : `Shop "${shop}", `;
     const line = (): string => `${SENTENCES[what]} ${whose}${after[what]} since the start.`;
-    this.log.warn(`${what} ${key}`, line, shop === null ? {} : { shop });
+    const fields = { dropped: what, ...(shop !== null && { shop }) };
+    this.log.write('callbacks-bounded', `${what} ${key}`, line, fields);
   }
 
   /** Counts of one shop; `null` for all shops. */

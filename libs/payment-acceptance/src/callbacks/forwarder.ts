@@ -70,7 +70,7 @@ export class Forwarder {
     const billId = cleanLine(maskCards(named));
     const what = `A postback of bill "${billId}" of shop "${shop}" could not be forwarded; it is asked for again.`;
     const fields = { shop, billId, callback: 'postback', error: errorType(error) };
-    this.log.error(shop, (leftOut) => `${what}${leftOut} ${describeError(error)}`, fields);
+    this.log.write('forward-failed', shop, () => `${what} ${describeError(error)}`, fields);
   }
 }
 

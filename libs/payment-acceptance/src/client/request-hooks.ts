@@ -31,10 +31,8 @@ export class RequestHooks {
   private call(name: keyof ServiceHttpHooks, info: ServiceResponseInfo & ServiceRequestInfo): void {
     // Resolving also catches the rejections of promises and other thenables.
     new Promise((resolve) => resolve(this.hooks[name]?.(info))).catch((error: unknown) => {
-      this.logger.error(`The hook ${name} failed; the request goes on. ${describeError(error)}`, {
-        shop: info.shop,
-        error: errorType(error),
-      });
+      const line = `The hook ${name} failed; the request goes on. ${describeError(error)}`;
+      this.logger.write('hook-failed', line, { shop: info.shop, error: errorType(error) });
     });
   }
 }

@@ -42,7 +42,7 @@ describe('a worker whose polls or items do not end', () => {
       work.claim = claim;
       work.queue.push('a');
       await jest.advanceTimersByTimeAsync(1);
-      expect(logged.mock.calls[0]?.[0]).toMatch(/Could not poll for work.* did not answer within 60000 ms/);
+      expect(logged.mock.calls[0]?.[1]).toMatch(/Could not poll for work.* did not answer within 60000 ms/);
       await jest.advanceTimersByTimeAsync(4_999);
       expect([work.started, worker.state(59_000)]).toEqual([[], 'stalled']);
       await jest.advanceTimersByTimeAsync(1);
@@ -96,7 +96,7 @@ describe('a worker whose polls or items do not end', () => {
       expect([stopped, logged.mock.calls]).toEqual([false, []]);
       await jest.advanceTimersByTimeAsync(1);
       await stop;
-      expect(logged.mock.calls[0]?.[0]).toMatch(/^A poll for work has not ended 10 s after the worker was stopped/);
+      expect(logged.mock.calls[0]?.[1]).toMatch(/^A poll for work has not ended 10 s after the worker was stopped/);
       release();
       await turn();
       expect(work.signals.get('late')?.aborted).toBe(true);
@@ -118,7 +118,7 @@ describe('a worker whose polls or items do not end', () => {
       expect([stopped, logged.mock.calls]).toEqual([false, []]);
       await jest.advanceTimersByTimeAsync(10);
       await stop;
-      expect(logged.mock.calls[0]?.[0]).toMatch(/^Work in flight has not ended 15 s after/);
+      expect(logged.mock.calls[0]?.[1]).toMatch(/^Work in flight has not ended 15 s after/);
     } finally {
       jest.useRealTimers();
     }

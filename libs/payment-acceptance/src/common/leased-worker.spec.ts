@@ -106,8 +106,10 @@ describe('the loop', () => {
     await work.until(() => work.started.includes('b'));
     work.end('b');
     await worker.stop();
-    expect(logged.mock.calls.map(([message]) => message).join('\n')).toMatch(/the database is away[^]*a broke/);
-    expect(logged.mock.calls.at(-1)?.[1]).toEqual({ deliveryId: 'a', error: 'Error' });
+    expect(logged.mock.calls.map(([code, message]) => `${code}: ${message}`).join('\n')).toMatch(
+      /poll-failed: .*the database is away[^]*work-failed: .*a broke/,
+    );
+    expect(logged.mock.calls.at(-1)?.[2]).toEqual({ deliveryId: 'a', error: 'Error' });
   });
 
   test('waits pollMs after a failed claim, whatever the work said before', async () => {
@@ -119,7 +121,9 @@ describe('the loop', () => {
       worker.start();
       await jest.advanceTimersByTimeAsync(4_999);
       expect(logged).toHaveBeenCalledTimes(1);
-      expect(logged).toHaveBeenCalledWith(expect.stringContaining('retrying in 5000 ms'));
+      expect(logged).toHaveBeenCalledWith('poll-failed', expect.stringContaining('retrying in 5000 ms'), {
+        error: 'Error',
+      });
       await jest.advanceTimersByTimeAsync(1);
       expect(logged).toHaveBeenCalledTimes(2);
       await worker.stop();

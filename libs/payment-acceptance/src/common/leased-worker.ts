@@ -68,7 +68,7 @@ export class LeasedWorker<T> {
   constructor(
     private readonly work: LeasedWork<T>,
     private readonly options: LeasedWorkerOptions,
-    private readonly logger: Pick<PaymentLogger, 'error'>,
+    private readonly logger: Pick<PaymentLogger, 'write'>,
   ) {
     // Every item in flight listens to it.
     setMaxListeners(0, this.stopping.signal);
@@ -125,7 +125,8 @@ export class LeasedWorker<T> {
     } catch (error) {
       if (!(error instanceof TimeoutError)) throw error;
       const seconds = Math.ceil(limitMs / 1_000);
-      this.logger.error(
+      this.logger.write(
+        'shutdown-incomplete',
         `${what} has not ended ${seconds} s after the worker was stopped, so the shutdown continues without it: the ` +
           'database does not answer, or its pool is exhausted. Other instances take over when the leases expire.',
       );
@@ -174,9 +175,13 @@ export class LeasedWorker<T> {
       for (const item of claimed.items) this.begin(item);
       return claimed;
     } catch (error) {
-      this.logger.error(`Could not poll for work; retrying in ${this.options.pollMs} ms. ${describeError(error)}`);
+      this.pollFailed(`Could not poll for work; retrying in ${this.options.pollMs} ms.`, error);
       return undefined;
     }
+  }
+
+  private pollFailed(what: string, error: unknown): void {
+    this.logger.write('poll-failed', `${what} ${describeError(error)}`, { error: errorType(error) });
   }
 
   /**
@@ -191,7 +196,7 @@ export class LeasedWorker<T> {
         this.isOneOverdue = true;
         void polling
           .then((late) => late.items.forEach((item) => this.begin(item)))
-          .catch((late: unknown) => this.logger.error(`A poll that had timed out has failed. ${describeError(late)}`))
+          .catch((late: unknown) => this.pollFailed('A poll that had timed out has failed.', late))
           .finally(() => (this.isOneOverdue = false));
       }
       throw error;
@@ -201,10 +206,8 @@ export class LeasedWorker<T> {
   private begin(item: T): void {
     const running = this.work.process(item, this.stopping.signal).catch((error: unknown) => {
       const fields = { ...this.work.fieldsOf(item), error: errorType(error) };
-      this.logger.error(
-        `An item failed unexpectedly; it is retried when its lease expires. ${describeError(error)}`,
-        fields,
-      );
+      const line = `An item failed unexpectedly; it is retried when its lease expires. ${describeError(error)}`;
+      this.logger.write('work-failed', line, fields);
     });
     void this.inFlight.track(running).then(() => this.wake());
   }

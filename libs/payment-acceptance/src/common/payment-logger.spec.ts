@@ -1,18 +1,49 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { PaymentLogger } from './payment-logger.js';
+import { inspect } from 'node:util';
+import { LOG_LINES, type LogCode } from './log-lines.js';
+import { PaymentLogger, type LogFields } from './payment-logger.js';
 
 describe('payment logger', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
-  test.each(['debug', 'log', 'warn', 'error'] as const)('%s shows what a terminal would obey as a mark', (level) => {
+  /** What Nest's logger is given. */
+  function written(code: LogCode, message: string, fields?: LogFields): object {
     const lines: unknown[][] = [];
+    const { level } = LOG_LINES[code];
     jest.spyOn(Logger.prototype, level).mockImplementation((...line: unknown[]) => void lines.push(line));
+    new PaymentLogger('Test').write(code, message, fields);
+    expect(lines).toEqual([[expect.any(Object)]]);
+    return lines[0]?.[0] as object;
+  }
+
+  test.each([
+    ['debug', 'check-stale'],
+    ['log', 'shop-accepted'],
+    ['warn', 'check-failed'],
+    ['error', 'delivery-dead'],
+  ] as const)('a line at level %s: what a terminal would obey is shown as a mark', (level, code) => {
+    expect(LOG_LINES[code].level).toBe(level);
     const orderId = 'o-1\u009b2J\u202e5-o';
-    new PaymentLogger('Test')[level](`Order "${orderId}" waits.`, { orderId, attempt: 2 });
+    const line = written(code, `Order "${orderId}" waits.`, { orderId, attempt: 2, billId: null });
     const shown = 'o-1\ufffd2J\ufffd5-o';
-    expect(lines).toEqual([[`Order "${shown}" waits.`, { orderId: shown, attempt: 2 }]]);
+    expect({ ...line }).toEqual({ code, msg: `Order "${shown}" waits.`, orderId: shown, attempt: 2 });
+  });
+
+  test('is an object for JSON and pino, and one readable line as text', () => {
+    const line = written('check-failed', 'Bill b-1 waits.', { shop: 'main', attempt: 2 });
+    const text = "check-failed: Bill b-1 waits. { shop: 'main', attempt: 2 }";
+    expect([String(line), inspect(line, { depth: 0, compact: false })]).toEqual([text, text]);
+    expect(JSON.stringify(line)).toBe('{"code":"check-failed","msg":"Bill b-1 waits.","shop":"main","attempt":2}');
+    expect((line as { message: string }).message).toBe('Bill b-1 waits.');
+    expect(String(written('wake-ups-restored', 'Heard again.'))).toBe('wake-ups-restored: Heard again.');
+  });
+
+  test('masks what looks like the number of a card, and leaves ids as they are', () => {
+    const number = '4111111111111111';
+    const line = written('forward-failed', 'Not forwarded.', { shop: number, orderId: number, routes: [`/${number}`] });
+    expect(line).toMatchObject({ shop: '411111******1111', orderId: number, routes: ['/411111******1111'] });
   });
 });

@@ -1,4 +1,7 @@
-import { ConsoleLogger, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
+import { inspect } from 'node:util';
+import { LOG_LINES, type LogCode } from './log-lines.js';
+import { maskCards } from './redact.js';
 import { shownText } from './text.js';
 
 /** The structured fields of a log line, for machines; its text says the same to people. Ids and kinds, never a secret. */
@@ -21,17 +24,63 @@ export interface LogFields {
   readonly againInMs?: number;
   /** Code of the error. */
   readonly error?: string;
+  /** What of `DroppedCounts` has grown. */
+  readonly dropped?: string;
+  /** Like lines since the last one that were not logged. */
+  readonly suppressed?: number;
+  readonly version?: string;
+  readonly role?: string;
+  /** How many shops the options have. */
+  readonly shops?: number;
+  /** Where the service reaches the callbacks. */
+  readonly routes?: readonly string[];
+}
+
+/** Ids of our own records, which must be found again as they are. A stranger's are masked before they get here. */
+const IDS: ReadonlySet<string> = new Set<keyof LogFields>([
+  'orderId',
+  'billId',
+  'intentId',
+  'check',
+  'eventId',
+  'deliveryId',
+]);
+
+/**
+ * What is handed to Nest's logger: an object for loggers that write fields, and one readable line for those that write text.
+ * As the only argument, and with these properties, it is understood by the `ConsoleLogger` of NestJS 11 and 12 (as JSON:
+ * `message`), by nestjs-pino (which takes `msg` as its message) and by nest-winston (which takes `message`).
+ */
+class LogLineRecord {
+  readonly code: LogCode;
+  readonly msg: string;
+
+  constructor(code: LogCode, msg: string, fields: LogFields) {
+    this.code = code;
+    this.msg = shownText(msg);
+    Object.assign(this, shownFields(fields));
+  }
+
+  /** The text, for loggers that expect it by this name. Not enumerable, so that it is not written twice. */
+  get message(): string {
+    return this.msg;
+  }
+
+  toString(): string {
+    const { code, msg, ...fields } = this;
+    const shown =
+      Object.keys(fields).length === 0 ? '' : ` ${inspect(fields, { compact: true, breakLength: Infinity })}`;
+    return `${code}: ${msg}${shown}`;
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
 }
 
 /**
- * Since version 12, Nest's logger takes an object after the message as the line's fields: `params` in JSON, otherwise
- * appended to the message. Older versions would print it as a separate line, so they get the message alone.
- */
-const TAKES_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
-
-/**
- * Nest's `Logger`, with structured fields where the host's version supports them. Control characters are replaced in both
- * message and fields, since strangers may choose parts of them, such as an order id.
+ * Nest's `Logger` for lines that have a code. Control characters are replaced, since strangers may choose parts of a line,
+ * such as an order id.
  */
 export class PaymentLogger {
   private readonly logger: Logger;
@@ -40,26 +89,25 @@ export class PaymentLogger {
     this.logger = new Logger(context);
   }
 
-  debug(message: string, fields: LogFields = {}): void {
-    this.logger.debug(shownText(message), ...parameters(fields));
+  write(code: LogCode, message: string, fields: LogFields = {}): void {
+    this.logger[LOG_LINES[code].level](new LogLineRecord(code, message, fields));
   }
 
-  log(message: string, fields: LogFields = {}): void {
-    this.logger.log(shownText(message), ...parameters(fields));
-  }
-
-  warn(message: string, fields: LogFields = {}): void {
-    this.logger.warn(shownText(message), ...parameters(fields));
-  }
-
-  error(message: string, fields: LogFields = {}): void {
-    this.logger.error(shownText(message), ...parameters(fields));
+  /** A line that is nothing but its text. */
+  writePlain(code: 'bill-created', text: string): void {
+    this.logger[LOG_LINES[code].level](shownText(text));
   }
 }
 
-function parameters(fields: LogFields): object[] {
+function shownFields(fields: LogFields): object {
   const given = Object.entries(fields as Readonly<Record<string, unknown>>)
     .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => [name, typeof value === 'string' ? shownText(value) : value] as const);
-  return TAKES_FIELDS && given.length > 0 ? [Object.fromEntries(given)] : [];
+    .map(([name, value]) => [name, shown(name, value)] as const);
+  return Object.fromEntries(given);
+}
+
+function shown(name: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => shown(name, each));
+  if (typeof value !== 'string') return value;
+  return shownText(IDS.has(name) ? value : maskCards(value));
 }

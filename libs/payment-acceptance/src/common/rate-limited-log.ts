@@ -1,4 +1,5 @@
 import type { PaymentClock } from './clock.js';
+import type { LogCode } from './log-lines.js';
 import type { LogFields, PaymentLogger } from './payment-logger.js';
 import { Throttle } from './throttle.js';
 
@@ -9,7 +10,7 @@ interface Kind {
 
 /**
  * A rate-limited log, for lines that strangers can provoke at will or that an outage would repeat for every request: of each
- * kind the first line, then at most one per pause.
+ * kind the first line, then at most one per pause. Its field `suppressed` says how many were left out before it.
  */
 export class RateLimitedLog {
   private readonly kinds = new Map<string, Kind>();
@@ -21,28 +22,19 @@ export class RateLimitedLog {
   ) {}
 
   /**
-   * @param kind of low cardinality, never text from a stranger
-   * @param line builds the line; its argument says how many lines were suppressed: empty, or a space and a sentence
+   * @param kind within the code, of low cardinality, never text from a stranger
+   * @param message called for lines that are written
    */
-  error(kind: string, line: (leftOut: string) => string, fields: LogFields): void {
-    this.log('error', kind, line, fields);
-  }
-
-  /** Like `error`. */
-  warn(kind: string, line: (leftOut: string) => string, fields: LogFields): void {
-    this.log('warn', kind, line, fields);
-  }
-
-  private log(level: 'error' | 'warn', name: string, line: (leftOut: string) => string, fields: LogFields): void {
-    const kind = this.kinds.get(name) ?? { throttle: new Throttle(this.clock, this.pauseMs), suppressed: 0 };
-    this.kinds.set(name, kind);
-    if (!kind.throttle.tryTake()) {
-      kind.suppressed += 1;
+  write(code: LogCode, kind: string, message: () => string, fields: LogFields): void {
+    const key = `${code} ${kind}`;
+    const known = this.kinds.get(key) ?? { throttle: new Throttle(this.clock, this.pauseMs), suppressed: 0 };
+    this.kinds.set(key, known);
+    if (!known.throttle.tryTake()) {
+      known.suppressed += 1;
       return;
     }
-    const { suppressed } = kind;
-    kind.suppressed = 0;
-    const leftOut = suppressed === 0 ? '' : ` ${suppressed} more like it since the last such line.`;
-    this.logger[level](line(leftOut), fields);
+    const { suppressed } = known;
+    known.suppressed = 0;
+    this.logger.write(code, message(), suppressed === 0 ? fields : { ...fields, suppressed });
   }
 }

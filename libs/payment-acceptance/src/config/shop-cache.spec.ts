@@ -35,7 +35,9 @@ describe('shop cache', () => {
   test('two shops that share a token cause one warning, without the token', async () => {
     rows.set('a', shopOptions(own(1))).set('b', shopOptions({ ...own(2), previousApiTokens: [own(1).apiToken] }));
     for (const name of ['a', 'b', 'a', 'b']) await read(name);
-    expect(warned).toEqual([expect.stringMatching(/^shops\.b\.apiToken: this shop and "a" share a token/)]);
+    expect(warned).toEqual([
+      expect.stringMatching(/^configuration-warning: shops\.b\.apiToken: this shop and "a" share a token/),
+    ]);
     expect(warned.join()).not.toContain('token-of-tenant');
   });
 

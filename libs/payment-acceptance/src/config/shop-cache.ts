@@ -166,7 +166,7 @@ export class ShopCache {
   private warnOnce(warning: string): void {
     if (this.warned.has(warning)) return;
     this.warned.add(warning);
-    this.logger.warn(warning);
+    this.logger.write('configuration-warning', warning);
   }
 
   private now(): number {

@@ -145,7 +145,8 @@ export class ShopRegistry {
       return await this.refresh(shop);
     } catch (error) {
       if (!(error instanceof PaymentShopError)) throw error;
-      this.logger.error(describeError(error), { shop: shop.name, error: errorType(error) });
+      const fields = { shop: shop.name, error: errorType(error) };
+      this.logger.write('shop-lookup-failed', describeError(error), fields);
       return undefined;
     }
   }

@@ -89,7 +89,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     await this.store.register(consumers);
     await this.reportMissingShops();
     for (const { name, event, waiting } of await this.store.absent()) {
-      this.logger.warn(
+      this.logger.write(
+        'consumer-absent',
         `No instance has hosted consumer "${name}" of ${event} for an hour. Its deliveries (${waiting} pending) are kept; ` +
           'events still create new ones.',
         { consumer: name, event },
@@ -171,10 +172,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
 
   private async deadLetterExhausted(maxAttempts: number): Promise<void> {
     for (const { id, consumer } of await this.store.deadLetterExhausted(maxAttempts)) {
-      this.logger.error(`Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`, {
-        consumer,
-        deliveryId: id,
-      });
+      const line = `Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
+      this.logger.write('delivery-dead', line, { consumer, deliveryId: id });
     }
   }
 
@@ -183,7 +182,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
    */
   private async reportMissingShops(): Promise<void> {
     for (const { name, event, shops } of await this.store.consumersMissingShops(this.consumers)) {
-      this.logger.warn(
+      this.logger.write(
+        'consumer-omits-shops',
         `Consumer "${name}" of ${event} omits here what another release has named: ` +
           `${shops ? `shops ${shops.map((shop) => `"${shop}"`).join(', ')}` : 'all shops'}. ` +
           'Deliveries for what it omits are kept for instances that name it; events still create new ones.',

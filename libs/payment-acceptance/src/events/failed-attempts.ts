@@ -71,7 +71,7 @@ export class FailedAttempts {
     const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) ${WHAT[why]}`;
     if (!(await this.store.giveBack(delivery, reason, pauseMs))) return this.takenOver(what, reason, fields);
     const again = `${what}, which counts as no attempt; the next one is in ${pauseMs} ms. ${reason}`;
-    this.logger.warn(again, { ...fields, againInMs: pauseMs });
+    this.logger.write('delivery-not-begun', again, { ...fields, againInMs: pauseMs });
     return why;
   }
 
@@ -84,13 +84,18 @@ export class FailedAttempts {
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     if (!(await this.store.fail(delivery, reason, errorType(error), pauseMs)))
       return this.takenOver(what, reason, fields);
-    if (pauseMs === null) this.logger.error(`${what}; it is a dead letter now. ${reason}`, fields);
-    else this.logger.warn(`${what}; the next one is in ${pauseMs} ms. ${reason}`, { ...fields, againInMs: pauseMs });
-    return pauseMs === null ? 'dead' : 'retried';
+    if (pauseMs === null) {
+      this.logger.write('delivery-dead', `${what}; it is a dead letter now. ${reason}`, fields);
+      return 'dead';
+    }
+    const line = `${what}; the next one is in ${pauseMs} ms. ${reason}`;
+    this.logger.write('delivery-failed', line, { ...fields, againInMs: pauseMs });
+    return 'retried';
   }
 
   private takenOver(what: string, reason: string, fields: LogFields): Failure {
-    this.logger.warn(`${what}, but the delivery was completed or taken over meanwhile. ${reason}`, fields);
+    const line = `${what}, but the delivery was completed or taken over meanwhile. ${reason}`;
+    this.logger.write('delivery-taken-over', line, fields);
     return 'taken-over';
   }
 }

@@ -42,7 +42,8 @@ export class ForeignShops {
     this.seenAt.set(name, this.clock.now().getTime());
     if (!this.logged.has(name)) {
       this.logged.add(name);
-      this.logger.error(
+      this.logger.write(
+        'shop-foreign',
         `This instance knows no shop "${name}" (any more). Its events are kept, and left to instances that know it. ` +
           'Another application on the same database needs a schema of its own (option "schema").',
         { shop: name },

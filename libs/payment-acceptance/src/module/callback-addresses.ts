@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { postedPaths, CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
 import { PaymentClock } from '../common/clock.js';
@@ -6,7 +6,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
+import { PAYMENT_ROLE } from './tokens.js';
 
 /** The parts of Express and Fastify applications that are used here. */
 interface HttpApplication {
@@ -31,12 +31,11 @@ interface Requested {
 const PAUSE_MS = 3_600_000;
 
 /**
- * Logs at startup where the service reaches the callbacks. A global prefix moves them, and the host itself answers 404 to a
- * postback that is sent to the address without the prefix, before any of our code runs. Such misses are logged, too.
+ * Where the service reaches the callbacks. A global prefix moves them, and the host itself answers 404 to a postback that is
+ * sent to the address without the prefix, before any of our code runs. Such misses are logged.
  */
 @Injectable()
-export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
-  private readonly logger = new PaymentLogger('PaymentCallbacks');
+export class CallbackAddresses implements OnModuleInit {
   private readonly misses: RateLimitedLog;
 
   constructor(
@@ -47,7 +46,7 @@ export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
     @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.misses = new RateLimitedLog(this.logger, clock, PAUSE_MS);
+    this.misses = new RateLimitedLog(new PaymentLogger('PaymentCallbacks'), clock, PAUSE_MS);
   }
 
   /** The host has registered its routes by now but not its 404 handler, so on Express only unmatched requests get here. */
@@ -71,25 +70,20 @@ export class CallbackAddresses implements OnModuleInit, OnApplicationBootstrap {
     }
   }
 
-  onApplicationBootstrap(): void {
-    const paths = [...this.served().values()];
-    if (paths.length === 0) return;
+  /** The routes as the host serves them, once it has registered them; full URLs with the option `publicUrl`. */
+  addresses(): string[] {
     const { publicUrl = '' } = this.options;
-    const addresses = paths.map((path) => `POST ${publicUrl}${path}[/SHOP]`).join(', ');
-    this.logger.log(
-      `The service reaches the callbacks at ${addresses}.` +
-        (publicUrl ? '' : ' Set the option publicUrl to see full URLs here.'),
-    );
+    return [...this.served().values()].map((path) => `POST ${publicUrl}${path}[/SHOP]`);
   }
 
   private logMiss(moved: ReadonlyMap<string, string>, path: string): void {
     for (const [own, served] of moved) {
       if (path !== `/${own}` && !(path.startsWith(`/${own}/`) && /^[^/]+\/?$/.test(path.slice(own.length + 2))))
         continue;
-      const line = (suppressed: string): string =>
+      const line = (): string =>
         `A callback came to /${own} and was answered 404: the application serves callbacks at ${served}. Enter ` +
-        `${this.options.publicUrl ?? ''}${served} at the service.${suppressed}`;
-      this.misses.error(own, line, {});
+        `${this.options.publicUrl ?? ''}${served} at the service.`;
+      this.misses.write('callback-misaddressed', own, line, {});
     }
   }
 

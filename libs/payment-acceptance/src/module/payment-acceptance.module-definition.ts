@@ -13,7 +13,7 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../storage/database.js';
 import { databaseProvider } from './database.provider.js';
-import { PAYMENT_ROLE } from './payment-acceptance.runtime.js';
+import { PAYMENT_ROLE } from './tokens.js';
 
 /** Nest strips from the options only what is listed here. */
 const EXTRAS = readExtras({});

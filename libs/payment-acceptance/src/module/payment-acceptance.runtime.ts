@@ -1,13 +1,14 @@
 import {
   Inject,
   Injectable,
-  Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { rejectsForms } from '../callbacks/body-parser.js';
+import { PaymentLogger } from '../common/payment-logger.js';
+import { VERSION } from '../common/version.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
@@ -21,11 +22,10 @@ import { Database } from '../storage/database.js';
 import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
 import { poolSizeOf } from '../storage/pool.js';
 import { Signals } from '../storage/signals.js';
+import { CallbackAddresses } from './callback-addresses.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
-
-/** Token of the extra `role`. */
-export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+import { PAYMENT_ROLE } from './tokens.js';
 
 /** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_MS = 3_000;
@@ -33,7 +33,7 @@ const STOPPING_STATEMENT_MS = 3_000;
 /** Starts the workers when the application is ready, wakes them up, and stops them while their dependencies still work. */
 @Injectable()
 export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger('PaymentAcceptance');
+  private readonly logger = new PaymentLogger('PaymentAcceptance');
 
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -50,10 +50,11 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly signals: Signals,
     private readonly wakeUps: WakeUps,
     private readonly http: HttpAdapterHost,
+    private readonly addresses: CallbackAddresses,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    for (const warning of this.options.warnings) this.logger.warn(warning);
+    for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
     if (this.role !== 'callbacks') {
       this.checkPool();
       await this.transactions.verify();
@@ -63,18 +64,30 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.role !== 'workers' && rejectsForms(this.http.httpAdapter)) {
-      this.logger.error(
+      this.logger.write(
+        'body-parser-off',
         "The application's body parser is off, so Fastify answers the payer's redirects with 415. Leave the body parser on: " +
           'NestFactory.create(AppModule, adapter) without { bodyParser: false }, or add a parser for forms.',
       );
     }
     await this.identities.verify();
-    if (this.role === 'callbacks') return this.connectSignals();
-    await this.confirmer.prepare();
-    await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
+    if (this.role !== 'callbacks') {
+      await this.confirmer.prepare();
+      await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
+    }
+    this.logStart();
     if (!this.options.autoStart) return;
     this.connectSignals();
-    this.workers.start();
+    if (this.role !== 'callbacks') this.workers.start();
+  }
+
+  private logStart(): void {
+    const { role, options } = this;
+    const routes = this.addresses.addresses();
+    const more = options.shopResolver ? ' Further shops come from the shop resolver.' : '';
+    const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
+    const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };
+    this.logger.write('started', `nestjs-payment-acceptance is ready.${more}${hint}`, fields);
   }
 
   /** Here, because listeners and the database still work. */
@@ -85,7 +98,6 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
 
   /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
   private connectSignals(): void {
-    if (!this.options.autoStart) return;
     const hasWorkers = this.role !== 'callbacks';
     const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
     this.wakeUps.listen((wakeUp) => {

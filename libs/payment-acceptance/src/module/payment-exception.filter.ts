@@ -18,7 +18,7 @@ export class PaymentExceptionFilter extends BaseExceptionFilter<PaymentAcceptanc
   override catch(error: PaymentAcceptanceError, host: ArgumentsHost): void {
     if (host.getType() !== 'http') throw error;
     const exception = paymentHttpException(error);
-    if (exception.getStatus() >= 500) this.logger.error(error.message, { error: error.code });
+    if (exception.getStatus() >= 500) this.logger.write('checkout-failed', error.message, { error: error.code });
     const adapter = this.applicationRef ?? this.httpAdapterHost?.httpAdapter;
     if (exception.retryAfter !== undefined) {
       adapter?.setHeader(host.getArgByIndex(1), 'Retry-After', String(exception.retryAfter));

@@ -33,7 +33,8 @@ export class ShopIdentities {
       const known = await this.store.identify({ name, shopId, apiBaseUrl });
       if (!known) problems.push(taken(name, shopId, before?.shopId ?? null));
       else if (before?.apiBaseUrl && before.apiBaseUrl !== apiBaseUrl) {
-        this.logger.warn(
+        this.logger.write(
+          'shop-moved',
           `Shop "${name}" has moved from ${before.apiBaseUrl} to ${apiBaseUrl}: its earlier bills are now checked there. ` +
             'If that is another service, give it a schema of its own (option "schema").',
           { shop: name },

@@ -1,5 +1,8 @@
 import { Inject } from '@nestjs/common';
 
+/** Token of the extra `role`. */
+export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+
 /** Token of a shop's `PaymentShop`, provided by `PaymentAcceptanceModule.forFeature(name)`. */
 export function getPaymentShopToken(shop: string): symbol {
   return Symbol.for(`nestjs-payment-acceptance/shop/${shop}`);

@@ -1,6 +1,7 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -9,7 +10,7 @@ import { RetentionStore } from '../storage/retention.store.js';
 /** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
-  private readonly logger = new Logger('PaymentRetention');
+  private readonly logger = new PaymentLogger('PaymentRetention');
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
 
@@ -45,7 +46,8 @@ export class RetentionWorker {
     try {
       await withTimeout(this.options.deliveries.shutdownMs, this.loop ?? Promise.resolve());
     } catch (error) {
-      this.logger.error(`The shutdown did not wait any longer for a removal of old records. ${describeError(error)}`);
+      const line = `The shutdown did not wait any longer for a removal of old records. ${describeError(error)}`;
+      this.logger.write('shutdown-incomplete', line);
     }
   }
 
@@ -59,7 +61,8 @@ export class RetentionWorker {
     try {
       return await this.runOnce();
     } catch (error) {
-      this.logger.error(`Old records could not be removed; retrying later. ${describeError(error)}`);
+      const line = `Old records could not be removed; retrying later. ${describeError(error)}`;
+      this.logger.write('removal-failed', line, { error: errorType(error) });
       return 0;
     }
   }

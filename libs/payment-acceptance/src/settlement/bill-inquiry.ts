@@ -6,7 +6,9 @@ import { describeError, errorType } from '../common/errors.js';
 import { LeasedWorker, type Claimed, type LeasedWork, type WorkerState } from '../common/leased-worker.js';
 import { PaymentLogger, type LogFields } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
+import { maskCards } from '../common/redact.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { cleanLine } from '../common/text.js';
 import { Throttle } from '../common/throttle.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillId } from '../domain/ids.js';
@@ -161,10 +163,11 @@ export class BillInquiry implements LeasedWork<Inquiry> {
 
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
     if (!(await this.store.found(shop.name, billId, payments))) return;
-    this.logger.error(
+    this.logger.write(
+      'lost-bill-found',
       `The service has bill ${billId} of shop "${shop.name}", but the ledger does not: a commit was lost, or another program ` +
         'created it. A person must confirm its order (lost bills).',
-      { shop: shop.name, billId, error: 'lost-bill' },
+      { shop: shop.name, billId },
     );
   }
 
@@ -174,8 +177,8 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     const pauseMs = retryAfter(error);
     if (pauseMs > this.gapMs) await this.store.putOff(shop.name, pauseMs);
     const what = `Could not ask the service of shop "${shop.name}" for a bill that a postback names.`;
-    const fields = { shop: shop.name, billId, error: errorType(error) };
-    this.rateLimited.warn(shop.name, (leftOut) => `${what}${leftOut} ${describeError(error)}`, fields);
+    const fields = { shop: shop.name, billId: cleanLine(maskCards(billId)), error: errorType(error) };
+    this.rateLimited.write('inquiry-failed', shop.name, () => `${what} ${describeError(error)}`, fields);
   }
 
   private isQuiet(shop: string): boolean {

@@ -9,7 +9,8 @@ export function fieldsOf({ shop, orderId, billId, intentId, token: check }: Clai
 }
 
 export function warnOfFlaws(logger: PaymentLogger, claim: ClaimedBill, flaws: readonly string[]): void {
-  logger.warn(
+  logger.write(
+    'payments-unreadable',
     `The service lists ${flaws.length} payments of bill ${claim.billId} of shop "${claim.shop}" that cannot be read: ` +
       `${flaws.slice(0, 5).join(', ')}. The others are settled, and a review is open.`,
     fieldsOf(claim),
@@ -20,9 +21,7 @@ export function warnOfFlaws(logger: PaymentLogger, claim: ClaimedBill, flaws: re
 export function logTimeout(logger: PaymentLogger, claim: ClaimedBill, error: GroupCommitTimeoutError): string {
   const type = errorType(error);
   const what = `The settlement of bill ${claim.billId} of shop "${claim.shop}" timed out`;
-  logger.error(`${what}; the bill is checked again when its lease expires. ${error.message}`, {
-    ...fieldsOf(claim),
-    error: type,
-  });
+  const line = `${what}; the bill is checked again when its lease expires. ${error.message}`;
+  logger.write('settlement-timed-out', line, { ...fieldsOf(claim), error: type });
   return type;
 }

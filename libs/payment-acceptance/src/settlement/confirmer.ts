@@ -137,9 +137,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     } catch (error) {
       // Check what is already leased: otherwise it would wait until its lease expires.
       if (claimed.length === 0) throw error;
-      this.logger.error(`Could not claim the bills of every shop. ${describeError(error)}`, {
-        error: errorType(error),
-      });
+      const line = `Could not claim the bills of every shop. ${describeError(error)}`;
+      this.logger.write('claim-incomplete', line, { error: errorType(error) });
       return { items: claimed, nextMs: null };
     }
     const isPaused = due.some((shop) => this.requests.isPaused(shop));
@@ -195,7 +194,11 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     }
     if (listed.flaws.length > 0) warnOfFlaws(this.logger, claim, listed.flaws);
     if (settled.stale) {
-      this.logger.debug(`A later check of bill ${claim.billId} made this answer stale.`, fieldsOf(claim));
+      this.logger.write(
+        'check-stale',
+        `A later check of bill ${claim.billId} made this answer stale.`,
+        fieldsOf(claim),
+      );
       return 'stale';
     }
     if (settled.events.length === 0) return 'unchanged';
@@ -213,7 +216,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
     const pauseMs = refused === 'shop' ? 2 * PROBE_MS : Math.max(retryAfter(error), pause);
     const { nextCheckAt, review, giveUp } = afterFailure(claim, pauseMs, refused === 'bill', this.options.schedule);
     const what = `Bill ${claim.billId} of shop "${claim.shop}" could not be checked`;
-    this.logger.warn(
+    this.logger.write(
+      giveUp ? 'check-given-up' : 'check-failed',
       `${what} and is ${giveUp ? 'no longer checked' : `checked again in ${pauseMs} ms or later`}. ${reason}`,
       { ...fieldsOf(claim), ...(!giveUp && { againInMs: pauseMs }), error: errorType(error) },
     );
@@ -238,10 +242,8 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       await this.checks.hasten(bills);
       this.worker.wake();
     } catch (error) {
-      this.logger.error(
-        `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`,
-        { shop },
-      );
+      const line = `Could not hasten the postponed bills of shop "${shop}"; they wait for their backoff. ${describeError(error)}`;
+      this.logger.write('checks-not-hastened', line, { shop, error: errorType(error) });
     }
   }
 }

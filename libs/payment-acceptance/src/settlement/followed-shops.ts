@@ -78,7 +78,8 @@ export class FollowedShops {
     } catch (error) {
       if (!(error instanceof PaymentShopError)) throw error;
       this.preparedAt -= PREPARE_MS - REST_MS;
-      this.logger.error(`New and removed shops are not seen yet. ${describeError(error)}`, { error: errorType(error) });
+      const line = `New and removed shops are not seen yet. ${describeError(error)}`;
+      this.logger.write('shops-not-listed', line, { error: errorType(error) });
       return undefined;
     }
   }
@@ -96,10 +97,8 @@ export class FollowedShops {
       if (error instanceof PaymentShopResolverError) this.failedAt = now;
       else if (this.invalid.has(name)) return undefined;
       else this.invalid.add(name);
-      this.logger.error(`Bills of shop "${name}" wait. ${describeError(error)}`, {
-        shop: name,
-        error: errorType(error),
-      });
+      const line = `Bills of shop "${name}" wait. ${describeError(error)}`;
+      this.logger.write('shop-unusable', line, { shop: name, error: errorType(error) });
       return undefined;
     }
   }
@@ -111,7 +110,8 @@ export class FollowedShops {
     for (const { shop, bills } of removed) {
       if (this.removed.has(shop)) continue;
       this.removed.add(shop);
-      this.logger.error(
+      this.logger.write(
+        'shop-removed',
         `This instance knows no shop "${shop}" (any more). Its ${bills} bills are kept but not checked here: their payments ` +
           'go unnoticed until the shop is back in the options or in the list of the shop resolver.',
         { shop },

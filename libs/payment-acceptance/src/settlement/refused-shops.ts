@@ -21,7 +21,7 @@ export class RefusedShops {
     this.bills.answered(shop, intentId);
     if (!shopRefused) return;
     await this.checks.acceptShop(shop);
-    this.logger.log(`The service accepts shop "${shop}" again.`, { shop });
+    this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
 
   /** What the failure of a check refuses, if anything: the whole shop, or this very bill. */
@@ -35,8 +35,7 @@ export class RefusedShops {
 
   private async refuse(shop: string, reason: string): Promise<void> {
     if (!(await this.checks.refuseShop(shop, reason, PROBE_MS))) return;
-    this.logger.error(`The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`, {
-      shop,
-    });
+    const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;
+    this.logger.write('shop-refused', line, { shop });
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { GroupCommit, type Ended } from '../common/group-commit.js';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -209,7 +209,7 @@ export class SettlementService {
     if (waiting.length > 0) {
       await this.deliveries.free(waiting, []).catch((error: unknown) => {
         const what = 'Could not free new deliveries that are queued behind others; retrying within a minute.';
-        this.logger.warn(`${what} ${describeError(error)}`);
+        this.logger.write('deliveries-not-freed', `${what} ${describeError(error)}`, { error: errorType(error) });
       });
     }
     return value;
@@ -232,7 +232,8 @@ export class SettlementService {
   }
 
   private warnOfNoConsumer(bill: LockedBill, eventId: string, event: string): void {
-    this.logger.warn(
+    this.logger.write(
+      'event-without-consumer',
       `No consumer takes ${event} of shop "${bill.shop}": event ${eventId} is stored but not delivered. ` +
         `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`,
       { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event, eventId },

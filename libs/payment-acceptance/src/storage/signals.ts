@@ -128,7 +128,8 @@ export class Signals {
       client.connection?.stream?.setKeepAlive?.(true, 30_000);
       if (!(await this.listen(client, lost))) {
         await leave(client);
-        this.logger.warn(
+        this.logger.write(
+          'wake-ups-unheard',
           'Wake-ups from other instances do not arrive, as behind a PgBouncer in transaction mode: their work is found by ' +
             'polling. Set wakeUps: "poll", or shorten confirmer.pollMs and deliveries.pollMs.',
         );
@@ -140,7 +141,7 @@ export class Signals {
       return;
     }
     if (this.isStopped()) return leave(client);
-    if (this.failures > 0) this.logger.log('Listening to other instances again.');
+    if (this.failures > 0) this.logger.write('wake-ups-restored', 'Listening to other instances again.');
     this.failures = 0;
     this.client = client;
     void lost.then(() => this.lose(client));
@@ -183,7 +184,9 @@ export class Signals {
   private again(reason: string): void {
     if (this.stopped) return;
     const pauseMs = backoff(this.failures, RETRY_MS, RETRY_CAP_MS, this.random.fraction());
-    if (this.failures === 0) this.logger.warn(`${reason} Until it is back, their work is found by polling.`);
+    if (this.failures === 0) {
+      this.logger.write('wake-ups-lost', `${reason} Until it is back, their work is found by polling.`);
+    }
     this.failures += 1;
     this.retry = setTimeout(() => {
       this.connecting = this.connect();

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   context,
   isSpanContextValid,
@@ -13,6 +13,7 @@ import {
   type Span,
 } from '@opentelemetry/api';
 import { describeError, errorType } from '../common/errors.js';
+import { PaymentLogger } from '../common/payment-logger.js';
 import { readTraceparent, writeTraceparent } from './traceparent.js';
 
 /** Name of the module's tracer and meter. */
@@ -78,7 +79,7 @@ const NO_SPAN: ActiveSpan = {
  */
 @Injectable()
 export class Telemetry {
-  private readonly logger = new Logger('PaymentTelemetry');
+  private readonly logger = new PaymentLogger('PaymentTelemetry');
   private failed = false;
 
   /** Runs the work inside an active span. An error marks the span as failed, with its type only. */
@@ -183,8 +184,10 @@ export class Telemetry {
     try {
       return work();
     } catch (error) {
-      if (!this.failed)
-        this.logger.warn(`The OpenTelemetry SDK failed; payments are not affected. ${describeError(error)}`);
+      if (!this.failed) {
+        const line = `The OpenTelemetry SDK failed; payments are not affected. ${describeError(error)}`;
+        this.logger.write('telemetry-failed', line, { error: errorType(error) });
+      }
       this.failed = true;
       return undefined;
     }

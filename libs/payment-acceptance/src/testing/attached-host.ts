@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
-import { PAYMENT_ROLE } from '../module/payment-acceptance.runtime.js';
+import { PAYMENT_ROLE } from '../module/tokens.js';
 import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
 import type { DeadLetter } from '../domain/records/dead-letter.js';

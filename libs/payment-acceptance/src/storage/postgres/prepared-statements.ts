@@ -1,7 +1,8 @@
-import { Logger } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import type { QueryRunner } from 'typeorm';
+import { describeError } from '../../common/errors.js';
 import { memoize } from '../../common/memoize.js';
+import { PaymentLogger } from '../../common/payment-logger.js';
 import { errorCode } from '../query-errors.js';
 import type { StatementLog } from '../statement-log.js';
 import { runOnClient, type PgResult } from './pg-query.js';
@@ -36,7 +37,7 @@ export class PreparedStatements {
   private readonly nameOf = memoize((text) => `payment_acceptance_${hash('sha256', text, 'hex').slice(0, 32)}`);
   /** When each connection was first used, and when its plans were last discarded. */
   private readonly ages = new WeakMap<object, { readonly first: number; renewed: number }>();
-  private readonly warner = new Logger('PaymentAcceptance');
+  private readonly logger = new PaymentLogger('PaymentDatabase');
 
   constructor(private readonly log: StatementLog) {}
 
@@ -61,9 +62,10 @@ export class PreparedStatements {
   private giveUp(error: Error): void {
     if (!this.areUsable) return;
     this.areUsable = false;
-    this.warner.warn(
+    this.logger.write(
+      'statements-unprepared',
       'A connection to PostgreSQL has lost a prepared statement (a pooler that shares connections, or DEALLOCATE ALL), so ' +
-        `this instance no longer prepares statements. Planning each of them costs the database more time. ${error.message}`,
+        `this instance no longer prepares statements. Planning each of them costs the database more time. ${describeError(error)}`,
     );
   }
 

@@ -1,0 +1,28 @@
+import { describe, expect, test } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { LOG_LINES } from './log-lines.js';
+
+const SOURCES = path.resolve('libs/payment-acceptance/src');
+
+describe('the log lines', () => {
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && file !== 'common/log-lines.ts')
+    .map((file) => ({ file, text: readFileSync(path.join(SOURCES, file), 'utf8') }));
+
+  // The compiler refuses a code that is not in the table.
+  test.each(Object.keys(LOG_LINES))('%s is logged somewhere', (code) => {
+    const logging = files.filter(({ text }) => /\.write\(|\.writePlain\(|answerRetryLater\(/.test(text));
+    expect(logging.some(({ text }) => text.includes(`'${code}'`))).toBe(true);
+  });
+
+  test('all go through the logger that takes codes', () => {
+    const others = files.filter(({ text }) => /\bnew (Console)?Logger\(/.test(text)).map(({ file }) => file);
+    expect(others).toEqual(['common/payment-logger.ts']);
+  });
+
+  test.each(Object.entries(LOG_LINES))('%s can be read in a table', (code, { meaning, action }) => {
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    for (const text of [meaning, action]) expect(text).toMatch(/^[`A-Z][^|\n]*[.?]$/);
+  });
+});
