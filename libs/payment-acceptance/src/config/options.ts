@@ -152,7 +152,14 @@ export interface RetentionOptions {
   deleteCallbacksAfterMs?: number | null;
   /** Age at which a completed delivery is deleted; its event stays. Default `null`. */
   deleteDeliveriesAfterMs?: number | null;
-  /** Maximum rows that one statement removes. Default 500. */
+  /**
+   * Age, since its creation, at which the personal data of a bill that is over is removed: its description, name and the
+   * shop's `custom`, card numbers of its payments, these fields of its events, the raw fields of its callbacks, error texts;
+   * and the notes of operators' actions of that age. Ids, amounts and states stay. A bill is over when it is no longer
+   * followed and has neither an open review nor a delivery that waits or is a dead letter. Default `null`.
+   */
+  redactBillsAfterMs?: number | null;
+  /** Maximum rows that one statement removes; a bill counts as ten. Default 500. */
   batchSize?: number;
   /** Pause between two batches, in milliseconds. Default 200. */
   pauseMs?: number;
@@ -191,8 +198,8 @@ export interface PaymentAcceptanceOptions {
   callbacks?: CallbackOptions;
   creation?: CreationOptions;
   /**
-   * What is removed once it is old enough: consumed callbacks and, if you say so, completed deliveries. Bills, payments, events
-   * and reviews are kept. `false` removes nothing.
+   * What is removed once it is old enough: consumed callbacks and, if you say so, completed deliveries and the personal data of
+   * bills. Bills, payments, events and reviews themselves are kept. `false` removes nothing.
    */
   retention?: RetentionOptions | false;
   /** Decides what a SUCCESS payment means for its bill. Default: `defaultJudge`. */

@@ -68,6 +68,8 @@ export interface LockedBill {
   readonly payerPaysCommission: boolean;
   readonly custom: string;
   readonly customGiven: boolean;
+  /** Whether its personal data is removed: `custom` is empty if the shop gave it, and nothing new is stored. */
+  readonly redacted: boolean;
   readonly checks: number;
   readonly openedAt: Date;
   readonly paidAt: Date | null;

@@ -74,7 +74,7 @@ export class DecisionBuilder {
     const { bill } = this;
     const key = [reason, bill.shop, payment?.paymentId ?? bill.intentId, occasion].filter(Boolean).join(':');
     const id = uuidFromName(`review:${key}`);
-    const { paymentId = null, amount = null, amountReceived = null, fromCard = null } = payment ?? {};
+    const { paymentId = null, amount = null, amountReceived = null } = payment ?? {};
     const detail = {
       billed: { amount: bill.amount, currency: bill.currency },
       ...(payment && {
@@ -95,7 +95,7 @@ export class DecisionBuilder {
       paymentId,
       amount,
       amountReceived,
-      fromCard,
+      fromCard: this.cardOf(payment),
     }));
   }
 
@@ -114,7 +114,10 @@ export class DecisionBuilder {
   decision(state: BillState = this.succeeded ? 'PAID' : this.bill.state): Decision {
     return {
       state,
-      payments: [...this.changedPayments.values()],
+      payments: Array.from(this.changedPayments.values(), (payment) => ({
+        ...payment,
+        fromCard: this.cardOf(payment),
+      })),
       reviews: this.reviews,
       firstPaymentId: this.firstPaymentId,
       events: this.events.map(({ name, key, data }) => ({
@@ -179,14 +182,14 @@ export class DecisionBuilder {
   }
 
   private outcome(name: PaymentEventName, payment: ReportedPayment, state: BillState) {
-    const { paymentId, amount, amountReceived, commission, fromCard } = payment;
+    const { paymentId, amount, amountReceived, commission } = payment;
     return {
       ...this.common(name, paymentId, state),
       paymentId,
       amount,
       amountReceived,
       ...(commission !== null && { commission }),
-      fromCard,
+      fromCard: this.cardOf(payment),
     };
   }
 
@@ -203,9 +206,15 @@ export class DecisionBuilder {
       bill: state,
       billedAmount: bill.amount,
       currency: bill.currency,
-      custom: bill.customGiven ? bill.custom : null,
+      custom: bill.customGiven && !bill.redacted ? bill.custom : null,
       occurredAt: bill.now.toISOString(),
+      ...(bill.redacted && { redacted: true }),
     };
+  }
+
+  /** The masked card number, unless the personal data of the bill is removed. */
+  private cardOf(payment: Pick<ReportedPayment, 'fromCard'> | null): string | null {
+    return this.bill.redacted ? null : (payment?.fromCard ?? null);
   }
 
   private eventKey(name: PaymentEventName, key: string): string {

@@ -40,6 +40,11 @@ export abstract class PaymentEvent {
   readonly occurredAt!: string;
   /** True if later events of the same bill were delivered before it, because it kept failing or was a dead letter. */
   readonly late?: boolean;
+  /**
+   * True if the personal data of the bill was removed, by age or on request, before the event was delivered: `custom` and
+   * `fromCard` are then `null`, whatever they were. Releases up to 0.1.0 never set it.
+   */
+  readonly redacted?: boolean;
 }
 
 /** The fields of events about one payment. Amounts are exact decimals as the service listed them. */

@@ -1,6 +1,7 @@
 export { PaymentOperations } from './payment-operations.service.js';
 export { OperationsView } from './operations-view.js';
 export type { KnownShop, PastEventsReport } from './operations-tools.js';
+export type { PaymentErasureOptions } from './erasure.js';
 export type { PaymentTakeInOptions } from './lost-bills.js';
 export type { PaymentWorkload } from './workload.js';
 export type { CheckWorkload } from '../settlement/check-requests.js';
@@ -15,6 +16,7 @@ export { RecordsView } from './records-view.js';
 export { BILL_STATES } from '../domain/bill.js';
 export type * from '../domain/records/bill-history.js';
 export type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
+export type * from '../domain/records/erasure.js';
 export type * from '../domain/records/figures.js';
 export type * from '../domain/records/ledger.js';
 export type * from '../domain/records/lists.js';

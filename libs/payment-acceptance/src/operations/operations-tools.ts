@@ -4,6 +4,7 @@ import type { PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import type { BillStore } from '../storage/bill.store.js';
 import type { DeliveryStore } from '../storage/delivery.store.js';
+import type { ErasureStore } from '../storage/erasure.store.js';
 import type { LedgerStore } from '../storage/ledger.store.js';
 import type { OperatorStore } from '../storage/operator.store.js';
 import type { PastEventsStore } from '../storage/past-events.store.js';
@@ -35,6 +36,7 @@ export interface OperationsTools {
   readonly bills: BillStore;
   readonly deliveries: DeliveryStore;
   readonly pastEvents: PastEventsStore;
+  readonly erasures: ErasureStore;
   readonly client: PaymentServiceClient;
   readonly shops: ShopRegistry;
   readonly random: PaymentRandom;

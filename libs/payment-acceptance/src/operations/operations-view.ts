@@ -1,12 +1,14 @@
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../bills/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
+import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
-import type { BillId, IntentId } from '../domain/ids.js';
+import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
 import type { PaymentLedger } from '../domain/records/ledger.js';
+import type { PaymentErasure } from '../domain/records/erasure.js';
 import type { LostBill } from '../domain/records/lost-bill.js';
 import type { PastEventCounts, PastEventFilter } from '../domain/records/past-events.js';
 import type { Released, ReleaseFilter } from '../domain/records/release.js';
@@ -14,6 +16,7 @@ import type { PaymentStats, ShopState } from '../domain/records/statistics.js';
 import { isUuid } from '../domain/uuid.js';
 import { isUniqueViolation } from '../storage/query-errors.js';
 import type { ShopScope } from '../storage/scope.js';
+import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
@@ -222,6 +225,30 @@ export class OperationsView {
   /** What {@link release} would release now. */
   releasable(filter: ReleaseFilter): Promise<Released> {
     return this.tools.store.releasable(filter, this.scope);
+  }
+
+  /**
+   * Removes the personal data recorded about an order at once, whatever its age: see `retention.redactBillsAfterMs` for
+   * which. The bills stay marked, so that a later check, callback or payment stores none again, and later deliveries say
+   * `redacted: true`. A bill that is created for the order afterwards has new data. Recorded as `erase`. Idempotent.
+   *
+   * Does not reach what has left the module: your own tables, events already delivered, brokers, logs, backups, and the
+   * service itself. Call it once every instance runs a release that has it.
+   * @param order `shop` is by default the view's shop, or the default shop
+   * @throws PaymentOperatorActionError if the shop has no bill of the order, or if one of its bills is being created, has an
+   *   unknown outcome, or has an open review
+   */
+  async eraseOrder(
+    {
+      orderId,
+      shop = this.scope ?? this.tools.shops.defaultName,
+    }: { readonly orderId: OrderId; readonly shop?: string },
+    options: PaymentErasureOptions,
+  ): Promise<PaymentErasure> {
+    const order = { shop, orderId };
+    const isForeign = this.scope !== null && shop !== this.scope;
+    if (isForeign || databaseText(shop + orderId) !== shop + orderId) throw noBill(order);
+    return eraseOrder(this.tools, order, options);
   }
 
   private async unknownBill(intentId: IntentId): Promise<BillRecord> {

@@ -6,6 +6,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { ShopRegistry } from '../config/shop-registry.js';
 import { BillStore } from '../storage/bill.store.js';
 import { DeliveryStore } from '../storage/delivery.store.js';
+import { ErasureStore } from '../storage/erasure.store.js';
 import { PastEventsStore } from '../storage/past-events.store.js';
 import { LedgerStore } from '../storage/ledger.store.js';
 import { OperatorStore } from '../storage/operator.store.js';
@@ -27,6 +28,7 @@ export class PaymentOperations extends OperationsView {
     bills: BillStore,
     deliveries: DeliveryStore,
     pastEvents: PastEventsStore,
+    erasures: ErasureStore,
     client: PaymentServiceClient,
     shops: ShopRegistry,
     random: PaymentRandom,
@@ -44,6 +46,7 @@ export class PaymentOperations extends OperationsView {
         bills,
         deliveries,
         pastEvents,
+        erasures,
         client,
         shops,
         random,

@@ -7,6 +7,9 @@ import { withTimeout } from '../common/timeout.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { RetentionStore } from '../storage/retention.store.js';
 
+/** About how many rows record one bill: itself, payments, callbacks, events, deliveries. */
+const ROWS_OF_A_BILL = 10;
+
 /** Removes old records in small batches, with pauses between them. */
 @Injectable()
 export class RetentionWorker {
@@ -20,14 +23,20 @@ export class RetentionWorker {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
-  /** Processes one batch of each kind. @returns how many rows were redacted or deleted */
+  /** Processes one batch of each kind. @returns how many rows were redacted or deleted, a bill counting as one */
   async runOnce(): Promise<number> {
     const { retention } = this.options;
     if (retention === false) return 0;
-    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, deleteDeliveriesAfterMs, batchSize } = retention;
+    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, deleteDeliveriesAfterMs, batchSize } =
+      retention;
     let rows = 0;
     if (deleteCallbacksAfterMs !== null) rows += await this.store.deleteCallbacks(deleteCallbacksAfterMs, batchSize);
     if (redactCallbacksAfterMs !== null) rows += await this.store.redactCallbacks(redactCallbacksAfterMs, batchSize);
+    if (redactBillsAfterMs !== null) {
+      rows += await this.store.redactBills(redactBillsAfterMs, Math.ceil(batchSize / ROWS_OF_A_BILL));
+      rows += await this.store.redactNotes(redactBillsAfterMs, batchSize);
+      rows += await this.store.redactLostBills(redactBillsAfterMs, batchSize);
+    }
     if (deleteDeliveriesAfterMs !== null) {
       await this.store.noteRemoval(deleteDeliveriesAfterMs);
       rows += await this.store.deleteDeliveries(deleteDeliveriesAfterMs, batchSize);

@@ -221,6 +221,8 @@ export class SettlementService {
     const again = settlements.flatMap(({ hints }) => hints.again);
     await this.checks.answerHints({ consumed: [], again }, manager);
     const added = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
+    const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
+    if (redacted.length > 0) await this.store.redactCallbacks(manager, redacted);
     const byId = new Map(added.map((event) => [event.id, event]));
     return settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {

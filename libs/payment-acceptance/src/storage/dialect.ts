@@ -21,6 +21,8 @@ export interface Dialect {
   readonly text: (value: Expression) => Statement;
   /** A property of a JSON object as text; NULL if there is none. */
   readonly jsonText: (object: Expression, property: string) => Statement;
+  /** A JSON object with these properties set. @param properties neither names nor values come from outside */
+  readonly jsonWith: (object: Expression, properties: Readonly<Record<string, string | boolean | null>>) => Statement;
   /** Whether a regular expression matches part of a text. @param pattern must mean the same to both databases */
   readonly hasMatch: (text: Expression, pattern: string) => Statement;
   /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */

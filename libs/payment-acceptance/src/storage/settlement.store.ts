@@ -7,6 +7,7 @@ import type { EarlierReviews } from '../domain/occasion.js';
 import type { Database } from './database.js';
 import type { Dialect } from './dialect.js';
 import { instant, integer, flag, type Reading } from './reading.js';
+import { redactedCallbacks, remove } from './redaction.js';
 import { rawSql, countWhere, sql, type Statement } from './statement.js';
 
 /** A claimed bill and the claim's token. */
@@ -50,6 +51,15 @@ export abstract class SettlementStore {
     return reviews ?? { open: 0, closed: 0, lastClosedAt: null };
   }
 
+  /**
+   * Empties the raw fields of callbacks of redacted bills. A callback that was being recorded while its bill was redacted
+   * has kept them; it is pending, so a settlement of the bill follows.
+   */
+  async redactCallbacks(manager: EntityManager, intentIds: readonly IntentId[]): Promise<void> {
+    const ofBills = sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
+    await remove(this.database, redactedCallbacks(ofBills), manager);
+  }
+
   /** Locks a bill regardless of claims, for an operator. The order must be locked. */
   async lockBill(manager: EntityManager, id: string): Promise<LockedBill | undefined> {
     const { dialect, offsetMs } = this.database;
@@ -66,7 +76,7 @@ export abstract class SettlementStore {
 export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
   return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
     ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
-    b.custom_given AS "customGiven", b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
+    b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
 }
 
@@ -74,6 +84,7 @@ export const LOCKED_BILL: Reading<LockedBill> = {
   attempt: integer,
   payerPaysCommission: flag,
   customGiven: flag,
+  redacted: flag,
   checks: integer,
   openedAt: instant,
   paidAt: instant,

@@ -7,6 +7,7 @@ import { Database } from './database.js';
 import { DeliveryStore } from './delivery.store.js';
 import { DestroyableTransaction } from './destroyable-transaction.js';
 import { DueStore } from './due.store.js';
+import { ErasureStore } from './erasure.store.js';
 import { EvidenceStore } from './evidence.store.js';
 import { ImportStore } from './import.store.js';
 import { InquiryStore } from './inquiry.store.js';
@@ -87,6 +88,7 @@ export const STORES: readonly FactoryProvider[] = [
   perDatabase(DestroyableTransaction, PostgresDestroyableTransaction, MariaDestroyableTransaction),
   perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
   shared(BillHistoryStore),
+  shared(ErasureStore),
   shared(EvidenceStore),
   shared(FiguresStore),
   shared(ImportStore),

@@ -39,6 +39,8 @@ export interface BillDetails extends BillSummary {
   readonly checkedAt: string | null;
   readonly nextCheckAt: string | null;
   readonly lastCheckError: string | null;
+  /** When its personal data was removed; `null` if it was not. */
+  readonly redactedAt: string | null;
   /** Consecutive failed checks. */
   readonly failedChecks: number;
 }

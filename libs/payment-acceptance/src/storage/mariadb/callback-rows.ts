@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 import type { DecimalAmount } from '../../domain/money.js';
 import type { NewCallback } from '../callback.store.js';
+import { flag } from '../reading.js';
 import { join, sql, type Statement } from '../statement.js';
 import type { MariaDatabase } from './maria.database.js';
 
@@ -14,6 +15,9 @@ export interface OwnBill {
   readonly amount: DecimalAmount;
   readonly currency: string;
   readonly custom: string;
+  readonly customGiven: boolean;
+  /** Whether its personal data is removed, so that none may be stored again. */
+  readonly redacted: boolean;
 }
 
 /** Reads without a lock: recording never waits for a bill. @param condition selects the bills `b` */
@@ -24,9 +28,10 @@ export function readOwnBills(
 ): Promise<OwnBill[]> {
   return database.rows<OwnBill>(
     sql`SELECT b.id AS "intentId", b.shop, b.service_bill_id AS "billId", b.order_id AS "orderId",
-       CAST(b.amount AS CHAR) AS amount, b.currency, b.custom
+       CAST(b.amount AS CHAR) AS amount, b.currency, b.custom, b.custom_given AS "customGiven",
+       b.redacted_at IS NOT NULL AS redacted
      FROM payment_acceptance.bill b WHERE ${condition}`,
-    {},
+    { customGiven: flag, redacted: flag },
     manager,
   );
 }
@@ -57,7 +62,7 @@ export function callbackRow(
     ? {
         order: agrees(bill.orderId, callback.orderId),
         amount: callback.amount === bill.amount ? 'match' : 'mismatch',
-        custom: agrees(bill.custom, callback.custom),
+        custom: bill.redacted && bill.customGiven ? 'absent' : agrees(bill.custom, callback.custom),
         currency: agrees(bill.currency, callback.currency),
       }
     : callback.forwarded
@@ -65,5 +70,5 @@ export function callbackRow(
       : {};
   const { id, kind, shop, billId, maskedOrderId, status, digest, fields } = callback;
   return sql`(${id}, ${kind}, ${shop}, ${bill?.intentId ?? null}, ${billId}, ${maskedOrderId}, ${status}, ${digest},
-    ${JSON.stringify(corroboration)}, ${JSON.stringify(fields)}, ${receivedAt}, true, ${now})`;
+    ${JSON.stringify(corroboration)}, ${JSON.stringify(bill?.redacted ? {} : fields)}, ${receivedAt}, true, ${now})`;
 }

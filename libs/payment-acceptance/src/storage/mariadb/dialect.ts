@@ -15,6 +15,12 @@ export const mariadb: Dialect = {
   text: (value) => sql`CAST(${toSql(value)} AS CHAR)`,
   jsonText: (object, property) =>
     sql`JSON_VALUE(${toSql(object)}, CONCAT('$.', ${property})) COLLATE utf8mb4_nopad_bin`,
+  jsonWith(object, properties) {
+    const set = Object.entries(properties).map(
+      ([name, value]) => sql`${rawSql(`'$.${name}'`)}, JSON_EXTRACT(${JSON.stringify(value)}, '$')`,
+    );
+    return sql`JSON_SET(${toSql(object)}, ${join(set, ', ')})`;
+  },
   hasMatch: (text, pattern) => sql`(${toSql(text)} REGEXP ${pattern})`,
   jsonArray(properties, order) {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);

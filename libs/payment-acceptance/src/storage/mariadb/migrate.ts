@@ -10,6 +10,7 @@ import { headsOfQueues } from './heads-of-queues.js';
 import { heldBills } from './held-bills.js';
 import { keptDeliveries } from './kept-deliveries.js';
 import { lostBills } from './lost-bills.js';
+import { redactedBills } from './redacted-bills.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
 
@@ -23,6 +24,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   lostBills,
   heldBills,
   deliveryErrorCodes,
+  redactedBills,
 ];
 
 const LOCK_SECONDS = 120;

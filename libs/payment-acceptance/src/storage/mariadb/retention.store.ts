@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { flag } from '../reading.js';
+import { isOver, redactBills, redactedNotes, remove } from '../redaction.js';
 import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../statement-limit.js';
 import { rawSql, sql, type Statement } from '../statement.js';
@@ -12,7 +13,7 @@ const DECIDED = sql`NOT EXISTS (
 
 /** The rows of a batch. */
 interface Old {
-  readonly table: 'callback' | 'delivery';
+  readonly table: 'bill' | 'callback' | 'delivery' | 'operator_action';
   /** Selects the rows `t` that are old enough. */
   readonly condition: Statement;
   /** Sort order. */
@@ -43,6 +44,20 @@ export class MariaRetentionStore extends RetentionStore {
       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = t.bill_id
         AND earlier.consumer = t.consumer AND earlier.seq < t.seq AND earlier.state <> 'DONE')`;
     return this.delete({ table: 'delivery', condition, order: sql`t.ended_at` }, limit);
+  }
+
+  override redactBills(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${isOver('t.id')}`;
+    return this.batch({ table: 'bill', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>
+      redactBills(this.database, ids, manager),
+    );
+  }
+
+  override redactNotes(afterMs: number, limit: number): Promise<number> {
+    const condition = sql`t.noted_at < ${this.ago(afterMs)}`;
+    return this.batch({ table: 'operator_action', condition, order: sql`t.noted_at` }, limit, (ids, manager) =>
+      remove(this.database, redactedNotes(this.database.dialect, sql`id IN (${ids})`), manager),
+    );
   }
 
   private delete(old: Old, limit: number): Promise<number> {

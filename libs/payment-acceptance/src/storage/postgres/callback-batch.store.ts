@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { maskCards } from '../../common/redact.js';
 import type { CallbackBatchStore } from '../callback-batch.store.js';
 import type { NewCallback } from '../callback.store.js';
+import { comparableCustom, keptFields } from '../redaction.js';
 import type { Reading } from '../reading.js';
 import { toSql, sql, type Expression, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
@@ -20,7 +21,7 @@ const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custo
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
       ELSE jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
         'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', 't.custom')}) END`;
+        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', comparableCustom('t.custom'))}) END`;
 
 /**
  * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT` keeps
@@ -32,10 +33,10 @@ const insertion = (bill: Statement) =>
     return sql`WITH stored AS (INSERT INTO payment_acceptance.callback (id, kind, shop, bill_id, service_bill_id, order_id,
       status, digest, corroboration, fields, received_at, pending, due_at)
     SELECT t.id, t.kind, t.shop, b.id, t.service_bill, t.told_order, t.status, t.digest, ${CORROBORATION},
-      t.fields, ${now} + t.nr * interval '1 microsecond', true, ${now}
+      ${keptFields('t.fields')}, ${now} + t.nr * interval '1 microsecond', true, ${now}
     FROM ${recordSet(rows)} AS t(nr int, place int, id uuid, kind text, shop text, bill uuid, service_bill text,
       told_order text, status text, digest text, amount numeric, currency text, custom text, fields jsonb)
-    JOIN LATERAL (SELECT id, order_id, amount, currency, custom FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
+    JOIN LATERAL (SELECT id, order_id, amount, currency, custom, custom_given, redacted_at FROM payment_acceptance.bill WHERE ${bill} LIMIT 1) b ON true
     WHERE t.place + (SELECT count(*) FROM (
       SELECT FROM payment_acceptance.callback c WHERE c.bill_id = b.id LIMIT ${maxPerBill}::int) kept) <= ${maxPerBill}::int
     RETURNING id)

@@ -11,6 +11,7 @@ export const postgres: Dialect = {
   iso: (instant) => sql`to_char(${toSql(instant)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   text: (value) => sql`(${toSql(value)})::text`,
   jsonText: (object, property) => sql`(${toSql(object)} ->> ${property}::text)`,
+  jsonWith: (object, properties) => sql`(${toSql(object)} || ${JSON.stringify(properties)}::jsonb)`,
   hasMatch: (text, pattern) => sql`(${toSql(text)} ~ ${pattern}::text)`,
   jsonArray(properties, order) {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);

@@ -17,6 +17,7 @@ import { assertedEvents } from '../migrations/0013-asserted-events.js';
 import { lostBills } from '../migrations/0014-lost-bills.js';
 import { heldBills } from '../migrations/0015-held-bills.js';
 import { deliveryErrorCodes } from '../migrations/0016-delivery-error-codes.js';
+import { redactedBills } from '../migrations/0017-redacted-bills.js';
 import { flag } from '../reading.js';
 import { rawSql, sql } from '../statement.js';
 
@@ -37,6 +38,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   lostBills,
   heldBills,
   deliveryErrorCodes,
+  redactedBills,
 ];
 
 /** An arbitrary constant: instances that start together take turns. */

@@ -3,7 +3,8 @@ import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../statement-limit.js';
 import { sql, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
-import { later } from './planner.js';
+import { isOver, redactBills } from '../redaction.js';
+import { later, ROW_BY_ROW } from './planner.js';
 import type { PostgresDatabase } from './postgres.database.js';
 import { prepare } from './prepare.js';
 
@@ -13,7 +14,7 @@ const ADVISORY_LOCK = 7_320_114_906;
 /** Whether the bill has an open review: its evidence must stay. */
 const UNDECIDED = sql`EXISTS (SELECT 1 FROM payment_acceptance.review r WHERE r.bill_id = c.bill_id AND r.state = 'OPEN')`;
 
-/** A statement that runs only if it gets the lock, and returns a row for each that it has changed. */
+/** A statement that runs only if it gets the lock, and returns a row for each that it has changed or locked. */
 const batch = (statement: (given: { before: Statement; limit: Statement }) => Statement) =>
   prepare(['offsetMs', 'afterMs', 'limit', 'lock'], ({ offsetMs, afterMs, limit, lock }) => {
     const before = later(postgres.now(offsetMs), sql`-${afterMs}::double precision`);
@@ -36,6 +37,21 @@ const DELETE_CALLBACKS = batch(
     ORDER BY c.received_at LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED) RETURNING id`,
 );
 
+const REDACT_NOTES = batch(
+  ({ before, limit }) => sql`UPDATE payment_acceptance.operator_action SET detail = detail || '{"note":""}'::jsonb
+    WHERE id IN (SELECT a.id FROM payment_acceptance.operator_action a
+    WHERE (SELECT mine FROM turn) AND (a.detail ->> 'note') <> '' AND a.at < ${before}
+    ORDER BY a.at LIMIT ${limit} FOR UPDATE OF a SKIP LOCKED) RETURNING id`,
+);
+
+/** Only locks them: their rows in other tables are read afterwards, so that none written meanwhile is missed. */
+const LOCK_OLD_BILLS = batch(
+  ({ before, limit }) => sql`SELECT b.id FROM payment_acceptance.bill b
+    WHERE (SELECT mine FROM turn) AND b.redacted_at IS NULL AND b.next_check_at IS NULL
+      AND b.state NOT IN ('CREATING', 'UNKNOWN') AND b.created_at < ${before} AND ${isOver('b.id', ROW_BY_ROW)}
+    ORDER BY b.created_at LIMIT ${limit} FOR NO KEY UPDATE OF b SKIP LOCKED`,
+);
+
 const DELETE_DELIVERIES = batch(
   ({ before, limit }) => sql`DELETE FROM payment_acceptance.delivery WHERE id IN (
     SELECT d.id FROM payment_acceptance.delivery d
@@ -45,7 +61,7 @@ const DELETE_DELIVERIES = batch(
     ORDER BY d.ended_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED) RETURNING id`,
 );
 
-/** Each batch is one short statement that skips locked rows, and does nothing while another instance runs one. */
+/** Each batch skips locked rows, and does nothing while another instance runs one. All but that of bills are one statement. */
 @Injectable()
 export class PostgresRetentionStore extends RetentionStore {
   constructor(protected override readonly database: PostgresDatabase) {
@@ -64,8 +80,27 @@ export class PostgresRetentionStore extends RetentionStore {
     return this.run(DELETE_DELIVERIES, afterMs, limit);
   }
 
+  override redactBills(afterMs: number, limit: number): Promise<number> {
+    return this.database.transaction(async (manager) => {
+      const given = this.given(afterMs, limit);
+      const rows = await this.database.execute<{ id: string }, keyof typeof given>(LOCK_OLD_BILLS, given, {}, manager);
+      return redactBills(
+        this.database,
+        rows.map(({ id }) => id),
+        manager,
+      );
+    });
+  }
+
+  override redactNotes(afterMs: number, limit: number): Promise<number> {
+    return this.run(REDACT_NOTES, afterMs, limit);
+  }
+
   private async run(statement: ReturnType<typeof batch>, afterMs: number, limit: number): Promise<number> {
-    const given = { offsetMs: this.database.offsetMs, afterMs, limit, lock: ADVISORY_LOCK };
-    return (await this.database.executeAtReadCommitted(statement, given, {})).length;
+    return (await this.database.executeAtReadCommitted(statement, this.given(afterMs, limit), {})).length;
+  }
+
+  private given(afterMs: number, limit: number) {
+    return { offsetMs: this.database.offsetMs, afterMs, limit, lock: ADVISORY_LOCK };
   }
 }

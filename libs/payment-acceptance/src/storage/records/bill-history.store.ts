@@ -55,7 +55,7 @@ export class BillHistoryStore {
          ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
          ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
          ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
-         b.failed_checks AS "failedChecks"
+         b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
        FROM payment_acceptance.bill b WHERE b.id = ${intentId} AND ${ofScope('b.shop', scope)}`,
       { ...BILL, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
     );

@@ -1,0 +1,47 @@
+import { shownText } from '../common/text.js';
+import type { ErasedPart } from '../domain/records/erasure.js';
+import { PaymentOperations } from '../operations/payment-operations.service.js';
+import { UsageError } from './arguments.js';
+import { operatorOf, type Command } from './commands.js';
+import { printFields, printJson } from './output.js';
+
+const LABELS: Readonly<Record<ErasedPart, string>> = {
+  bills: 'bills: description, name, custom, error texts',
+  payments: 'payments: card number',
+  events: 'events: custom, card number',
+  callbacks: 'callbacks: raw fields',
+  deliveries: 'deliveries: error text',
+  waitingCallbacks: 'postbacks without a bill: raw fields',
+  lostBills: 'lost bills: listed payments',
+  notes: "operators' actions: note",
+};
+
+const ELSEWHERE =
+  'Not reached from here: your own tables, events that were delivered before, brokers, logs, backups, and the service.\n';
+
+/** Says what is removed, what stays, and why. */
+export const erase: Command = async (context, { values }, output) => {
+  const { order, shop } = values;
+  if (order === undefined || order === '') throw new UsageError('Say which order: --order ID.');
+  const erased = await context
+    .get(PaymentOperations)
+    .eraseOrder(
+      { orderId: order, ...(shop !== undefined && { shop }) },
+      { operator: operatorOf(values.operator), dryRun: values['dry-run'] === true },
+    );
+  if (values.json) {
+    printJson(output, erased);
+    return 0;
+  }
+  const { dryRun, removed, bills, stays } = erased;
+  output.out(
+    `${dryRun ? 'Would be removed' : 'Removed'} from the records of ${bills.length} bills of order "${shownText(order)}":\n`,
+  );
+  printFields(
+    output,
+    Object.fromEntries(Object.entries(LABELS).map(([part, label]) => [label, removed[part as ErasedPart]])),
+  );
+  for (const { what, why } of stays) output.out(`Stays: ${shownText(what)}: ${why}.\n`);
+  output.out(ELSEWHERE);
+  return 0;
+};

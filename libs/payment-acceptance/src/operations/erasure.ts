@@ -1,0 +1,126 @@
+import type { EntityManager } from 'typeorm';
+import type { PaymentRandom } from '../common/random.js';
+import { shownText } from '../common/text.js';
+import type { ErasedBill, ErasureRemainder, PaymentErasure } from '../domain/records/erasure.js';
+import type { BillStore } from '../storage/bill.store.js';
+import type { ErasureStore, OrderKey } from '../storage/erasure.store.js';
+import type { OperatorStore } from '../storage/operator.store.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
+
+export interface PaymentErasureOptions {
+  /** Who does it, for the record. */
+  readonly operator: string;
+  /** Only reports what would be removed. Default `false`. */
+  readonly dryRun?: boolean;
+}
+
+/** Dependencies of an erasure. */
+export interface ErasureTools {
+  readonly erasures: ErasureStore;
+  readonly bills: BillStore;
+  readonly store: OperatorStore;
+  readonly random: PaymentRandom;
+}
+
+const BOOKS: ErasureRemainder = {
+  what: 'ids of the order, its bills, payments and events, amounts, currencies, states and times',
+  why: 'the books need them, and a payment that comes later could not be told without them',
+};
+const OPERATORS: ErasureRemainder = {
+  what: 'who decided what about the order, by name',
+  why: 'it is the record of decisions about money',
+};
+
+/**
+ * See `OperationsView.eraseOrder`. The order is locked, so that no settlement and no creation is under way; each bill is
+ * marked in the same transaction, so that what comes later is stored without personal data.
+ */
+export async function eraseOrder(
+  { erasures, bills, store, random }: ErasureTools,
+  order: OrderKey,
+  { operator, dryRun = false }: PaymentErasureOptions,
+): Promise<PaymentErasure> {
+  // Asked before the order is locked, which would create its row.
+  if ((await erasures.billsOf(order)).length === 0) throw noBill(order);
+  return erasures.transaction(async (manager) => {
+    await bills.lockOrder(manager, order.shop, order.orderId);
+    const own = await erasures.billsOf(order, manager);
+    const ids = own.map(({ intentId }) => intentId);
+    assertErasable(order, own, await erasures.openReviews(manager, ids));
+    const { removed, marked } = dryRun
+      ? { removed: await erasures.counts(manager, order, own), marked: 0 }
+      : await erasures.erase(manager, order, own);
+    // A repetition that finds nothing is not an action of its own.
+    if (marked > 0 || (!dryRun && Object.values(removed).some((number) => number > 0))) {
+      for (const target of ids) {
+        const detail = { shop: order.shop, orderId: order.orderId, removed };
+        await store.record(manager, { id: random.uuid(), operator, action: 'erase', target, detail });
+      }
+    }
+    const undelivered = await erasures.undelivered(manager, ids);
+    const stays = await remainders(erasures, manager, order, own, undelivered);
+    return { ...order, dryRun, bills: own, removed, undelivered, stays };
+  });
+}
+
+export function noBill({ shop, orderId }: OrderKey): PaymentOperatorActionError {
+  return new PaymentOperatorActionError(
+    `Shop "${shownText(shop)}" has no bill of order "${shownText(orderId)}", so nothing was removed. If it is another ` +
+      "shop's order, name that shop.",
+  );
+}
+
+function assertErasable({ orderId }: OrderKey, bills: readonly ErasedBill[], reviews: readonly string[]): void {
+  const order = `Order "${shownText(orderId)}"`;
+  if (bills.some(({ state }) => state === 'CREATING')) {
+    throw new PaymentOperatorActionError(`${order} has a bill that is being created. Try again in a minute.`);
+  }
+  const unknown = bills.filter(({ state }) => state === 'UNKNOWN').map(({ intentId }) => intentId);
+  if (unknown.length > 0) {
+    throw new PaymentOperatorActionError(
+      `${order} has a creation of unknown outcome (intent ${unknown.join(', ')}), which its "custom" may help to find at the ` +
+        'service. Attach it or void it first, then erase.',
+    );
+  }
+  if (reviews.length > 0) {
+    throw new PaymentOperatorActionError(
+      `${order} has an open review (${reviews.join(', ')}), for which its records are the evidence. Accept or dismiss it ` +
+        'first, then erase.',
+    );
+  }
+}
+
+async function remainders(
+  erasures: ErasureStore,
+  manager: EntityManager,
+  order: OrderKey,
+  bills: readonly ErasedBill[],
+  undelivered: number,
+): Promise<ErasureRemainder[]> {
+  const followed = bills.filter((bill) => bill.followed).map(({ billId, intentId }) => billId ?? intentId);
+  const lost = await erasures.lostBills(manager, order);
+  return [
+    BOOKS,
+    OPERATORS,
+    ...followed.map((bill) => ({
+      what: `checks of bill ${bill}`,
+      why: 'a payment may still come; what the service lists from now on is stored without personal data',
+    })),
+    ...(undelivered > 0
+      ? [
+          {
+            what: `${undelivered} deliveries that wait or are dead letters`,
+            why: 'their consumers get the events, with "redacted": true',
+          },
+        ]
+      : []),
+    ...(lost > 0
+      ? [
+          {
+            what: `${lost} lost bills whose postback names the order`,
+            why: 'anybody can send one: take them in or dismiss them, then erase again',
+          },
+        ]
+      : []),
+  ];
+}
