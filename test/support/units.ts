@@ -68,6 +68,7 @@ export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   payerPaysCommission: false,
   custom: 'cart 7',
   customGiven: true,
+  redacted: false,
   checks: 0,
   openedAt: new Date('2026-11-21T12:00:00Z'),
   paidAt: null,

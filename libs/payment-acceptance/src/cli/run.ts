@@ -2,6 +2,7 @@ import { shownLines } from '../common/text.js';
 import { HELP, readArguments, type CommandName } from './arguments.js';
 import { check, deliver, doctor, importFile, release, replay, status, type Command } from './commands.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
+import { erase } from './erase.js';
 import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
 import { withModule } from './host.js';
 import { migrate } from './migrate.js';
@@ -18,6 +19,7 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
   doctor,
   import: importFile,
   release,
+  erase,
   recover,
 };
 

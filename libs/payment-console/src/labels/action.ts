@@ -19,6 +19,8 @@ export function actionTitle({ action, detail }: RecordedAction): string {
       return `replayed ${filterText(detail.filter)}`;
     case 'release':
       return 'said that the orders are there again';
+    case 'erase':
+      return 'removed the personal data of the order';
     case 'recover':
       return `had bills checked again, to recover what changed since ${text(detail.since)}`;
     default:

@@ -73,11 +73,12 @@ function recordOf({ bill }: BillHistory): Html {
     ['Bill at the service', bill.billId !== null && html`<code>${bill.billId}</code>`],
     ['Payment page', bill.linkPageUrl !== null && html`<code>${bill.linkPageUrl}</code>`],
     ['Description', bill.description],
-    [
+    (!bill.customGiven || bill.redactedAt === null) && [
       'custom',
       html`<code>${bill.custom}</code>
         ${!bill.customGiven && html`<span class="soft">the intent, since none was given</span>`}`,
     ],
+    bill.redactedAt !== null && ['Personal data', html`removed ${time(bill.redactedAt)}`],
     ['Commission', bill.payerPaysCommission ? 'paid by the payer' : 'paid by the shop'],
     ['Last checked', bill.checkedAt === null ? 'never' : time(bill.checkedAt)],
     [
