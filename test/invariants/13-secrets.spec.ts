@@ -37,8 +37,13 @@ describe('invariant 13: secrets appear in no log, error, inspection, JSON or sto
     jest.restoreAllMocks();
   });
 
-  test('after a payment, forgeries, a card number in a callback, and failures of every kind', async () => {
-    const { billId } = await harness.host.payments.createBill({ orderId: 'secret', amount: '10' });
+  test('after a payment, forgeries, card numbers in a callback and a description, and failures of every kind', async () => {
+    const { billId } = await harness.host.payments.createBill({
+      orderId: 'secret',
+      amount: '10',
+      description: `paid with ${CARD}`,
+      name: '4111 1111 1111 1111',
+    });
     const signed = postbackFields({ InvId: 'secret', OutSum: '10.00', TrsId: billId });
     const redirect = redirectFields({ InvId: 'secret', OutSum: '10.00' });
     await harness.sandbox.pay(billId, { card: CARD });

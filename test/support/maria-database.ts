@@ -54,7 +54,7 @@ export function speakTestSql(dataSource: DataSource): DataSource {
       }
       if (!whole) return result;
       // Without MariaDB's internal index columns.
-      return rows.map(({ unredacted_at: _, creating_until: __, ...row }) => ({
+      return rows.map(({ unredacted_at: _, creating_until: __, noted_at: ___, ...row }) => ({
         row: 'pending' in row ? { ...row, pending: row.pending === 1 } : row,
       }));
     };

@@ -8,6 +8,7 @@ import { describeError } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { InFlight } from '../common/in-flight.js';
+import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
 import { ABANDONED, BillStore } from '../storage/bill.store.js';
@@ -86,7 +87,9 @@ export class BillService implements BeforeApplicationShutdown {
       const customGiven = request.custom !== undefined;
       const intentId = timeOrderedUuid(this.random, this.clock.now());
       const fields = prepareBill(shop, request, intentId);
-      const { description = null, name = null } = fields;
+      // Stored only for people to read. The service gets them as they were given.
+      const description = fields.description === undefined ? null : maskCards(fields.description);
+      const name = fields.name === undefined ? null : maskCards(fields.name);
       const of = { shop: shop.name, intentId, customGiven, traceparent: span.traceparent };
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });

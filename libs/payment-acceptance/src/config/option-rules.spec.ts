@@ -77,6 +77,10 @@ describe('the groups of options', () => {
       { retention: { deleteCallbacksAfterMs: 0 } },
       'retention.deleteCallbacksAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: 0).',
     ],
+    [
+      { retention: { redactBillsAfterMs: '30d' } },
+      'retention.redactBillsAfterMs: must be a whole number of milliseconds from 1 to 316224000000, or null (given: string).',
+    ],
     [{ retention: { everyMs: 2 ** 31 } }, `retention.everyMs: must be ${MS} (given: 2147483648).`],
     [
       { retention: { batchSize: null } },

@@ -1,7 +1,8 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { names, reasons, run } from '../../../../test/support/decisions.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import { decideUnlistable } from './decide.js';
+import { defaultJudge } from './judge.js';
 import type { PaymentStatus } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
@@ -42,6 +43,25 @@ describe('one list', () => {
   test('what the shop did not give as custom is not told as its own', () => {
     const { events } = run({ bill: lockedBill({ customGiven: false }), listed: [success] });
     expect(events[0]!.payload).toMatchObject({ custom: null });
+  });
+
+  test.each([success, fail, reported({ amount: '1.00' })])(
+    'of a bill whose personal data is removed, nothing new is stored, and events say "redacted": %#',
+    (payment) => {
+      const { events, payments, reviews } = run({ bill: lockedBill({ redacted: true }), listed: [payment] });
+      expect(payments).toMatchObject([{ paymentId: 'p-1', fromCard: null }]);
+      expect(events).toHaveLength(1);
+      expect(events[0]!.payload).toMatchObject({ custom: null, fromCard: null, redacted: true });
+      const kept = run({ listed: [payment] });
+      expect([events[0]!.id, reviews]).toEqual([kept.events[0]!.id, kept.reviews]);
+      expect(kept.events[0]!.payload).not.toHaveProperty('redacted');
+    },
+  );
+
+  test('the judge sees the card even of a bill whose personal data is removed, so that its verdict is the same', () => {
+    const judge = jest.fn(defaultJudge);
+    run({ bill: lockedBill({ redacted: true }), listed: [success], judge });
+    expect(judge.mock.lastCall![1]).toMatchObject([{ fromCard: '411111******1111' }]);
   });
 
   test('a FAIL leaves the bill open', () => {

@@ -1,5 +1,6 @@
 import { prepareBill } from '../bills/bill-request.js';
 import { PaymentInvalidBillRequestError } from '../bills/bill.errors.js';
+import { maskCards } from '../common/redact.js';
 import { statedPageAddress } from '../common/web-address.js';
 import type { Shop } from '../config/resolved-options.js';
 import type { IntentId } from '../domain/ids.js';
@@ -76,7 +77,7 @@ export function readBillToImport(
       shop: shop.name,
       billId: given.billId,
       name: null,
-      description: fields.description ?? null,
+      description: fields.description === undefined ? null : maskCards(fields.description),
       customGiven: given.custom !== undefined,
       linkUrl,
       linkPageUrl,

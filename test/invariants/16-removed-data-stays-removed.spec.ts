@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentChecks, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { onPostgres } from '../support/database.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { holdUp } from '../support/hold-up.js';
+import { billOf, Clerk, MASKED, paidWithTraces, payByCard, PERSON, placesOf, tell } from '../support/personal-data.js';
+
+const DAY = 24 * 3_600_000;
+
+describe('invariant 16: personal data that was removed stays removed, and the promise holds', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({
+      providers: [Clerk],
+      options: {
+        retention: { redactBillsAfterMs: 60 * DAY, redactCallbacksAfterMs: null, deleteCallbacksAfterMs: null },
+      },
+    });
+  });
+  afterEach(async () => {
+    const places = await Promise.all([PERSON, MASKED].map((text) => placesOf(harness.host.dataSource, text)));
+    expect(places).toEqual([[], []]);
+  });
+  afterAll(() => harness.close());
+
+  const operations = () => harness.host.app.get(PaymentOperations);
+  const erase = (orderId: string) => operations().eraseOrder({ orderId }, { operator: 'ann' });
+  const check = (billId: string) => harness.host.app.get(PaymentChecks).check(billId);
+  const outcomes = (orderId: string) => Clerk.of(orderId).map(({ name }) => name);
+
+  /** Settles what is due once a bill may be checked again. */
+  async function settleLater(): Promise<void> {
+    harness.clock.advance(60_000);
+    await harness.settle();
+  }
+
+  /** The time of all bills passes, and their data with it. */
+  async function age(): Promise<void> {
+    for (let days = 0; days < 65; days += 5) {
+      harness.clock.advance(5 * DAY);
+      await harness.settle();
+    }
+    await harness.host.app.get(RetentionWorker).runOnce();
+  }
+
+  test.each(['erased', 'redacted by age'])(
+    'a bill that was %s and is paid late: one event, which says so',
+    async (how) => {
+      const orderId = `late-${how.slice(0, 6)}`;
+      const billId = await billOf(harness, orderId);
+      await (how === 'erased' ? erase(orderId) : age());
+      await payByCard(harness, billId);
+      await harness.settle();
+      await check(billId);
+      for (let copies = 0; copies < 3; copies += 1) expect(await tell(harness, orderId, billId)).toBe(200);
+      await harness.settle();
+      const [paid, ...others] = Clerk.of(orderId).filter(({ name }) => name === 'payment.succeeded');
+      expect(others).toEqual([]);
+      expect(paid).toMatchObject({
+        amount: '10.00',
+        custom: null,
+        fromCard: null,
+        redacted: true,
+        firstForOrder: true,
+      });
+      const { callbacks } = await harness.host.ledger();
+      const own = callbacks.filter((callback) => callback.orderId === orderId);
+      expect(own.map(({ corroboration }) => corroboration)).toContainEqual(
+        expect.objectContaining({ order: 'match', amount: 'match', custom: 'absent' }),
+      );
+    },
+  );
+
+  test('a second payment of an erased bill is an event of its own and a review', async () => {
+    const billId = await paidWithTraces(harness, 'second');
+    await erase('second');
+    await payByCard(harness, billId);
+    await settleLater();
+    const { reviews } = await harness.host.ledger();
+    expect(reviews.filter(({ orderId }) => orderId === 'second')).toMatchObject([{ reason: 'second-payment' }]);
+    expect(Clerk.of('second')).toMatchObject([{ firstForOrder: false, redacted: true, custom: null, fromCard: null }]);
+  });
+
+  test('a failed payment of an erased bill, then a successful one: both are told, in order', async () => {
+    const billId = await billOf(harness, 'failed');
+    await erase('failed');
+    await payByCard(harness, billId, 'fail');
+    await harness.settle();
+    await payByCard(harness, billId);
+    await settleLater();
+    expect(outcomes('failed')).toEqual(['payment.failed', 'payment.succeeded']);
+  });
+
+  test('a dead letter that is replayed after the erasure is delivered once, without invented values', async () => {
+    await paidWithTraces(harness, 'dead');
+    await erase('dead');
+    expect(await operations().replay({ orderId: 'dead' }, 'ann')).toBe(1);
+    await harness.settle();
+    expect(await operations().replay({ orderId: 'dead' }, 'ann')).toBe(0);
+    expect(Clerk.of('dead')).toMatchObject([
+      { name: 'payment.succeeded', amount: '10.00', custom: null, fromCard: null, redacted: true },
+    ]);
+    expect((await harness.effects()).filter(({ orderId }) => orderId === 'dead')).toHaveLength(1);
+  });
+
+  onPostgres(test)(
+    'a callback that is being stored while its bill is erased loses its fields with the next check',
+    async () => {
+      const billId = await billOf(harness, 'racing');
+      const held = await holdUp(harness.host.dataSource, 'callback');
+      const told = tell(harness, 'racing', billId);
+      await held.reached(1);
+      await erase('racing');
+      await held.letGo();
+      expect(await told).toBe(200);
+      expect(await placesOf(harness.host.dataSource, PERSON)).toEqual(['callback.fields']);
+      await harness.settle();
+    },
+  );
+});

@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import { commandsOf, type Commands } from '../support/commands.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { billOf, Clerk, MASKED, paidWithTraces, payByCard, PERSON, placesOf, tell } from '../support/personal-data.js';
+
+const NOTHING = {
+  ...{ bills: 0, payments: 0, events: 0, callbacks: 0, deliveries: 0 },
+  ...{ waitingCallbacks: 0, lostBills: 0, notes: 0 },
+};
+
+describe('erase', () => {
+  let harness: Harness;
+  let commands: Commands;
+  beforeAll(async () => {
+    harness = await startHarness({ providers: [Clerk] });
+    commands = commandsOf(harness);
+  });
+  afterEach(async () => {
+    Clerk.refused.clear();
+    await harness.host.dataSource.query(
+      `TRUNCATE payment_acceptance.lost_bill, payment_acceptance.operator_action, payment_acceptance.delivery,
+       payment_acceptance.event, payment_acceptance.review, payment_acceptance.payment, payment_acceptance.callback,
+       payment_acceptance.bill, payment_acceptance.shop_order CASCADE`,
+    );
+  });
+  afterAll(async () => {
+    commands.close();
+    await harness.close();
+  });
+
+  const places = async () => [
+    ...(await placesOf(harness.host.dataSource, PERSON)),
+    ...(await placesOf(harness.host.dataSource, MASKED)),
+  ];
+  const actions = async () =>
+    (await harness.host.dataSource.query(
+      `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'erase'`,
+    )) as object[];
+
+  test('removes every personal text of the order, and only of this order', async () => {
+    await paidWithTraces(harness, 'A-1');
+    expect(await places()).toEqual(
+      expect.arrayContaining([
+        ...['bill.custom', 'bill.description', 'bill.name', 'callback.fields', 'delivery.last_error'],
+        ...['event.payload', 'operator_action.detail', 'payment.from_card'],
+      ]),
+    );
+    await harness.host.payments.shop('eu').createBill({ orderId: 'A-1', amount: '10', description: 'of another shop' });
+    const { code, out, err } = await commands.command('erase', '--order', 'A-1', '--operator', 'ann');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(
+      /^Removed from the records of 1 bills of order "A-1":\nbills: description, name, custom, .* 1\n/,
+    );
+    expect(out).toMatch(/\nStays: ids of the order, .*: the books need them/);
+    expect(out).toMatch(/\nStays: 1 deliveries that wait or are dead letters: .*"redacted": true\.\n/);
+    expect(await places()).toEqual([]);
+    expect(await placesOf(harness.host.dataSource, 'of another shop')).toEqual(['bill.description']);
+    expect(await actions()).toEqual([{ operator: 'ann' }]);
+    const [bill] = (await harness.host.ledger()).bills.filter(({ shop }) => shop === 'main');
+    expect(bill).toMatchObject({ orderId: 'A-1', state: 'PAID', amount: '10.00' });
+  });
+
+  test('says beforehand what it would remove, and does nothing more when it is repeated', async () => {
+    await paidWithTraces(harness, 'A-1');
+    const before = await places();
+    const dry = await commands.json('erase', '--order', 'A-1', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, document: { dryRun: true, removed: { bills: 1, notes: 1, payments: 1 } } });
+    expect([await places(), await actions()]).toEqual([before, []]);
+    const done = await commands.json('erase', '--order', 'A-1');
+    const { removed } = dry.document as { removed: object };
+    expect(done).toMatchObject({ document: { dryRun: false, removed, undelivered: 1 } });
+    expect(await commands.json('erase', '--order', 'A-1')).toMatchObject({ code: 0, document: { removed: NOTHING } });
+    expect(await actions()).toHaveLength(1);
+  });
+
+  test('covers all bills of the order, and a postback that names it before its bill is known', async () => {
+    await billOf(harness, 'A-1');
+    const custom = `${PERSON} again`;
+    await harness.host.payments.createBill({ orderId: 'A-1', amount: '11', custom }, { newAttempt: true });
+    expect(await tell(harness, 'A-1', 'unknown-bill')).toBe(200);
+    const { document } = await commands.json('erase', '--order', 'A-1');
+    expect(document).toMatchObject({
+      removed: { ...NOTHING, bills: 2, waitingCallbacks: 1 },
+      bills: [{ followed: true }, { followed: true }],
+    });
+    expect(await places()).toEqual([]);
+  });
+
+  test('refuses an order that it does not know, by exit code and sentence', async () => {
+    await billOf(harness, 'A-1');
+    const unknown = /^Shop "(main|eu)" has no bill of order "\S+", so nothing was removed\. If it is another shop's/;
+    for (const line of [
+      ['--order', 'A-2'],
+      ['--order', 'A-1', '--shop', 'eu'],
+    ]) {
+      expect(await commands.command('erase', ...line)).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringMatching(unknown),
+      });
+    }
+    expect(await commands.command('erase')).toMatchObject({ code: 2, err: expect.stringContaining('--order ID') });
+    const operations = harness.host.app.get(PaymentOperations);
+    for (const order of [{ orderId: 'A-1' }, { orderId: 'A-1', shop: 'main' }, { orderId: 'A\0' }]) {
+      await expect(operations.forShop('eu').eraseOrder(order, { operator: 'ann' })).rejects.toThrow(
+        'has no bill of order',
+      );
+    }
+    expect(await places()).toContain('bill.custom');
+    const orders: object[] = await harness.host.dataSource.query('SELECT order_id FROM payment_acceptance.shop_order');
+    expect(orders).toEqual([{ order_id: 'A-1' }]);
+  });
+
+  test.each([
+    ['CREATING', 'is being created. Try again'],
+    ['UNKNOWN', 'Attach it or void it first'],
+  ])('waits for the end of a creation that is %s', async (state, sentence) => {
+    await billOf(harness, 'A-1');
+    await harness.host.dataSource.query(`UPDATE payment_acceptance.bill SET state = '${state}'`);
+    expect(await commands.command('erase', '--order', 'A-1')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(sentence),
+    });
+    expect(await places()).toContain('bill.custom');
+  });
+
+  test('waits for the decision of an open review, whose evidence it would remove', async () => {
+    const billId = await billOf(harness, 'A-1');
+    await harness.sandbox.pay(billId, { amount: '9.00' });
+    await harness.settle();
+    const reviews = harness.host.app.get(PaymentReviews);
+    const [review] = await reviews.list();
+    const refused = await commands.command('erase', '--order', 'A-1');
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`an open review (${review!.id})`) });
+    await reviews.dismiss(review!.id, { operator: 'ann', note: `${PERSON} was paid back` });
+    expect(await commands.command('erase', '--order', 'A-1')).toMatchObject({ code: 0 });
+    expect(await places()).toEqual([]);
+  });
+
+  test('takes what was a lost bill of the order, and names one that only its postback ties to it', async () => {
+    const billId = await billOf(harness, 'A-1');
+    const lost = (bill: string, order: string) =>
+      harness.host.dataSource.query(
+        `INSERT INTO payment_acceptance.lost_bill
+         (id, shop, service_bill_id, state, asks, asked_at, order_id, payments, listed, found_at)
+         VALUES (gen_random_uuid(), 'main', $1, 'LOST', 1, now(), $2, $3, 1, now())`,
+        [bill, order, `[{"fromCard": "${MASKED}"}]`],
+      );
+    await lost(billId, 'another');
+    await lost('still-lost', 'A-1');
+    const { document } = await commands.json('erase', '--order', 'A-1');
+    expect(document).toMatchObject({ removed: { lostBills: 1 } });
+    expect((document as { stays: { what: string }[] }).stays.at(-1)).toMatchObject({
+      what: '1 lost bills whose postback names the order',
+    });
+    const left = await harness.host.dataSource.query<object[]>(
+      'SELECT service_bill_id AS id FROM payment_acceptance.lost_bill WHERE payments IS NOT NULL',
+    );
+    expect(left).toEqual([{ id: 'still-lost' }]);
+  });
+
+  test('of a bill that is still open lets it be paid', async () => {
+    const billId = await billOf(harness, 'A-1');
+    await commands.command('erase', '--order', 'A-1');
+    expect((await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' })).billId).toBe(billId);
+    await payByCard(harness, billId);
+    await harness.settle();
+    expect(Clerk.of('A-1')).toMatchObject([{ name: 'payment.succeeded', amount: '10.00', redacted: true }]);
+  });
+});
