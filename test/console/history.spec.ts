@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
@@ -39,6 +40,18 @@ describe('history', () => {
       story.map((sentence) => text.indexOf(sentence)).sort((a, b) => a - b),
     );
     for (const sentence of story) expect(text).toContain(sentence);
+  });
+
+  test('of an erased order the page says when, and shows nothing of what is gone', async () => {
+    const { intentId, billId } = await bill('A-2', { description: 'Shoes for Jane Roe', custom: 'Jane Roe' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    expect(await history(intentId)).toMatch(/Description Shoes for Jane Roe.*custom Jane Roe/s);
+    await harness.host.app.get(PaymentOperations).eraseOrder({ orderId: 'A-2' }, { operator: 'ann' });
+    const text = await history(intentId);
+    expect(text).not.toContain('Jane Roe');
+    expect(text).toContain('ann removed the personal data of the order');
+    expect(text).toMatch(/Personal data removed \d+ \w+ \d{4}/);
   });
 
   describe('a callback is told with why it was taken as it was', () => {
@@ -127,7 +140,7 @@ describe('history', () => {
       ]);
       const text = await history(intentId);
       expect(text).toContain('InvId not kept B-6 agrees');
-      expect(text).toContain('Its fields were removed with age.');
+      expect(text).toContain('Its fields were removed, by age or with the personal data of its bill.');
     });
   });
 

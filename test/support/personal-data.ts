@@ -62,9 +62,14 @@ export function payByCard(harness: Harness, billId: string, outcome: 'success' |
 }
 
 /** A postback with a field that names the payer. */
-export async function tell(harness: Harness, orderId: string, billId: string): Promise<number> {
+export async function tell(
+  harness: Harness,
+  orderId: string,
+  billId: string,
+  custom = `${PERSON}, ${orderId}`,
+): Promise<number> {
   const fields = postbackFields({ InvId: orderId, OutSum: '10.00', TrsId: billId });
-  const body = { ...fields, custom: `${PERSON}, ${orderId}`, PayerEmail: PERSON };
+  const body = { ...fields, custom, PayerEmail: PERSON };
   return (await postJson(`${harness.host.url}/postback/payment`, body)).status;
 }
 

@@ -73,9 +73,9 @@ export class EvidenceStore {
     const [evidence] = await this.database.rows<PostbackEvidence>(
       sql`SELECT count(*) AS confirmed, ${countWhere(sql`digest = 'match'`)} AS "digestMatches",
          ${countWhere(sql`digest = 'absent'`)} AS "digestAbsent", ${countWhere(matches('amount'))} AS "amountMatches",
-         ${countWhere(matches('order'))} AS "orderMatches", ${countWhere(sql`custom_given`)} AS "customGiven",
+         ${countWhere(matches('order'))} AS "orderMatches", ${countWhere(sql`custom_given AND ${dialect.jsonText('corroboration', 'custom')} IS NOT NULL`)} AS "customGiven",
          ${countWhere(sql`custom_given AND ${matches('custom')}`)} AS "customMatches"
-       FROM (SELECT c.digest, c.corroboration, b.custom_given AND b.redacted_at IS NULL AS custom_given FROM payment_acceptance.callback c
+       FROM (SELECT c.digest, c.corroboration, b.custom_given FROM payment_acceptance.callback c
          JOIN payment_acceptance.bill b ON b.id = c.bill_id
          WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.outcome = 'confirmed'
          ORDER BY c.received_at DESC LIMIT ${limit}) latest`,

@@ -121,7 +121,10 @@ export function keptFields(fields: Expression): Statement {
   return sql`CASE WHEN b.redacted_at IS NULL THEN ${toSql(fields)} ELSE '{}'::jsonb END`;
 }
 
-/** On PostgreSQL: a callback's `custom`, NULL if that of its bill `b` is removed, so that there is nothing to compare with. */
-export function comparableCustom(told: Expression): Statement {
-  return sql`CASE WHEN b.redacted_at IS NULL OR NOT b.custom_given THEN ${toSql(told)} END`;
+/**
+ * On PostgreSQL: the corroboration of a callback, an object, without `custom` if that of its bill `b` is removed: there is
+ * nothing to compare with.
+ */
+export function comparedFields(corroboration: Statement): Statement {
+  return sql`(${corroboration} - CASE WHEN b.redacted_at IS NOT NULL AND b.custom_given THEN 'custom' ELSE '' END)`;
 }

@@ -112,7 +112,7 @@ function ofCallback(callback: RecordedCallback, { bill }: BillHistory): Entry {
             })
           }
           ${raw && html`<pre tabindex="0" aria-label="All fields">${JSON.stringify(callback.fields, null, 2)}</pre>`}
-          ${!raw && html`<p class="soft">Its fields were removed with age.</p>`}
+          ${!raw && html`<p class="soft">Its fields were removed, by age or with the personal data of its bill.</p>`}
         </details>`
       }`,
   };

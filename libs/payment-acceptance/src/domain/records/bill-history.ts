@@ -68,7 +68,7 @@ export interface RecordedCallback {
   readonly kind: CallbackKind;
   readonly status: string | null;
   readonly digest: DigestCheck;
-  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty if nothing was compared. */
+  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; empty if nothing was compared, without `custom` if the bill's was removed. */
   readonly corroboration: Readonly<Record<string, string>>;
   /** Its fields, redacted; empty once retention has removed them. */
   readonly fields: Readonly<Record<string, unknown>>;

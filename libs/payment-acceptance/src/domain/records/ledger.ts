@@ -48,7 +48,7 @@ export interface LedgerCallback {
   readonly trsId: string | null;
   readonly status: string | null;
   readonly digest: string;
-  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`. */
+  /** `match`, `mismatch` or `absent` for `order`, `amount`, `currency` and `custom`; without `custom` if the bill's was removed. */
   readonly corroboration: Readonly<Record<string, string>>;
   readonly pending: boolean;
   /** How often the service was asked again because its list did not yet show the payment. */

@@ -62,8 +62,9 @@ export function callbackRow(
     ? {
         order: agrees(bill.orderId, callback.orderId),
         amount: callback.amount === bill.amount ? 'match' : 'mismatch',
-        custom: bill.redacted && bill.customGiven ? 'absent' : agrees(bill.custom, callback.custom),
         currency: agrees(bill.currency, callback.currency),
+        // Of a removed one there is nothing to compare with.
+        ...(!(bill.redacted && bill.customGiven) && { custom: agrees(bill.custom, callback.custom) }),
       }
     : callback.forwarded
       ? { forwarded: 'accepted' }

@@ -8,7 +8,7 @@ import {
   type RecordLimits,
   type WaitingLimits,
 } from '../callback.store.js';
-import { flag, integer } from '../reading.js';
+import { integer } from '../reading.js';
 import { sql, type Statement } from '../statement.js';
 import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
 import type { MariaDatabase } from './maria.database.js';
@@ -121,13 +121,13 @@ export class MariaCallbackStore extends CallbackStore {
   /** Like `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
   private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
     if (intentId !== null || billId === null) return false;
-    const [bill] = await this.database.rows<{ id: string; redacted: boolean }>(
-      sql`SELECT id, redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
-      { redacted: flag },
+    const [bill] = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      {},
     );
     if (!bill) return false;
     const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.id}, fields = ${bill.redacted ? '{}' : sql`fields`} WHERE id = ${id} AND bill_id IS NULL`,
+      sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.id} WHERE id = ${id} AND bill_id IS NULL`,
     );
     return linked > 0;
   }

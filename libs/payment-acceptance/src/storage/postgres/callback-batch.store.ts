@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { maskCards } from '../../common/redact.js';
 import type { CallbackBatchStore } from '../callback-batch.store.js';
 import type { NewCallback } from '../callback.store.js';
-import { comparableCustom, keptFields } from '../redaction.js';
+import { comparedFields, keptFields } from '../redaction.js';
 import type { Reading } from '../reading.js';
 import { toSql, sql, type Expression, type Statement } from '../statement.js';
 import { postgres } from './dialect.js';
@@ -19,9 +19,9 @@ function agrees(own: Expression, told: Expression): Statement {
 /** In nearly all callbacks everything matches: a constant then saves building the object. */
 const CORROBORATION = sql`CASE WHEN (t.told_order, t.amount, t.currency, t.custom) = (b.order_id, b.amount, b.currency, b.custom)
       THEN '{"order": "match", "amount": "match", "currency": "match", "custom": "match"}'::jsonb
-      ELSE jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
+      ELSE ${comparedFields(sql`jsonb_build_object('order', ${agrees('b.order_id', 't.told_order')},
         'amount', CASE WHEN t.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', comparableCustom('t.custom'))}) END`;
+        'currency', ${agrees('b.currency', 't.currency')}, 'custom', ${agrees('b.custom', 't.custom')})`)} END`;
 
 /**
  * Returns the ids of the stored callbacks, or `null` if all were stored: returning each id would take longer. `LIMIT` keeps

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { assertedStatus } from '../assertion.js';
-import { comparableCustom, keptFields } from '../redaction.js';
+import { comparedFields, keptFields } from '../redaction.js';
 import {
   CallbackStore,
   type NewCallback,
@@ -83,10 +83,10 @@ const recording = (billOf: (given: Given) => Statement) =>
          SELECT ${given.id}, ${given.kind}, ${given.shop}, b.id, ${given.billId}, ${given.maskedOrderId}, ${given.status},
            ${given.digest},
            CASE WHEN b.id IS NULL AND ${given.forwarded}::boolean THEN '{"forwarded":"accepted"}'::jsonb
-             WHEN b.id IS NULL THEN '{}'::jsonb ELSE jsonb_build_object(
+             WHEN b.id IS NULL THEN '{}'::jsonb ELSE ${comparedFields(sql`jsonb_build_object(
              'order', ${agreesHashed('b.order_id', 'v.order_id')},
              'amount', CASE WHEN v.amount = b.amount THEN 'match' ELSE 'mismatch' END,
-             'currency', ${agreesHashed('b.currency', 'v.currency')}, 'custom', ${agreesHashed('b.custom', comparableCustom('v.custom'))}) END,
+             'currency', ${agreesHashed('b.currency', 'v.currency')}, 'custom', ${agreesHashed('b.custom', 'v.custom')})`)} END,
            ${keptFields(sql`${given.fields}::jsonb`)}, ${now}, true, ${now}
          FROM (SELECT ${given.orderHash}::bytea AS order_id, ${given.amount}::numeric AS amount,
            ${given.currencyHash}::bytea AS currency, ${given.customHash}::bytea AS custom) v
@@ -176,7 +176,7 @@ export class PostgresCallbackStore extends CallbackStore {
    */
   private async linkLate(id: string): Promise<boolean> {
     const linked = await this.database.change(
-      sql`UPDATE payment_acceptance.callback c SET bill_id = b.id, fields = ${keptFields('c.fields')} FROM payment_acceptance.bill b
+      sql`UPDATE payment_acceptance.callback c SET bill_id = b.id FROM payment_acceptance.bill b
        WHERE c.id = ${id} AND c.bill_id IS NULL AND b.shop = c.shop AND b.service_bill_id = c.service_bill_id`,
     );
     return linked > 0;
