@@ -33,10 +33,10 @@ describe('erase', () => {
     ...(await placesOf(harness.host.dataSource, PERSON)),
     ...(await placesOf(harness.host.dataSource, MASKED)),
   ];
-  const actions = async () =>
-    (await harness.host.dataSource.query(
+  const actions = () =>
+    harness.host.dataSource.query<object[]>(
       `SELECT operator FROM payment_acceptance.operator_action WHERE action = 'erase'`,
-    )) as object[];
+    );
 
   test('removes every personal text of the order, and only of this order', async () => {
     await paidWithTraces(harness, 'A-1');

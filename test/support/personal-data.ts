@@ -110,7 +110,7 @@ export async function placesOf(dataSource: DataSource, text: string): Promise<st
     const rows: Record<string, unknown>[] = await dataSource.query(`SELECT * FROM payment_acceptance.${table}`);
     for (const row of rows) {
       for (const [column, value] of Object.entries(row)) {
-        if (JSON.stringify(value)?.includes(text)) places.add(`${table}.${column}`);
+        if (JSON.stringify(value).includes(text)) places.add(`${table}.${column}`);
       }
     }
   }
