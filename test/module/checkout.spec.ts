@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { Body, Controller, HttpException, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
+import { Body, Controller, HttpException, Inject, Logger, Module, Param, Post, UseFilters } from '@nestjs/common';
 import { PaymentAcceptanceService, PaymentExceptionFilter } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postJson } from '../support/http.js';
 
 /** A checkout of a host, with the filter or without. */
-class Checkout {
-  constructor(protected readonly payments: PaymentAcceptanceService) {}
+abstract class Checkout {
+  @Inject() private readonly payments!: PaymentAcceptanceService;
 
   @Post(':order')
   async pay(@Param('order') orderId: string, @Body() { amount = '10', shop }: { amount?: string; shop?: string }) {
@@ -17,10 +17,6 @@ class Checkout {
 @Controller('checkout')
 @UseFilters(PaymentExceptionFilter)
 class FilteredCheckout extends Checkout {
-  constructor(payments: PaymentAcceptanceService) {
-    super(payments);
-  }
-
   @Post(':order/sold-out')
   soldOut(): never {
     throw new HttpException('Sold out', 410);
@@ -28,11 +24,7 @@ class FilteredCheckout extends Checkout {
 }
 
 @Controller('bare')
-class BareCheckout extends Checkout {
-  constructor(payments: PaymentAcceptanceService) {
-    super(payments);
-  }
-}
+class BareCheckout extends Checkout {}
 
 @Module({ controllers: [FilteredCheckout, BareCheckout] })
 class Checkouts {}

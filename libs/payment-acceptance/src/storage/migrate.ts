@@ -46,7 +46,7 @@ export async function pendingMigrations(
   dataSource: DataSource,
   { schema }: MigrationOptions = {},
 ): Promise<Pick<Migration, 'version' | 'name'>[]> {
-  const database = await openDatabase(dataSource, new PaymentClock(), schema);
+  const database = await openDatabase(dataSource, new PaymentClock(), { schema });
   return (await missing(database)).map(({ version, name }) => ({ version, name }));
 }
 
