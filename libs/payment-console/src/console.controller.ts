@@ -8,6 +8,7 @@ import {
   Post,
   Req,
   Res,
+  SetMetadata,
   UseGuards,
   VERSION_NEUTRAL,
   type Type,
@@ -29,6 +30,7 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
   const Guarded = (): MethodDecorator =>
     applyDecorators(...(options.decorators ?? []), UseGuards(...(options.guards ?? [])));
 
+  @LeftOutOfOpenApi()
   @Controller({ path: pathOf(options), version: VERSION_NEUTRAL })
   class PaymentConsoleController {
     constructor(
@@ -87,6 +89,9 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
 
   return PaymentConsoleController;
 }
+
+/** As `ApiExcludeController()` of `@nestjs/swagger`, which a host may not have. */
+const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
 
 /** The lists, by their addresses. */
 const LISTS = {

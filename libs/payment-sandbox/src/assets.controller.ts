@@ -2,6 +2,7 @@ import { Controller, Get, Param, Req, Res, UseFilters } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { SandboxError } from './common/errors.js';
 import type { SandboxRequest } from './common/http.js';
+import { LeftOutOfOpenApi } from './common/left-out-of-open-api.js';
 import { RefusalFilter } from './common/refusal.filter.js';
 import { ICON, STYLE } from './common/style.js';
 import { CONSOLE_SCRIPT } from './console/pages/script.js';
@@ -10,6 +11,7 @@ import { CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT } from './payer-pages/assets.js
 const ASSETS = [STYLE, ICON, CARD_SCRIPT, RETURN_SCRIPT, WAIT_SCRIPT, CONSOLE_SCRIPT];
 
 /** Stylesheet, scripts and pictures of the payer's pages and the console. */
+@LeftOutOfOpenApi()
 @Controller('sandbox/assets')
 @UseFilters(RefusalFilter)
 export class AssetsController {

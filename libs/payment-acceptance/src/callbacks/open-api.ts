@@ -10,16 +10,19 @@ export interface CallbackDescription {
   postback(parameter?: 'shop'): MethodDecorator;
 }
 
-/** The metadata key of `ApiExcludeController()`, so that excluding the routes does not need `@nestjs/swagger`. */
-const EXCLUDE_CONTROLLER = 'swagger/apiExcludeController';
-
 const nothing = () => (): void => undefined;
-const UNDESCRIBED: CallbackDescription = { controller: nothing, redirect: nothing, result: nothing, postback: nothing };
+
+/** Writes the metadata of `ApiExcludeController()` itself, since a host may not have `@nestjs/swagger`. */
+const EXCLUDED: CallbackDescription = {
+  controller: () => SetMetadata('swagger/apiExcludeController', [true]),
+  redirect: nothing,
+  result: nothing,
+  postback: nothing,
+};
 
 /** @param swagger the module `@nestjs/swagger`; `false` leaves the routes out of the document */
-export function describeCallbacks(swagger: OpenApiDecorators | false | undefined): CallbackDescription {
-  if (swagger === undefined) return UNDESCRIBED;
-  if (swagger === false) return { ...UNDESCRIBED, controller: () => SetMetadata(EXCLUDE_CONTROLLER, [true]) };
+export function describeCallbacks(swagger: OpenApiDecorators | false): CallbackDescription {
+  if (swagger === false) return EXCLUDED;
   describeFields(swagger, PostbackDto, { ...COMMON, ...POSTBACK });
   describeFields(swagger, RedirectDto, { ...COMMON, ...REDIRECT });
   const answers = (all: Readonly<Record<number, Answer>>): MethodDecorator[] =>

@@ -13,7 +13,7 @@ export interface CallbackRoutes {
   /** `undefined` if disabled. */
   readonly redirect: (RequiredDecorators & Readonly<Record<'success' | 'fail' | 'result', string>>) | undefined;
   readonly postback: (RequiredDecorators & { readonly path: string }) | undefined;
-  readonly openApi: PaymentRoutesOptions['openApi'];
+  readonly openApi: NonNullable<PaymentRoutesOptions['openApi']>;
 }
 type RequiredDecorators = Readonly<Required<RouteDecorators>>;
 

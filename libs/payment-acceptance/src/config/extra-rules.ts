@@ -27,6 +27,7 @@ export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
   postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, switched),
   openApi: {
     flaw: (module) => (module === false || typeof module === 'object' ? undefined : 'must be a module, or false.'),
+    default: false,
   },
 };
 

@@ -49,7 +49,7 @@ export interface PaymentRoutesOptions extends RouteDecorators {
   postback?: boolean | PostbackRoutesOptions;
   /**
    * The module `@nestjs/swagger` (`import * as swagger from '@nestjs/swagger'`), to describe the routes in your OpenAPI
-   * document; `false` leaves them out of it. Default: they appear in it without a description.
+   * document. `false` leaves them out of it. Default `false`.
    */
   openApi?: OpenApiDecorators | false;
 }

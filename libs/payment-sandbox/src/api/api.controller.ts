@@ -1,11 +1,13 @@
 import { All, Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { SandboxRequest } from '../common/http.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { Described } from '../common/schema.js';
 import { ApiGateway } from './api-gateway.js';
 import { CREATE, PAYMENTS } from './schemas.js';
 
 /** The service's API (section 4). */
+@LeftOutOfOpenApi()
 @Controller('api')
 export class ApiController {
   constructor(private readonly gateway: ApiGateway) {}

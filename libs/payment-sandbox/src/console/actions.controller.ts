@@ -1,5 +1,6 @@
 import { Controller, Param, Post, Redirect, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { readForm, type SandboxRequest } from '../common/http.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { faultSettings } from './pages/faults.page.js';
@@ -13,6 +14,7 @@ interface Target {
 }
 
 /** The actions of the console's forms. Each redirects to the page that shows its effect. */
+@LeftOutOfOpenApi()
 @Controller('sandbox/console')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(PageRefusalFilter)

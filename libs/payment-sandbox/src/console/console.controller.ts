@@ -2,6 +2,7 @@ import { Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseFil
 import { SandboxError } from '../common/errors.js';
 import { readJson, type SandboxRequest } from '../common/http.js';
 import { readFields } from '../common/input.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { Described } from '../common/schema.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
@@ -15,6 +16,7 @@ import { CONTROL } from './descriptions.js';
  * The control interface. It passes bodies on unchecked: {@link PaymentSandbox} checks every field of its inputs,
  * whatever their declared types.
  */
+@LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(RefusalFilter)

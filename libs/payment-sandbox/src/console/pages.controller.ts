@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { ShopCheckService } from '../callbacks/shop-check.service.js';
 import { SandboxError } from '../common/errors.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { sendPage } from '../common/page.js';
 import { Described } from '../common/schema.js';
 import { TEST_CARDS } from '../payments/test-cards.js';
@@ -29,6 +30,7 @@ const SHOWN_REQUESTS = 50;
 const SHOWN_UPCOMING = 50;
 
 /** The console: the control interface, for people. */
+@LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(PageRefusalFilter)

@@ -2,6 +2,7 @@ import { Controller, Get, Req, Res, UseFilters, UseGuards } from '@nestjs/common
 import type { ServerResponse } from 'node:http';
 import { ApiController } from '../api/api.controller.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { sendPage } from '../common/page.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import { ConsoleController } from '../console/console.controller.js';
@@ -13,6 +14,7 @@ import { openApiPage } from './openapi.page.js';
 const OPERATIONS = operationsOf([ApiController, ConsoleController, ConsolePagesController]);
 
 /** The interfaces for programs, as an OpenAPI document and as a page. */
+@LeftOutOfOpenApi()
 @Controller('sandbox')
 @UseGuards(LocalOnlyGuard)
 @UseFilters(RefusalFilter)

@@ -5,6 +5,7 @@ import { isoTime } from '../common/clock.js';
 import { formatMinor, minorOf } from '../common/decimal.js';
 import { SandboxError } from '../common/errors.js';
 import { readForm, type SandboxRequest } from '../common/http.js';
+import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { type Page, sendPage } from '../common/page.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import type { Bill, Payment, Shop, Visit } from '../model/entities.js';
@@ -28,6 +29,7 @@ const MOST_VISITS = 40;
  * The payer's pages: `{pay_url}/link/<bill_id>` and `{pay_url}/transfer/<bill_id>` of 2.2. Their content is not
  * documented, and assumed. They work without scripts, which only save the payer waiting, typing and the last click.
  */
+@LeftOutOfOpenApi()
 @Controller()
 @UseFilters(RefusalFilter)
 export class PayerPagesController {
