@@ -79,6 +79,9 @@ export function checkImports(base) {
     }
   }
   for (const app of workspaces(base, 'apps')) problems.push(...leavingImports(base, app));
+  for (const example of workspaces(base, 'examples').filter(isApplication)) {
+    problems.push(...leavingImports(base, example), ...missingPackages(base, example));
+  }
   return problems;
 }
 
@@ -127,7 +130,7 @@ const floorOf = (floors, name) => floors.findIndex((floor) => floor.includes(nam
  * @param {Rules} rules
  */
 function wrongPackage(folder, file, specifier, { core, guests = {}, pure = {} }) {
-  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  const name = nameOf(specifier);
   const own = path.relative(path.join(folder, 'src'), file);
   const [place = ''] = own.split(path.sep);
   if (pure[place] && !isSpec(file) && !pure[place].includes(`${own} → ${specifier}`)) return `${place}/ is pure`;
@@ -149,6 +152,32 @@ function leavingImports(base, app) {
     .filter(({ file, target }) => target && leaves(app, target) && !isSpec(file))
     .map(({ file, specifier }) => `${path.relative(base, file)}: '${specifier}': outside ${path.relative(base, app)}`);
 }
+
+/**
+ * An example is installed by itself: what it imports, its own package.json names.
+ * @param {string} base
+ * @param {string} example
+ */
+function missingPackages(base, example) {
+  const { dependencies } = JSON.parse(fs.readFileSync(path.join(example, 'package.json'), 'utf8'));
+  return importsBelow(example)
+    .filter(
+      ({ specifier, target }) => !target && !specifier.startsWith('node:') && !(nameOf(specifier) in dependencies),
+    )
+    .map(({ file, specifier }) => `${path.relative(base, file)}: '${specifier}': not in the example's package.json`);
+}
+
+/**
+ * The package that a specifier leads to.
+ * @param {string} specifier
+ */
+const nameOf = (specifier) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+
+/**
+ * Some examples are files for an application that the reader has.
+ * @param {string} folder
+ */
+const isApplication = (folder) => fs.existsSync(path.join(folder, 'package.json'));
 
 /**
  * Every import, export … from and import().

@@ -1,5 +1,5 @@
-// npm run test:hosts: packs the libraries, installs them into applications as people have them, and lets each take
-// payments. Names of hosts may follow: npm run test:hosts -- nest11-cjs
+// npm run test:hosts: packs the libraries, installs them into applications as people have them, and into the examples, and
+// lets each take payments. Names may follow: npm run test:hosts -- nest11-cjs bullmq-handover
 import './lib/node-version.mjs';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -8,6 +8,7 @@ import { beforeExit, command, CommandError } from './lib/lifecycle.mjs';
 import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { checkHost } from './lib/hosts/check.mjs';
+import { EXAMPLES, tryExamples } from './lib/hosts/examples.mjs';
 import { makeHost } from './lib/hosts/make.mjs';
 import { counts, show } from './lib/hosts/report.mjs';
 import { argumentsOf } from './lib/usage.mjs';
@@ -23,9 +24,9 @@ const HOSTS = {
   'nest12-esm': { template: 'nest12-esm' },
 };
 
-const names = Object.keys(HOSTS);
+const names = [...Object.keys(HOSTS), ...Object.keys(EXAMPLES)];
 const given = argumentsOf(
-  `npm run test:hosts [-- HOST …]\n\nInstalls the packed libraries into applications and tries each: ${names.join(', ')}.`,
+  `npm run test:hosts [-- NAME …]\n\nInstalls the packed libraries into hosts and examples, and tries each: ${names.join(', ')}.`,
   (/** @type {string} */ name) => names.includes(name),
 );
 const chosen = given.length > 0 ? given : names;
@@ -46,6 +47,11 @@ await command(async () => {
     const host = await makeHost({ ...kind, folder: home, packages });
     results.push({ name, ...host, checks: host.leftOut ? [] : await checkHost(home, url) });
   }
+  const majors = [11, 12].filter((nest) => chosen.some((name) => EXAMPLES[name]?.nest === nest));
+  if (majors.length > 0) console.log('\nexamples:');
+  results.push(
+    ...(await Promise.all(majors.map((nest) => tryExamples({ nest, chosen, folder, packages, serverUrl: url })))),
+  );
   show(results);
   const sum = counts(results);
   if (process.env.TEST_COUNTS) fs.writeFileSync(process.env.TEST_COUNTS, JSON.stringify(sum));

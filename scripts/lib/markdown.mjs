@@ -13,8 +13,16 @@ export function documents() {
       .filter((file) => file.endsWith('.md'))
       .map((file) => path.posix.join(folder, file.replaceAll(path.sep, '/')));
   const libraries = fs.readdirSync(path.join(root, 'libs')).map((name) => `libs/${name}/README.md`);
+  const examples = ['.', ...fs.readdirSync(path.join(root, 'examples'))]
+    .map((name) => path.posix.join('examples', name, 'README.md'))
+    .filter((file) => fs.existsSync(path.join(root, file)));
   const top = fs.readdirSync(root).filter((file) => file.endsWith('.md'));
-  return [...top, ...below('docs'), ...libraries.filter((file) => fs.existsSync(path.join(root, file)))].sort();
+  return [
+    ...top,
+    ...below('docs'),
+    ...examples,
+    ...libraries.filter((file) => fs.existsSync(path.join(root, file))),
+  ].sort();
 }
 
 /**

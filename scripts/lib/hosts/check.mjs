@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
+import { attempt, printed, settled } from './attempt.mjs';
+import { freshDatabase } from './fresh-database.mjs';
 import { run, RunError } from './run.mjs';
 
-/** @typedef {{ name: string, ok: boolean, detail: string }} Check */
+/** @import { Check } from './attempt.mjs' */
 /** @typedef {(...args: string[]) => Promise<string>} RunNode */
 
 /** Everything that is tried in one host, with a payment of its own where it says so. */
@@ -31,9 +32,7 @@ export async function checkHost(/** @type {string} */ folder, /** @type {string}
     await attempt('a stack trace', () => node('checks/stack.mjs')),
     await attempt('time to import', () => node('checks/import-time.mjs')),
   );
-  for (const { ok, name, detail } of checks)
-    console.log(`  ${ok ? '✓' : '✗'} ${name}${ok ? '' : `\n${indented(detail)}`}`);
-  return checks;
+  return printed(checks);
 }
 
 /**
@@ -115,34 +114,4 @@ async function sandboxProgram(/** @type {string} */ folder, /** @type {NodeJS.Pr
   } finally {
     child.kill('SIGKILL');
   }
-}
-
-/** @returns {Promise<Check>} */
-async function attempt(/** @type {string} */ name, /** @type {() => Promise<string | void>} */ work) {
-  const { error, output } = await settled(work());
-  return { name, ok: !error, detail: error ? `${error.message}\n${output}` : output };
-}
-
-/** @returns {Promise<{ error?: Error, output: string }>} */
-async function settled(/** @type {Promise<string | void>} */ work) {
-  try {
-    return { output: (await work) ?? '' };
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return { error, output: error instanceof RunError ? error.output : '' };
-  }
-}
-
-async function freshDatabase(/** @type {string} */ serverUrl) {
-  const name = `host_${Date.now().toString(36)}`;
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  await client.query(`CREATE DATABASE ${name}`).finally(() => client.end());
-  const url = new URL(serverUrl);
-  url.pathname = name;
-  return url.href;
-}
-
-function indented(/** @type {string} */ text) {
-  return text.trim().replace(/^/gm, '      ');
 }

@@ -1,9 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { CommandError } from '../lifecycle.mjs';
 import { manifestIn } from '../manifest.mjs';
 import { root } from '../project.mjs';
-import { run, RunError } from './run.mjs';
+import { installed } from './install.mjs';
 
 /** @import { Packed } from '../packages.mjs' */
 
@@ -13,7 +12,7 @@ const templates = path.join(root, 'test/hosts');
 
 /**
  * Makes an application out of a template and what all of them share, and installs what it needs, our packages among it.
- * `{ versions }`, or `{ leftOut }` with the reason where the network is missing.
+ * Gives what {@link installed} does.
  */
 export async function makeHost(
   /** @type {{ template: string, oldest?: boolean, folder: string, packages: Packed[] }} */
@@ -30,13 +29,7 @@ export async function makeHost(
   for (const { name, file: tarball } of packages) manifest.dependencies[name] = `file:${tarball}`;
   fs.writeFileSync(file, JSON.stringify(manifest, null, 2));
 
-  const started = performance.now();
-  const failure = await install(folder);
-  if (failure && !(await reachesRegistry()))
-    return { leftOut: 'npm cannot reach its registry, nor has it all in its cache' };
-  if (failure) throw new CommandError(`npm install failed in the host of ${template}:\n${failure}`);
-  console.log(`  installed in ${((performance.now() - started) / 1000).toFixed(0)} s`);
-  return { versions: versionsIn(folder, ['@nestjs/core', 'typeorm', 'typescript']) };
+  return installed(folder);
 }
 
 /** Before it, the package says that it goes with Nest 10. */
@@ -54,28 +47,4 @@ function pinToOldest(/** @type {HostManifest} */ manifest, /** @type {Packed[]} 
       if (name === '@nestjs/platform-fastify') group[name] = OLDEST_FASTIFY;
     }
   }
-}
-
-async function install(/** @type {string} */ folder) {
-  const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  try {
-    await run('npm', args, { cwd: folder, env: { ...process.env, npm_config_include: 'dev' } });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof RunError)) throw error;
-    return error.output || error.message;
-  }
-}
-
-/** Asked after a failure: without a network npm's own messages blame the packages. */
-async function reachesRegistry() {
-  const args = ['view', '@nestjs/core', 'version', '--prefer-online', '--fetch-retries=0'];
-  return run('npm', args, { cwd: root, env: process.env }).then(
-    () => true,
-    () => false,
-  );
-}
-
-function versionsIn(/** @type {string} */ folder, /** @type {string[]} */ names) {
-  return names.map((name) => `${name} ${manifestIn(path.join(folder, 'node_modules', name)).version}`).join(', ');
 }

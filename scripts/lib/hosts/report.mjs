@@ -1,4 +1,4 @@
-/** @import { Check } from './check.mjs' */
+/** @import { Check } from './attempt.mjs' */
 
 /** @typedef {{ name: string, versions?: string, leftOut?: string, checks: Check[] }} Result Of one host. */
 
@@ -11,7 +11,7 @@ export function show(/** @type {Result[]} */ results) {
   for (const name of names) {
     const cells = ran.map((host) => {
       const check = host.checks.find((each) => each.name === name);
-      return (check ? (check.ok ? 'passed' : 'FAILED') : '–').padEnd(host.name.length);
+      return (!check || check.skipped ? '–' : check.ok ? 'passed' : 'FAILED').padEnd(host.name.length);
     });
     console.log(`${name.padEnd(width)}  ${cells.join('  ')}`);
   }
@@ -21,12 +21,17 @@ export function show(/** @type {Result[]} */ results) {
     console.log(`${name}: ${versions}${time ? `; ${time.detail.trim()}` : ''}`);
   }
   for (const { name, leftOut } of results.filter((host) => host.leftOut)) console.log(`${name}: left out: ${leftOut}`);
+  for (const { name, skipped } of results.flatMap(({ checks }) => checks)) {
+    if (skipped) console.log(`${name}: left out: ${skipped}`);
+  }
   const { passed, failed, skipped } = counts(results);
   console.log(`${passed} passed, ${failed} failed, ${skipped} left out`);
 }
 
 export function counts(/** @type {Result[]} */ results) {
   const checks = results.flatMap((host) => host.checks);
-  const passed = checks.filter(({ ok }) => ok).length;
-  return { passed, failed: checks.length - passed, skipped: results.filter(({ leftOut }) => leftOut).length };
+  const tried = checks.filter(({ skipped }) => !skipped);
+  const passed = tried.filter(({ ok }) => ok).length;
+  const leftOut = results.filter((host) => host.leftOut).length;
+  return { passed, failed: tried.length - passed, skipped: leftOut + checks.length - tried.length };
 }
