@@ -14,7 +14,11 @@ import { ShippingHandover, ShippingProcessor } from './shipping.js';
       connection: { url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' },
       prefix: process.env.QUEUE_PREFIX ?? 'example',
       // Done jobs stay for longer than an event is retried, so that their ids stay known.
-      defaultJobOptions: { attempts: 20, backoff: 500, removeOnComplete: { age: 7 * 24 * 60 * 60 } },
+      defaultJobOptions: {
+        attempts: 10,
+        backoff: { type: 'exponential', delay: 500 },
+        removeOnComplete: { age: 7 * 24 * 60 * 60 },
+      },
     }),
     BullModule.registerQueue({ name: 'shipping' }),
   ],

@@ -7,7 +7,8 @@ export class Order {
   @PrimaryGeneratedColumn('uuid') id!: string;
   @Column('numeric', { precision: 10, scale: 2 }) amount!: string;
   @Column('text', { default: 'RUB' }) currency!: string;
-  @Column('text', { default: 'pending' }) status!: 'pending' | 'paid' | 'shipped';
+  @Column('text', { default: 'pending' }) status!: 'pending' | 'paid';
+  @Column('bool', { default: false }) shipped!: boolean;
 }
 
 @Controller('orders')

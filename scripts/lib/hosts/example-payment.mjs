@@ -14,7 +14,7 @@ import { startProgram } from './program.mjs';
  * @property {string} [orders] where its orders are
  * @property {string} [prefix] of the callback routes
  * @property {string[]} [programs] npm scripts that make up the application; the first listens
- * @property {string} [ends] the status in which an order ends
+ * @property {Record<string, unknown>} [ends] what an order says in the end
  * @property {string} [says] what its log must say
  * @property {(places: Places) => Promise<void>} [before] prepares the database once the application runs
  * @property {(places: Places) => Promise<void>} [after] looks at what the payment has left
@@ -26,7 +26,15 @@ const LIMIT_MS = 60_000;
 /** Starts the sandbox and the example as its README says, pays an order, and follows it to its end. */
 export async function payIn(
   /** @type {string} */ folder,
-  /** @type {Example} */ { orders = '/orders', prefix = '', programs = ['start'], ends = 'paid', says, before, after },
+  /** @type {Example} */ {
+    orders = '/orders',
+    prefix = '',
+    programs = ['start'],
+    ends = { status: 'paid' },
+    says,
+    before,
+    after,
+  },
   /** @type {string} */ serverUrl,
 ) {
   const port = await freePort();
@@ -57,8 +65,11 @@ export async function payIn(
     const { id, payUrl } = await json(shop + orders, { amount: '100.05' });
     const bill = `${service}/sandbox/bills/${payUrl.split('/').at(-1)}`;
     await json(`${bill}/pay`, {});
-    const reached = async () => (await json(`${shop}${orders}/${id}`)).status === ends;
-    await until(reached, `The order did not become "${ends}".`);
+    const reached = async () => {
+      const order = await json(`${shop}${orders}/${id}`);
+      return Object.entries(ends).every(([field, value]) => order[field] === value);
+    };
+    await until(reached, `The order did not become ${JSON.stringify(ends)}.`);
     const taken = async () => (await json(bill)).callbacks?.[0]?.tries?.[0]?.status === 200;
     await until(taken, 'The postback was not answered with 200.');
     if (says && !running.at(-1)?.output().includes(says)) throw new Error(`The log does not say "${says}".`);

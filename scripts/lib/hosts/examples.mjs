@@ -27,7 +27,7 @@ export const EXAMPLES = {
     nest: 12,
     unless: whyNoRedis,
     before: failFirstCommit,
-    ends: 'shipped',
+    ends: { status: 'paid', shipped: true },
     after: countJobs,
   },
   'callbacks-and-workers': { nest: 12, programs: ['start', 'workers'] },

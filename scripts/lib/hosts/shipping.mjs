@@ -30,7 +30,7 @@ export function failFirstCommit(/** @type {Places} */ { databaseUrl }) {
         IF nextval('attempt') = 1 THEN RAISE EXCEPTION 'the first commit fails'; END IF;
         RETURN NULL;
       END $$;
-      CREATE CONSTRAINT TRIGGER fail_first AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED
+      CREATE CONSTRAINT TRIGGER fail_first AFTER UPDATE OF status ON orders DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW WHEN (NEW.status = 'paid') EXECUTE FUNCTION fail_first();`);
   });
 }
