@@ -174,6 +174,21 @@ describe('cli', () => {
       expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: unknown-bill/) });
     });
 
+    test('doctor examines the service alone where no database is named', async () => {
+      const { code, out, err } = await command('doctor --shop main', { DATABASE_URL: undefined });
+      expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('POST /postback/payment[/SHOP]') });
+      expect(out).toMatch(/confirmed +main: unknown-bill/);
+      expect(out).toMatch(/not-probeable +main: postback-digest/);
+      expect(err).toContain('No database is named');
+      const wrong = { DATABASE_URL: undefined, PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
+      expect((await command('doctor --shop main', wrong)).code).toBe(1);
+      const asJson = await command('doctor --json', { DATABASE_URL: undefined });
+      expect(JSON.parse(asJson.out)).toContainEqual(
+        expect.objectContaining({ name: 'reachable', verdict: 'confirmed' }),
+      );
+      expect(await command('doctor --shop nobody', { DATABASE_URL: undefined })).toMatchObject({ code: 2 });
+    });
+
     test('import reads a JSON array or one object per line, with a dry run first', async () => {
       const bill = { orderId: 'old-1', billId: 'old-bill-1', amount: '10.00', createdAt: '2026-11-20T12:00:00Z' };
       const lines = commands.file(

@@ -27,7 +27,7 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --column NAME=TITLE  the statement's name of a column: payment_id, status, amount, created_at, bill_id,
                            order_id, currency; default: as in the service's specification
       --status TEXT=STATUS the statement's text for NEW, PROCESS, SUCCESS or FAIL; STATUS alone: for every row
-  doctor                   checks whether the service behaves as expected; creates nothing there;
+  doctor                   checks whether the service behaves as expected; creates nothing there; needs no database;
                            exit code 1 if it does not
       -s, --shop NAME      asks as this shop; default: as each shop in turn
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line

@@ -1,12 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { CALLBACK_ROUTES, postedPaths, type CallbackRoutes } from '../callbacks/routes.js';
 import { shownText } from '../common/text.js';
-import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillToImport } from '../operations/bill-to-import.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
-import { PaymentDoctor } from '../operations/payment-doctor.service.js';
 import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
@@ -106,32 +103,6 @@ export function instantOf(option: string, text: string | undefined): Date | unde
     );
   }
   return instant;
-}
-
-/** Prints every finding; exits with 1 if one is different. */
-export const doctor: Command = async (context, { values }, output) => {
-  const findings = await context.get(PaymentDoctor).examine(values.shop);
-  if (values.json) printJson(output, findings);
-  else {
-    printCallbacks(context, output);
-    for (const { shop, verdict, name, section, basis, expectation, detail } of findings) {
-      output.out(`${verdict.padEnd(14)} ${shop}: ${name} (section ${section}, ${basis})\n`);
-      output.out(`               ${expectation}\n               Seen: ${detail}\n`);
-    }
-  }
-  return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
-};
-
-/** Prints the callback paths, as far as known without the application: not its global prefix, and no proxy's rewriting. */
-function printCallbacks(context: INestApplicationContext, { out }: Output): void {
-  const { publicUrl = '' } = context.get<ResolvedOptions>(RESOLVED_OPTIONS, { strict: false });
-  const paths = postedPaths(context.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false }));
-  for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
-  if (paths.length > 0) {
-    out(
-      "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
-    );
-  }
 }
 
 /** Exits with 1 if a bill is refused. */

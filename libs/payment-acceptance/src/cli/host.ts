@@ -102,7 +102,11 @@ async function dataSourceOf({ command, values, environmentFiles }: Given, env: N
   return new DataSource({ type: 'postgres', url, applicationName: 'payment-acceptance' });
 }
 
-async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<PaymentAcceptanceOptions> {
+/**
+ * The module's options, from the host's file or its environment.
+ * @throws UsageError, PaymentConfigurationError
+ */
+export async function optionsOf(file: string | undefined, env: NodeJS.ProcessEnv): Promise<PaymentAcceptanceOptions> {
   if (file === undefined) return paymentAcceptanceOptionsFromEnv(env);
   const exported = defaultOf(await importHostFile('--config', file));
   let options: unknown;

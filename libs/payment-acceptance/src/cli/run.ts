@@ -1,6 +1,7 @@
 import { shownLines } from '../common/text.js';
 import { HELP, readArguments, type CommandName } from './arguments.js';
-import { check, deliver, doctor, importFile, release, replay, status, type Command } from './commands.js';
+import { check, deliver, importFile, release, replay, status, type Command } from './commands.js';
+import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
 import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
@@ -48,6 +49,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
 function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { command } = given;
   if (command === 'migrate') return migrate(given, env, output);
+  if (command === 'doctor' && !namesDatabase(given, env)) return doctorWithoutDatabase(given, env, output);
   return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
 }
 

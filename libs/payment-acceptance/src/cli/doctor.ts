@@ -1,0 +1,69 @@
+import { CALLBACK_ROUTES, postedPaths, resolveRoutes, type CallbackRoutes } from '../callbacks/routes.js';
+import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import type { PaymentAcceptanceOptions } from '../config/options.js';
+import { resolveOptions } from '../config/resolve-options.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { PaymentDoctor, type DoctorFinding } from '../operations/payment-doctor.service.js';
+import type { Command } from './commands.js';
+import type { Given } from './environment-file.js';
+import { optionsOf } from './host.js';
+import { printJson, type Output } from './output.js';
+
+/** Exits with 1 if the service behaves differently than expected. */
+export const doctor: Command = async (context, { values }, output) => {
+  const findings = await context.get(PaymentDoctor).examine(values.shop);
+  const options = context.get<ResolvedOptions>(RESOLVED_OPTIONS, { strict: false });
+  const routes = context.get<CallbackRoutes>(CALLBACK_ROUTES, { strict: false });
+  return report(findings, { options, routes, json: values.json }, output);
+};
+
+/** Whether a command is told of a database. */
+export function namesDatabase({ values }: Given, env: NodeJS.ProcessEnv): boolean {
+  return values['data-source'] !== undefined || Boolean(env['DATABASE_URL']);
+}
+
+/** The same from the service's answers alone, as for somebody who decides whether the module fits. */
+export async function doctorWithoutDatabase(
+  { values }: Given,
+  env: NodeJS.ProcessEnv,
+  output: Output,
+): Promise<number> {
+  const given: PaymentAcceptanceOptions & PaymentAcceptanceExtras = await optionsOf(values.config, env);
+  const { routes = {}, role: _role, dataSource: _dataSource, routeImports: _imports, ...own } = given;
+  const options = resolveOptions(own, env['NODE_ENV']);
+  const findings = await PaymentDoctor.withoutDatabase(options).examine(values.shop);
+  output.err(
+    'No database is named, so only the answers of the service were examined. To have stored payments and postbacks ' +
+      'examined, too, set DATABASE_URL, or --data-source FILE.\n',
+  );
+  return report(findings, { options, routes: resolveRoutes(routes), json: values.json }, output);
+}
+
+interface Reported {
+  readonly options: ResolvedOptions;
+  readonly routes: CallbackRoutes;
+  readonly json: boolean | undefined;
+}
+
+function report(findings: readonly DoctorFinding[], { options, routes, json }: Reported, output: Output): number {
+  if (json) printJson(output, findings);
+  else {
+    printCallbacks(options, routes, output);
+    for (const { shop, verdict, name, section, basis, expectation, detail } of findings) {
+      output.out(`${verdict.padEnd(14)} ${shop}: ${name} (section ${section}, ${basis})\n`);
+      output.out(`               ${expectation}\n               Seen: ${detail}\n`);
+    }
+  }
+  return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
+}
+
+/** Prints the callback paths, as far as known without the application: not its global prefix, and no proxy's rewriting. */
+function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRoutes, { out }: Output): void {
+  const paths = postedPaths(routes);
+  for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
+  if (paths.length > 0) {
+    out(
+      "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
+    );
+  }
+}
