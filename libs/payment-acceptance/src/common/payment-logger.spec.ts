@@ -4,19 +4,24 @@ import { inspect } from 'node:util';
 import { LOG_LINES, type LogCode } from './log-lines.js';
 import { PaymentLogger, type LogFields } from './payment-logger.js';
 
+interface Written {
+  readonly message: string;
+  toString(): string;
+}
+
 describe('payment logger', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
   /** What Nest's logger is given. */
-  function written(code: LogCode, message: string, fields?: LogFields): object {
+  function written(code: LogCode, message: string, fields?: LogFields): Written {
     const lines: unknown[][] = [];
     const { level } = LOG_LINES[code];
     jest.spyOn(Logger.prototype, level).mockImplementation((...line: unknown[]) => void lines.push(line));
     new PaymentLogger('Test').write(code, message, fields);
     expect(lines).toEqual([[expect.any(Object)]]);
-    return lines[0]?.[0] as object;
+    return lines[0]?.[0] as Written;
   }
 
   test.each([
@@ -37,7 +42,7 @@ describe('payment logger', () => {
     const text = "check-failed: Bill b-1 waits. { shop: 'main', attempt: 2 }";
     expect([String(line), inspect(line, { depth: 0, compact: false })]).toEqual([text, text]);
     expect(JSON.stringify(line)).toBe('{"code":"check-failed","msg":"Bill b-1 waits.","shop":"main","attempt":2}');
-    expect((line as { message: string }).message).toBe('Bill b-1 waits.');
+    expect(line.message).toBe('Bill b-1 waits.');
     expect(String(written('wake-ups-restored', 'Heard again.'))).toBe('wake-ups-restored: Heard again.');
   });
 
