@@ -151,7 +151,7 @@ function again({ args }: Situation): string {
 
 /** Another command on the same data source and configuration. */
 function command(name: string, { given }: Situation, more: readonly string[] = []): string {
-  const { values } = given ?? { values: {} as Partial<Given['values']> };
+  const values: Partial<Given['values']> = given?.values ?? {};
   const files = [
     ...[values['data-source'] ?? []].flat().flatMap((file) => ['--data-source', file]),
     ...[values.config ?? []].flat().flatMap((file) => ['--config', file]),

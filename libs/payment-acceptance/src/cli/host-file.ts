@@ -89,7 +89,7 @@ async function startLoader(option: string, file: string): Promise<Loader> {
     );
   }
   try {
-    if (loader === 'tsx') await import(pathToFileURL(tsx!).href);
+    if (loader === 'tsx' && tsx !== undefined) await import(pathToFileURL(tsx).href);
     else startTsNode(file, isModule);
   } catch (error) {
     throw new UsageError(`${option}: ${loader} does not start. ${describeError(error)}`);

@@ -8,7 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 // Standard output is for the result: what the host's files print, such as the banner of a dotenv, goes to standard error.
-const writeResult = process.stdout.write.bind(process.stdout) as (text: string) => boolean;
+const writeResult = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
 const output = withProgress(
