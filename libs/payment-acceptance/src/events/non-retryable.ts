@@ -5,7 +5,7 @@ const MARK = Symbol.for('nestjs-payment-acceptance/non-retryable');
 export class PaymentNonRetryableError extends Error {
   readonly [MARK] = true;
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'PaymentNonRetryableError';
   }

@@ -14,7 +14,7 @@ export class PaymentOrderNotFoundError extends Error {
   /** @param orderId as the event names it */
   constructor(
     readonly orderId: string,
-    options?: ErrorOptions,
+    options?: { cause?: unknown },
   ) {
     super(`There is no order "${orderId}".`, options);
     this.name = 'PaymentOrderNotFoundError';
