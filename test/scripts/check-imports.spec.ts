@@ -70,6 +70,14 @@ describe('the import check', () => {
     write('apps/shop/src/main.ts', `import { x } from '../../../libs/payment-acceptance/src/bills/x.js';`);
     expect(checkImports(base)).toEqual([expect.stringContaining('outside apps/shop')]);
   });
+
+  it('keeps an example to what its package.json names, and looks at no other files there', () => {
+    write('examples/README.md', '');
+    write('examples/page/page.controller.ts', `import 'lodash';`);
+    write('examples/shop/package.json', '{ "dependencies": { "@nestjs/core": "1" } }');
+    write('examples/shop/src/main.ts', `import '@nestjs/core/router'; import 'node:fs'; import 'lodash';`);
+    expect(checkImports(base)).toEqual([expect.stringContaining(`'lodash': not in the example's package.json`)]);
+  });
 });
 
 function write(name: string, text: string): void {
