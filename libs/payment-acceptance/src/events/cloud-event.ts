@@ -6,16 +6,19 @@ export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 
 /** An event as it leaves the application: CloudEvents 1.0 (https://cloudevents.io). */
 export interface PaymentCloudEventOf<Name extends PaymentEventName> {
+  /** Version of CloudEvents. */
   readonly specversion: '1.0';
   /** The event's own id: the same for every copy of it. */
   readonly id: string;
   /** Who sends it: the `source` of the options, then the shop. */
   readonly source: string;
+  /** Name of the event. */
   readonly type: Name;
   /** The order. Characters that attributes may not contain are replaced here, but not in `data`. */
   readonly subject: string;
   /** When it was settled: ISO 8601, UTC. */
   readonly time: string;
+  /** What `data` is. */
   readonly datacontenttype: 'application/json';
   /** The bill (CloudEvents extension "partitioning"): events with the same key must stay in order. */
   readonly partitionkey: string;
