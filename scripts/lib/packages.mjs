@@ -28,7 +28,7 @@ export async function leavePackages(/** @type {string} */ target) {
     await compilePackage(library, manifest, folder);
     for (const file of manifest.files?.filter((each) => each !== 'dist') ?? []) {
       const own = path.join(library, file);
-      fs.copyFileSync(fs.existsSync(own) ? own : path.join(root, file), path.join(folder, file));
+      fs.cpSync(fs.existsSync(own) ? own : path.join(root, file), path.join(folder, file), { recursive: true });
     }
     fs.writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     folders.push(folder);

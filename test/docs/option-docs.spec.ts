@@ -47,6 +47,14 @@ describe('the documentation of options', () => {
     }
   });
 
+  test('what is deprecated says so in its table', async () => {
+    const docstring = '/** Does it. Default 5.\n * @deprecated since 1.2.0: set `other`. */';
+    expect(await documented(docstring, wholeNumber(5))).toMatch(
+      /Default 5\. Deprecated: since 1\.2\.0: set `other`\. \|/,
+    );
+    await expect(documented('/** Does it. Default 5.\n * @see all */', wholeNumber(5))).rejects.toThrow('not @see');
+  });
+
   test('an option without a docstring is refused', async () => {
     await expect(documented('', text())).rejects.toThrow('GroupOptions.option: has no docstring.');
   });

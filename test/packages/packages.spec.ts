@@ -93,7 +93,9 @@ describe('packages', () => {
       const paths = packed.get(name)!.files.map(({ path }) => path);
       expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json']));
       const rest = paths.filter((path) => !/^(\w+\.md|LICENSE|Dockerfile|package\.json)$/.test(path));
-      expect(rest.filter((path) => !/^dist\/(code\/[\w-]+\.cjs(\.map)?|(esm|cjs)\/.*)$/.test(path))).toEqual([]);
+      expect(
+        rest.filter((path) => !/^(schemas\/[\w.-]+\.json|dist\/(code\/[\w-]+\.cjs(\.map)?|(esm|cjs)\/.*))$/.test(path)),
+      ).toEqual([]);
       expect(rest.filter((path) => /spec|tsbuildinfo|[^d]\.ts$/.test(path))).toEqual([]);
     });
 
@@ -158,6 +160,15 @@ describe('packages', () => {
     test('has the version of the other', () => {
       expect(manifestOf(name).version).toBe(VERSION);
     });
+  });
+
+  test('has the schemas of the events, where other languages and their tools find them', async () => {
+    const output = await evaluate(`
+      import { createRequire } from 'node:module';
+      const found = createRequire('${folder}/x.cjs')('nestjs-payment-acceptance/schemas/payment.succeeded.json');
+      const file = import.meta.resolve('nestjs-payment-acceptance/schemas/asyncapi.json');
+      console.log(JSON.stringify([found.title, file.split('/').slice(-3).join('/')]));`);
+    expect(JSON.parse(output)).toEqual(['payment.succeeded', 'nestjs-payment-acceptance/schemas/asyncapi.json']);
   });
 
   test('takes and refuses the same databases as its sources', async () => {

@@ -104,6 +104,21 @@ describe('a release', () => {
     ]);
   });
 
+  test('is refused where it does not keep the schemas of its events for the next one', () => {
+    const schema = (required: string[]) => ({ properties: { version: { const: 2 } }, required });
+    write('libs/core/schemas/bill.expired.json', schema(['id']));
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'schemas');
+    const refusal = [expect.stringContaining('cp libs/core/schemas/*.json etc/event-contract/2/')];
+    expect(problems()).toEqual(refusal);
+    write('etc/event-contract/2/bill.expired.json', schema([]));
+    git('add', '.');
+    git('commit', '--quiet', '-m', 'others');
+    expect(problems()).toEqual(refusal);
+    change('etc/event-contract/2/bill.expired.json', schema(['id']));
+    expect(problems()).toEqual([]);
+  });
+
   test('is refused outside of CI, before anything else', () => {
     const env = {
       ...process.env,

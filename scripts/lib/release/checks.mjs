@@ -16,7 +16,11 @@ export function problemsOf(/** @type {string} */ base) {
   const { version } = manifestIn(base);
   return [
     ...treeProblems(base),
-    ...all.flatMap((library) => [...versionProblems(library, version, all), ...provenanceProblems(library)]),
+    ...all.flatMap((library) => [
+      ...versionProblems(library, version, all),
+      ...provenanceProblems(library),
+      ...contractProblems(base, library),
+    ]),
     ...changelogProblems(base, version),
     ...contactProblems(base),
   ];
@@ -70,6 +74,21 @@ function contactProblems(/** @type {string} */ base) {
   return text.includes('NO ADDRESS YET')
     ? ['SECURITY.md names no address to report weaknesses to: put one in the place of "NO ADDRESS YET".']
     : [];
+}
+
+/** What later releases are held against: a release keeps the schemas of its events. */
+function contractProblems(/** @type {string} */ base, /** @type {Library} */ { folder }) {
+  const schemas = path.join(folder, 'schemas');
+  if (!fs.existsSync(path.join(base, schemas))) return [];
+  const { version } = JSON.parse(fs.readFileSync(path.join(base, schemas, 'bill.expired.json'), 'utf8')).properties;
+  const kept = `etc/event-contract/${version.const}`;
+  const isKept = (/** @type {string} */ name) => {
+    const file = path.join(base, kept, name);
+    return fs.existsSync(file) && fs.readFileSync(file).equals(fs.readFileSync(path.join(base, schemas, name)));
+  };
+  return fs.readdirSync(path.join(base, schemas)).every(isKept)
+    ? []
+    : [`${kept} is not what is released: mkdir -p ${kept} && cp ${schemas}/*.json ${kept}/, and commit it.`];
 }
 
 /** npm proves from which repository a package was built, and refuses one that says it is of another. */

@@ -42,6 +42,14 @@ export class Contract {
     return this.flaws(`asyncapi.json#/components/messages/${channel}/${part}`, value);
   }
 
+  /** The routing key or subject of a channel, for a shop. */
+  addressOf(channel: string, shop: string): string {
+    const { channels } = publishedFiles()['asyncapi.json'] as { channels: Record<string, { address: string }> };
+    const address = channels[channel]?.address;
+    if (address === undefined) throw new Error(`There is no channel ${channel}.`);
+    return address.replace('{shop}', shop);
+  }
+
   private flaws(schema: string, value: unknown): string[] {
     const validate = this.ajv.getSchema(schema);
     if (!validate) throw new Error(`There is no schema ${schema}.`);
