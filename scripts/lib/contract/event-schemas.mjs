@@ -120,7 +120,11 @@ export class Types {
       const name = member.name.getText();
       // Several properties in a row may share the docstring of the first, as in the tables of the documentation.
       described = docstring(/** @type {Property} */ (member)) || (properties[name]?.description ?? described);
-      properties[name] = { description: described, ...this.#propertySchema(member), ...PROPERTY_RULES.get(name) };
+      properties[name] = {
+        description: described.replaceAll(/\s+/g, ' '),
+        ...this.#propertySchema(member),
+        ...PROPERTY_RULES.get(name),
+      };
       if (!member.questionToken && !required.includes(name)) required.push(name);
     }
   }
