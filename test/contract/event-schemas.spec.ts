@@ -87,6 +87,27 @@ describe('the schemas of the events', () => {
     expect(ofMessage).toEqual([expect.stringContaining(flaw)]);
   });
 
+  test('refuse a message that a broker does not describe as they do', () => {
+    const id = '0d1c4f0e-6a57-5b8e-9a0b-3c5d2e1f4a6b';
+    const contentType = 'application/cloudevents+json; charset=utf-8';
+    const ofNats = (headers: object) => contract.flawsOfMessage('nats.payment.failed', 'headers', headers);
+    expect(ofNats({ 'Nats-Msg-Id': `nats:${id}`, 'Content-Type': contentType })).toEqual([]);
+    expect(ofNats({ 'Nats-Msg-Id': id, 'Content-Type': 'text/plain' })).toHaveLength(2);
+    const properties = {
+      message_id: id,
+      type: 'payment.failed',
+      content_type: contentType,
+      timestamp: 1,
+      delivery_mode: 2,
+    };
+    const ofRabbitMq = (change: object) =>
+      contract.flawsOfMessage('rabbitmq.payment.failed', 'x-amqp-properties', { ...properties, ...change });
+    expect(ofRabbitMq({})).toEqual([]);
+    expect(ofRabbitMq({ message_id: 'nats', type: 'payment.review', timestamp: 1.5, delivery_mode: 1 })).toHaveLength(
+      4,
+    );
+  });
+
   test('take what is open: a reason of a judge of the host, and fields of a later release', () => {
     const { data } = messageOf('payment.review');
     expect(contract.flawsOfEvent('payment.review', { ...data, reason: 'looks odd', later: 1 })).toEqual([]);
