@@ -1,11 +1,11 @@
 // The module as it is installed: it receives callbacks, asks the service, settles, and a durable handler updates the order.
 // `shops` are as many further shops, which a shop resolver has.
 import { Injectable } from '@nestjs/common';
-import { OnPaymentSucceeded, PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
+import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
 import { databaseOf, Order } from '../lib/orders.mjs';
-import { SHOP, shopName } from '../lib/postback-bodies.mjs';
+import { AMOUNT, orderId, SHOP, shopName } from '../lib/postback-bodies.mjs';
 
 // The service of the bench has no certificate, which the module accepts outside production only.
 process.env.NODE_ENV = 'bench';
@@ -31,15 +31,38 @@ const shopResolver = {
   find: async (name) => (known.has(name) ? { ...settings, shopId: `bench-${name}` } : undefined),
 };
 
-await serve(options.adapter, '/postback/payment', {
-  imports: [
-    databaseOf(options),
-    PaymentAcceptanceModule.forRoot({
-      shops: { [SHOP.name]: settings },
-      ...(names.length > 0 && { shopResolver }),
-      migrations: 'run',
-      ...options.module,
-    }),
-  ],
-  providers: [Orders],
-});
+/**
+ * Creates the bills of `count` orders, `abreast` at once.
+ * @param {import('nestjs-payment-acceptance').PaymentAcceptanceService} payments
+ * @param {{ from: number; count: number; abreast: number }} which
+ */
+async function create(payments, { from, count, abreast }) {
+  let next = from;
+  const caller = async () => {
+    while (next < from + count) {
+      const number = next++;
+      const description = `Order ${number} of the bench`;
+      await payments.createBill({ orderId: orderId(number), amount: AMOUNT, description, custom: `cart ${number}` });
+    }
+  };
+  await Promise.all(Array.from({ length: abreast }, caller));
+}
+
+await serve(
+  options.adapter,
+  '/postback/payment',
+  {
+    imports: [
+      databaseOf(options),
+      PaymentAcceptanceModule.forRoot({
+        shops: { [SHOP.name]: settings },
+        ...(names.length > 0 && { shopResolver }),
+        migrations: 'run',
+        ...options.module,
+      }),
+    ],
+    providers: [Orders],
+  },
+  undefined,
+  (app) => ({ create: (which) => create(app.get(PaymentAcceptanceService), which) }),
+);

@@ -1,10 +1,12 @@
-// The payment acceptance service, as far as a whole payment asks for it: every bill has one payment that succeeded.
+// The payment acceptance service, as far as a whole payment asks for it: it creates bills, and every bill has one payment that
+// succeeded.
 import http from 'node:http';
+import { text } from 'node:stream/consumers';
 import { options, portOf, ready } from '../lib/contestant.mjs';
-import { AMOUNT } from '../lib/postback-bodies.mjs';
+import { AMOUNT, billId } from '../lib/postback-bodies.mjs';
 import { strain } from '../lib/strain.mjs';
 
-const created = new Date().toISOString().slice(0, 19).replace('T', ' ');
+const createdAt = new Date().toISOString().slice(0, 19).replace('T', ' ');
 /** How it behaves where it is told to: see strain.mjs. */
 const strained = options.strain && strain(options.strain);
 
@@ -13,6 +15,7 @@ const server = http.createServer(async (request, response) => {
   // As whoever stands before a service that is dead.
   if (status === 0) return request.socket.destroy();
   if (status !== 200) return answer(response, status, { success: false, message: 'Too many requests.' });
+  if (request.method === 'POST') return answer(response, 200, await created(request));
   const id = new URL(request.url ?? '', 'http://service').searchParams.get('id');
   const payment = {
     id: `payment-of-${id}`,
@@ -23,12 +26,22 @@ const server = http.createServer(async (request, response) => {
     commission: '2.10',
     currency_in: 'RUB',
     from_card: '411111******1111',
-    created_at: created,
+    created_at: createdAt,
   };
   const paid = () => answer(response, 200, { data: [payment], success: true });
   if (options.delayMs) setTimeout(paid, options.delayMs);
   else paid();
 });
+
+/**
+ * The bill of `order-17` is `bill-17`, as in the postbacks of postback-bodies.mjs.
+ * @param {http.IncomingMessage} request
+ */
+async function created(request) {
+  const [, number] = /name="order_id"\s+order-(\d+)/.exec(await text(request)) ?? [];
+  const link = `http://service.example/link/${number}`;
+  return { success: 'true', bill_id: billId(Number(number)), link_url: link, link_page_url: link };
+}
 
 /**
  * @param {http.ServerResponse} response
