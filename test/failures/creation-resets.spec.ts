@@ -13,6 +13,8 @@ import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js'
 import { PaymentProbe } from '../../libs/payment-acceptance/src/common/probe.js';
 import { PaymentRandom } from '../../libs/payment-acceptance/src/common/random.js';
 import { ShopRegistry } from '../../libs/payment-acceptance/src/config/shop-registry.js';
+import { PaymentMetrics } from '../../libs/payment-acceptance/src/telemetry/payment-metrics.js';
+import { Telemetry } from '../../libs/payment-acceptance/src/telemetry/telemetry.js';
 import { WHOLE_FORM } from '../support/forms.js';
 import { SEED } from '../support/seed.js';
 import { resolved } from '../support/units.js';
@@ -85,6 +87,7 @@ describe('creations while the service closes idle connections and resets others 
     const client = new PaymentServiceClient(
       new HttpService(watchedAxios(creations)),
       ...([options, clock, new PaymentRandom(), new PaymentProbe(), new ShopRegistry(options, clock)] as const),
+      new PaymentMetrics(new Telemetry()),
     );
     const create = async (): Promise<void> => {
       const orderId = `order-${creations.size}`;

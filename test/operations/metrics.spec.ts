@@ -116,9 +116,19 @@ describe('metrics', () => {
     const [delivery] = await lag('payment_acceptance.delivery.lag');
     expect(delivery).toMatchObject({ count: 1 });
     expect(delivery!.min).toBeGreaterThanOrEqual(10);
-    const [settlement] = await lag('payment.settlement.lag');
+    const [settlement] = await lag('payment_acceptance.settlement.lag');
     expect(settlement).toMatchObject({ count: 1 });
     expect(settlement!.min).toBeGreaterThanOrEqual(callback!.min! + delivery!.min! - 1);
+  });
+
+  test('how long the service takes, by operation and outcome', async () => {
+    const metric = (await sdk.metrics()).find(({ descriptor }) => descriptor.name.endsWith('requests.duration'))!;
+    const points = metric.dataPoints as DataPoint<Histogram>[];
+    expect(points.map(({ attributes, value }) => [...Object.values(attributes), value.count])).toEqual([
+      ['main', 'createBill', 'ok', 1],
+      ['main', 'listPayments', 'ok', 2],
+      ['main', 'listPayments', 'service-unavailable', 1],
+    ]);
   });
 
   test('gauges show the state of the tables', async () => {
@@ -138,9 +148,25 @@ describe('metrics', () => {
     expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
   });
 
+  test('each reason of health is 1 or 0, and `database` is 1 while the tables cannot be read', async () => {
+    const reasons = () => sdk.values('payment_acceptance.degraded');
+    const all = await until(reasons, (values) => values['reason=dead-letters'] === 1);
+    expect(Object.keys(all).length).toBe(13);
+    expect(all).toMatchObject({ 'reason=database': 0, 'reason=lost-bills': 0, 'reason=service-not-answering': 0 });
+    await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review RENAME TO review_away');
+    try {
+      expect(await until(reasons, (values) => values['reason=database'] === 1)).toMatchObject({
+        'reason=worker-stalled': 0,
+      });
+    } finally {
+      await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review_away RENAME TO review');
+    }
+    await until(reasons, (values) => values['reason=database'] === 0);
+  });
+
   test('every metric has a unit and a description; no attribute contains an id, an amount or a secret', async () => {
     const metrics = (await sdk.metrics()).filter(({ descriptor }) => /^payment[._]/.test(descriptor.name));
-    expect(metrics.length).toBe(24);
+    expect(metrics.length).toBe(26);
     for (const { descriptor } of metrics) {
       expect(descriptor.unit).not.toBe('');
       expect(descriptor.description).not.toBe('');
@@ -151,7 +177,9 @@ describe('metrics', () => {
       'payment.callback.kind',
       'payment.consumer',
       'payment.event',
+      'payment.operation',
       'payment.outcome',
+      'payment.reason',
       'payment.shop',
     ]);
     expect(JSON.stringify(metrics)).not.toContain(MAIN_TOKEN);

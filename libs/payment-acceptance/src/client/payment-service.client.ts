@@ -12,6 +12,7 @@ import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
 import { RequestHooks } from './request-hooks.js';
 import { errorOf, isUnavailable, readAnswer, withoutTokens, type Fields } from './service-answer.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
   PaymentAnswerNotUnderstoodError,
@@ -65,6 +66,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     private readonly random: PaymentRandom,
     private readonly probe: PaymentProbe,
     private readonly shops: ShopRegistry,
+    private readonly metrics: PaymentMetrics,
   ) {
     this.transport = new Transport(http.axiosRef, options.http, () => clock.now().getTime());
     this.hooks = new RequestHooks(options.http.hooks, random, clock);
@@ -162,16 +164,21 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         Object.entries(fields ?? {}).map(([name, value]) => [name, maskCards(withoutTokens(shop, value))]),
       ),
     }));
+    const begun = performance.now();
+    const measure = (outcome: string): void =>
+      this.metrics.request(shop.name, operation, outcome, performance.now() - begun);
     try {
       const form = fields && formOf(fields);
       const answer = await this.send(shop, operation, { ...request, form, token: token.reveal(), signal });
       const result = this.noteAnswer(shop, () =>
         readAnswer(shop, operation, answer, (read) => exchange.read(read, shop)),
       );
+      measure('ok');
       ended({ status: answer.status });
       return result;
     } catch (error) {
       const { code = 'unexpected', status, messageKey } = error instanceof PaymentServiceError ? error : {};
+      measure(code);
       ended({
         ...(status !== undefined && { status }),
         error: { code, ...(messageKey !== undefined && { messageKey }) },

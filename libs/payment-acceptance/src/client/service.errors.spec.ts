@@ -8,6 +8,8 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { ShopRegistry } from '../config/shop-registry.js';
+import { PaymentMetrics } from '../telemetry/payment-metrics.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentServiceClient } from './payment-service.client.js';
 import { PaymentServiceError } from './service.errors.js';
 
@@ -32,6 +34,7 @@ describe('service.errors', () => {
       new PaymentRandom(),
       new PaymentProbe(),
       new ShopRegistry(options, new PaymentClock()),
+      new PaymentMetrics(new Telemetry()),
     );
     return { client, shop: options.shops.get('main')! };
   }

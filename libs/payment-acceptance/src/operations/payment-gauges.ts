@@ -1,10 +1,10 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { withTimeout } from '../common/timeout.js';
 import { Telemetry, type Measurement } from '../telemetry/telemetry.js';
-import { Snapshots } from './snapshot.js';
+import { PaymentHealthIndicator, type PaymentDegradation, type PaymentHealth } from './payment-health.indicator.js';
 import { Workload } from './workload.js';
 
 const GAUGES = {
+  'payment_acceptance.degraded': { unit: '{reason}', description: '1 for each reason that health gives, else 0.' },
   'payment_acceptance.checks.overdue.age': { unit: 's', description: 'How long the most overdue check has waited.' },
   'payment_acceptance.deliveries.oldest.age': { unit: 's', description: 'Age of the oldest undelivered event.' },
   'payment_acceptance.deliveries.pending': {
@@ -37,11 +37,32 @@ const WORKLOAD_GAUGES = {
   },
 } as const;
 
+/** What each reason of health is known from. */
+const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
+  'checks-overdue': 'tables',
+  'checks-failing': 'tables',
+  'deliveries-late': 'tables',
+  'deliveries-failing': 'tables',
+  'bills-held': 'tables',
+  'dead-letters': 'tables',
+  'open-reviews': 'tables',
+  'unknown-outcomes': 'tables',
+  'lost-bills': 'tables',
+  'shops-refused': 'tables',
+  'service-not-answering': 'process',
+  'worker-stalled': 'process',
+};
+
 const TIME_LIMIT_MS = 5_000;
+
+type StateMeasurement = Measurement & { readonly gauge: keyof typeof GAUGES };
 
 /**
  * Gauges for the host's metrics. Every instance reports the same figures from the tables: aggregate them by maximum, not by
- * sum. The workload gauges are per instance.
+ * sum. The workload gauges are per instance, and so are the reasons of health that concern a process.
+ *
+ * Without the database `degraded` says so (`database`) and the tables' figures are not measured: an SDK that accumulates then
+ * repeats the last ones.
  */
 @Injectable()
 export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -49,7 +70,7 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
 
   constructor(
     private readonly telemetry: Telemetry,
-    private readonly snapshots: Snapshots,
+    private readonly health: PaymentHealthIndicator,
     private readonly workload: Workload,
   ) {}
 
@@ -82,18 +103,36 @@ export class PaymentGauges implements OnApplicationBootstrap, BeforeApplicationS
     ];
   }
 
-  private async measure(): Promise<(Measurement & { gauge: keyof typeof GAUGES })[]> {
-    const now = await withTimeout(TIME_LIMIT_MS, this.snapshots.read());
-    return [
-      { gauge: 'payment_acceptance.checks.overdue.age', value: (now.oldestCheckMs ?? 0) / 1_000 },
-      { gauge: 'payment_acceptance.deliveries.oldest.age', value: (now.oldestDeliveryMs ?? 0) / 1_000 },
-      { gauge: 'payment_acceptance.deliveries.pending', value: now.pendingDeliveries },
-      { gauge: 'payment_acceptance.dead_letters', value: now.deadLetters },
-      { gauge: 'payment_acceptance.reviews.open', value: now.openReviews },
-      { gauge: 'payment_acceptance.bills.unknown', value: now.unknownBills },
-      { gauge: 'payment_acceptance.bills.lost', value: now.lostBills },
-      { gauge: 'payment_acceptance.callbacks.waiting', value: now.waitingCallbacks },
-      { gauge: 'payment_acceptance.shops.refused', value: now.refusedShops.length },
-    ];
+  private async measure(): Promise<StateMeasurement[]> {
+    const { payments } = await this.health.isHealthy('payments', { timeLimitMs: TIME_LIMIT_MS });
+    return [...measureReasons(payments), ...(payments.backlog ? measureTables(payments.backlog) : [])];
   }
+}
+
+function measureReasons({ status, degraded, backlog }: PaymentHealth): StateMeasurement[] {
+  const known = (Object.keys(REASONS) as PaymentDegradation[]).filter(
+    (reason) => backlog !== undefined || REASONS[reason] === 'process',
+  );
+  return [
+    degradedGauge('database', status === 'down'),
+    ...known.map((reason) => degradedGauge(reason, degraded.includes(reason))),
+  ];
+}
+
+function degradedGauge(reason: PaymentDegradation | 'database', holds: boolean): StateMeasurement {
+  return { gauge: 'payment_acceptance.degraded', value: holds ? 1 : 0, attributes: { 'payment.reason': reason } };
+}
+
+function measureTables(now: NonNullable<PaymentHealth['backlog']>): StateMeasurement[] {
+  return [
+    { gauge: 'payment_acceptance.checks.overdue.age', value: (now.oldestCheckMs ?? 0) / 1_000 },
+    { gauge: 'payment_acceptance.deliveries.oldest.age', value: (now.oldestDeliveryMs ?? 0) / 1_000 },
+    { gauge: 'payment_acceptance.deliveries.pending', value: now.pendingDeliveries },
+    { gauge: 'payment_acceptance.dead_letters', value: now.deadLetters },
+    { gauge: 'payment_acceptance.reviews.open', value: now.openReviews },
+    { gauge: 'payment_acceptance.bills.unknown', value: now.unknownBills },
+    { gauge: 'payment_acceptance.bills.lost', value: now.lostBills },
+    { gauge: 'payment_acceptance.callbacks.waiting', value: now.waitingCallbacks },
+    { gauge: 'payment_acceptance.shops.refused', value: now.refusedShops.length },
+  ];
 }

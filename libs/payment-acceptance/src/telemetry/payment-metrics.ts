@@ -5,10 +5,13 @@ import { Telemetry, type Recording } from './telemetry.js';
 /** Histogram buckets of the lags, in seconds: from a postback that is confirmed at once to a scheduled check a day later. */
 const LAG_BOUNDARIES = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
+/** Histogram buckets of requests to the service, in seconds: to beyond the default of `http.totalTimeoutMs`. */
+const REQUEST_BOUNDARIES = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+
 const SECONDS = 1_000;
 
 /**
- * The module's counters and lags. Attributes have low cardinality: names of shops, consumers and events, and outcomes; never
+ * The module's counters and times. Attributes have low cardinality: names of shops, consumers, events and operations, and outcomes; never
  * an id, an amount or outside text.
  */
 @Injectable()
@@ -22,32 +25,29 @@ export class PaymentMetrics {
   private readonly paymentLag: Recording;
   private readonly deliveryLag: Recording;
   private readonly settlementLag: Recording;
+  private readonly requests: Recording;
 
   constructor(telemetry: Telemetry) {
     const counter = (name: string, unit: string, description: string): Recording =>
       telemetry.counter(`payment_acceptance.${name}`, { unit, description });
-    const lag = (name: string, description: string): Recording =>
-      telemetry.histogram(name, { unit: 's', description, boundaries: LAG_BOUNDARIES });
+    const time = (name: string, description: string, boundaries = LAG_BOUNDARIES): Recording =>
+      telemetry.histogram(`payment_acceptance.${name}`, { unit: 's', description, boundaries });
     this.creations = counter('creations', '{call}', 'Calls to createBill, by outcome.');
     this.callbacks = counter('callbacks', '{callback}', 'Postbacks and redirects received, by outcome.');
     this.checks = counter('checks', '{check}', "Requests for a bill's payments, by outcome.");
     this.settlements = counter('settlements', '{event}', 'Domain events created by settlements.');
     this.deliveries = counter('deliveries', '{attempt}', 'Attempts to deliver an event to a consumer, by outcome.');
-    this.callbackLag = lag(
-      'payment_acceptance.callback.lag',
-      'From a postback to the settlement that confirms its claim.',
-    );
-    this.paymentLag = lag(
-      'payment_acceptance.payment.lag',
-      "From the service's created_at of a payment to its settlement.",
-    );
-    this.deliveryLag = lag(
-      'payment_acceptance.delivery.lag',
-      'From a settlement to the end of a delivery of its event.',
-    );
-    this.settlementLag = lag(
-      'payment.settlement.lag',
+    this.callbackLag = time('callback.lag', 'From a postback to the settlement that confirms its claim.');
+    this.paymentLag = time('payment.lag', "From the service's created_at of a payment to its settlement.");
+    this.deliveryLag = time('delivery.lag', 'From a settlement to the end of a delivery of its event.');
+    this.settlementLag = time(
+      'settlement.lag',
       'Time to paid: from the first callback that asserts an outcome to the commit of a handler of its event.',
+    );
+    this.requests = time(
+      'requests.duration',
+      'How long the service took to answer a request, or to fail it.',
+      REQUEST_BOUNDARIES,
     );
   }
 
@@ -76,6 +76,18 @@ export class PaymentMetrics {
   /** @param outcome `settled`, `unchanged`, `stale`, or the code of the error */
   check(shop: string, outcome: string): void {
     this.checks(1, { 'payment.shop': shop, 'payment.outcome': outcome });
+  }
+
+  /**
+   * One attempt of a request to the service.
+   * @param outcome `ok`, or the code of the error
+   */
+  request(shop: string, operation: string, outcome: string, ms: number): void {
+    this.requests(seconds(ms), {
+      'payment.shop': shop,
+      'payment.operation': operation,
+      'payment.outcome': outcome,
+    });
   }
 
   settlement(shop: string, event: string): void {
