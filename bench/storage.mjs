@@ -184,7 +184,7 @@ function report({ tables, logged, memory, payments }) {
     tables: [
       {
         caption: 'Bytes for each payment, after a VACUUM, and GiB for a million.',
-        columns: ['table', 'rows', 'table', 'indexes', 'together', 'GiB a million'],
+        columns: ['', 'rows', 'table', 'indexes', 'together', 'GiB a million'],
         rows: [...tables.map((table) => row(`\`${table.relation}\``, table)), row('all', all)],
       },
       {
