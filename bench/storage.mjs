@@ -11,6 +11,8 @@ export const order = 58;
 
 /** What shops of half a million payments a month have between two checkpoints of PostgreSQL's default five minutes. */
 const BETWEEN_CHECKPOINTS = 50;
+/** So few that hardly two of them share a page. */
+const FAR_APART = 100;
 const CALLERS = 32;
 const MILLION = 1_000_000;
 const MEBIBYTE = 1024 * 1024;
@@ -53,12 +55,28 @@ export async function run({ quick, database, load, log }) {
   };
   /** @type {Logged[]} */
   const logged = [];
+  /** @type {(of: string, each: number) => void} */
+  const keep = (of, each) => {
+    logged.push({ of, each });
+    log(`${of}: ${shown(each / 1024)} KiB of log each`);
+  };
   /** @type {(of: string, count: number, work: () => Promise<unknown>) => Promise<void>} */
   const measure = async (of, count, work) => {
     const before = await walBytes(databaseUrl);
     await work();
-    logged.push({ of, each: ((await walBytes(databaseUrl)) - before) / count });
-    log(`${of}: ${shown((logged.at(-1)?.each ?? NaN) / 1024)} KiB of log each`);
+    keep(of, ((await walBytes(databaseUrl)) - before) / count);
+  };
+  /** @type {(of: string, groups: number, count: number, order: string) => Promise<void>} a checkpoint before each group */
+  const measureChecks = async (of, groups, count, order) => {
+    let bytes = 0;
+    for (let group = 0; group < groups; group++) {
+      await dueSoon(databaseUrl, count, order);
+      await query(databaseUrl, 'CHECKPOINT');
+      const before = await walBytes(databaseUrl);
+      await until(databaseUrl, `SELECT count(*)::int FROM payment_acceptance.bill WHERE ${IS_SOON}`, 0);
+      bytes += (await walBytes(databaseUrl)) - before;
+    }
+    keep(of, bytes / groups / count);
   };
 
   await remember('after the start');
@@ -69,11 +87,9 @@ export async function run({ quick, database, load, log }) {
   await remember(`after ${amount(payments)} payments`);
   await query(databaseUrl, 'VACUUM ANALYZE');
   const tables = await sizesOf(databaseUrl);
-  await dueAgain(databaseUrl, checks);
-  await measure('a scheduled check that finds nothing new', checks, () =>
-    until(databaseUrl, `SELECT count(*)::int FROM payment_acceptance.bill WHERE next_check_at <= now()`, 0),
-  );
-  await remember(`after ${amount(checks)} checks more`);
+  await measureChecks('a check that finds nothing new, of bills that lie side by side', 1, checks, 'id');
+  await measureChecks('the same, of bills far apart', groups, FAR_APART, 'md5(id::text)');
+  await remember(`after ${amount(checks + groups * FAR_APART)} checks more`);
   const quiet = groups * BETWEEN_CHECKPOINTS;
   await seedShopOrders(databaseUrl, quiet, from);
   await measure(`a whole payment, ${BETWEEN_CHECKPOINTS} between two checkpoints`, quiet, async () => {
@@ -88,16 +104,20 @@ export async function run({ quick, database, load, log }) {
   return report({ tables, logged, memory, payments });
 }
 
+/** The checks that follow a payment are hours apart. */
+const IS_SOON = `next_check_at < now() + interval '1 hour'`;
+
 /**
- * Makes paid bills due for one of the checks that follow a payment.
+ * Has paid bills checked in a moment. What that itself writes is not of the check.
  * @param {string} url
  * @param {number} bills
+ * @param {string} order
  */
-async function dueAgain(url, bills) {
+async function dueSoon(url, bills, order) {
   await query(
     url,
-    `UPDATE payment_acceptance.bill SET next_check_at = now() WHERE id IN
-       (SELECT id FROM payment_acceptance.bill ORDER BY id LIMIT $1)`,
+    `UPDATE payment_acceptance.bill SET next_check_at = now() + interval '2 seconds' WHERE id IN
+       (SELECT id FROM payment_acceptance.bill WHERE NOT ${IS_SOON} ORDER BY checks, ${order} LIMIT $1)`,
     [bills],
   );
 }
@@ -189,7 +209,7 @@ function report({ tables, logged, memory, payments }) {
       },
       {
         caption:
-          "What PostgreSQL writes to its log. After each checkpoint the first change of a page logs the whole page: where few payments share a page until the next one, that is most of it. The handler's own update of one row is included.",
+          "What PostgreSQL writes to its log. After each checkpoint the first change of a page logs the whole page: where few payments share a page until the next one, that is most of it. Far apart are bills whose pages no other check changes before the next checkpoint: the most that a check can take. The handler's own update of one row is included.",
         columns: ['', 'KiB each', 'GiB a million'],
         rows: logged.map(({ of, each: bytes }) => [of, shown(bytes / 1024), shown((bytes * MILLION) / GIBIBYTE)]),
       },

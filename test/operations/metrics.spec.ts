@@ -30,7 +30,10 @@ let harness: Harness;
 describe('metrics', () => {
   beforeAll(async () => {
     sdk = registerSdk();
-    harness = await startHarness({ providers: [Orders], options: { http: { attempts: 1 } } });
+    harness = await startHarness({
+      providers: [Orders],
+      options: { http: { attempts: 1 }, callbacks: { maxUnmatched: 1 } },
+    });
     await journey();
   });
   afterAll(async () => {
@@ -56,6 +59,7 @@ describe('metrics', () => {
     await postForm(`${url}/redirect/payment/fail`, redirectFields(fields));
     await postForm(`${url}/redirect/payment/success`, { ...redirectFields(fields), SignatureValue: 'X' });
     await postForm(`${url}/postback/payment`, postbackFields({ ...fields, TrsId: 'unknown' }));
+    await postForm(`${url}/postback/payment`, postbackFields({ ...fields, TrsId: 'unknown, too' }));
     await postForm(`${url}/postback/payment`, { InvId: 'a' });
     await harness.sandbox.setFaults({ requests: { status500: 1 } });
     harness.clock.advance(60_000);
@@ -75,6 +79,7 @@ describe('metrics', () => {
       expect(await sdk.values('payment_acceptance.callbacks')).toEqual({
         'callback.digest=match callback.kind=postback outcome=matched shop=main': 2,
         'callback.digest=match callback.kind=postback outcome=unmatched shop=main': 1,
+        'callback.digest=match callback.kind=postback outcome=turned-away shop=main': 1,
         'callback.digest=absent callback.kind=postback outcome=malformed shop=main': 1,
         'callback.digest=match callback.kind=redirect-fail outcome=matched shop=main': 1,
         'callback.digest=mismatch callback.kind=redirect-success outcome=refused shop=main': 1,

@@ -228,6 +228,8 @@ export class PaymentCallbacks {
     }
     if (recorded === 'full') {
       this.overload.count('unmatchedPostbacks', callback.shop);
+      // Anybody can cause it, so it must not look like a failure of ours.
+      seen.outcome = 'turned-away';
       return NOT_STORED;
     }
     if (recorded === 'repeated') {
