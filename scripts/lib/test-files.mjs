@@ -12,6 +12,7 @@ const REST = [
   'test/docs/',
   'test/crash/',
   'test/model/',
+  'test/monitoring/alerts.spec.ts',
   'test/attacks/fuzz.spec.ts',
   'test/failures/backlog.spec.ts',
   'test/operations/cli-program.spec.ts',

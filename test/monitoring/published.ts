@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { codeBlocks } from '../../scripts/lib/markdown.mjs';
 import type { Scraped } from './scrape.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -57,6 +58,11 @@ export const DASHBOARD_QUERIES = [
 export function readDocument(name: string): string {
   return fs.readFileSync(path.join(root, 'docs', name), 'utf8');
 }
+
+/** The PromQL of docs/monitoring.md. */
+export const DOCUMENTED_QUERIES = codeBlocks(readDocument('monitoring.md')).flatMap(({ language, text }) =>
+  language === 'promql' ? [text] : [],
+);
 
 /** The rows of the table of metrics in docs/monitoring.md: instrument, name in Prometheus, kind, labels. */
 export function documentedMetrics(): Scraped[] {

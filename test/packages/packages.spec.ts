@@ -92,7 +92,13 @@ describe('packages', () => {
     test('holds code, declarations and what people read', () => {
       const paths = packed.get(name)!.files.map(({ path }) => path);
       expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json']));
-      const rest = paths.filter((path) => !/^(\w+\.md|LICENSE|Dockerfile|package\.json)$/.test(path));
+      const monitoring = readdirSync(join(root, 'libs/payment-acceptance/monitoring')).map(
+        (file) => `monitoring/${file}`,
+      );
+      expect(paths.filter((path) => path.startsWith('monitoring/'))).toEqual(
+        name === 'nestjs-payment-acceptance' ? monitoring : [],
+      );
+      const rest = paths.filter((path) => !/^(\w+\.md|LICENSE|Dockerfile|package\.json|monitoring\/.*)$/.test(path));
       expect(
         rest.filter((path) => !/^(schemas\/[\w.-]+\.json|dist\/(code\/[\w-]+\.cjs(\.map)?|(esm|cjs)\/.*))$/.test(path)),
       ).toEqual([]);
