@@ -30,7 +30,7 @@ const libraries = {
       ['client', 'callbacks', 'events'],
       ['config'],
       ['storage', 'telemetry'],
-      ['common'],
+      ['common', 'peers'],
       ['domain'],
     ],
     neighbours: [],

@@ -18,6 +18,9 @@ import { writeTypes } from './compile-types.mjs';
 /** @import { GetModuleInfo, OutputChunk, Plugin, RenderedChunk } from 'rollup' */
 /** @import { Manifest } from './manifest.mjs' */
 
+/** What a library may have for its main entry to call first: `checkPeers()`, and `requiredPeer(name, load)`, which explains a failure. */
+const CHECKS = 'peers/check-peers';
+
 const ours = libraries().map((library) => manifestIn(library).name);
 
 /** Jest can only require Nest 11 and only import Nest 12, and so our packages, which have two doors. All else it can require. */
@@ -31,13 +34,23 @@ export async function compilePackage(
 ) {
   const compiled = path.join(library, 'dist/esm');
   const entries = entriesOf(manifest);
-  const chunks = await writeCode(library, manifest, path.join(target, 'dist/code'));
+  const checks = fs.existsSync(path.join(compiled, `${CHECKS}.js`));
+  const chunks = await writeCode(library, manifest, path.join(target, 'dist/code'), [
+    ...entries.map(({ name }) => name),
+    ...(checks ? [CHECKS] : []),
+  ]);
   for (const { name, isProgram } of entries) {
     const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId === path.join(compiled, `${name}.js`));
     if (!chunk) throw new Error(`${manifest.name}: nothing was compiled for ${name}.`);
     const up = '../'.repeat(name.split('/').length);
-    const door = { code: `${up}code/${chunk.fileName}`, names: chunk.exports, handed: handedTo(chunk, chunks) };
-    write(path.join(target, 'dist/esm', `${name}.js`), (isProgram ? '#!/usr/bin/env node\n' : '') + importing(door));
+    const door = {
+      code: `${up}code/${chunk.fileName}`,
+      checks: checks && name === 'index' ? `${up}code/${CHECKS.replaceAll('/', '-')}.cjs` : undefined,
+      names: chunk.exports,
+      handed: handedTo(chunk, chunks),
+    };
+    const importingFile = path.join(target, 'dist/esm', `${name}.js`);
+    write(importingFile, isProgram ? program(door) : importing(door));
     if (!isProgram) write(path.join(target, 'dist/cjs', `${name}.js`), requiring(door));
   }
   write(path.join(target, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n');
@@ -48,13 +61,14 @@ async function writeCode(
   /** @type {string} */ library,
   /** @type {Manifest} */ manifest,
   /** @type {string} */ folder,
+  /** @type {string[]} */ entries,
 ) {
   const compiled = path.join(library, 'dist/esm');
   const nameOf = (/** @type {string} */ entry) => entry.replace(/\/(index|main)$/, '').replaceAll('/', '-');
   const bundle = await rollup({
-    input: Object.fromEntries(entriesOf(manifest).map(({ name }) => [nameOf(name), path.join(compiled, `${name}.js`)])),
+    input: Object.fromEntries(entries.map((name) => [nameOf(name), path.join(compiled, `${name}.js`)])),
     external: (id) => isInstalledWith(manifest, id) || builtinModules.includes(id.replace('node:', '')),
-    plugins: [compiledFiles, compilerHelpers],
+    plugins: [compiledFiles, compilerHelpers, ownFolder],
     onLog(_level, { message }) {
       throw new Error(`${manifest.name}: ${message}`);
     },
@@ -133,6 +147,13 @@ const compilerHelpers = {
   resolveId: (id) => (id === 'tslib' ? fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs')) : null),
 };
 
+/** @type {Plugin} The folder of a file, unless a bundler has left it out. */
+const ownFolder = {
+  name: 'own folder',
+  resolveImportMeta: (property) =>
+    property === 'dirname' ? `(typeof __dirname === 'undefined' ? undefined : __dirname)` : undefined,
+};
+
 /** @type {Plugin} `require('@nestjs/common')` takes what the door has handed over; another file of the code gets it in turn. */
 const handOver = {
   name: 'hand over',
@@ -162,24 +183,38 @@ function handedTo(/** @type {OutputChunk} */ chunk, /** @type {OutputChunk[]} */
   return [...seen].filter(isHandedOver).sort();
 }
 
-/** @typedef {{ code: string, names: string[], handed: string[] }} DoorParts */
+/** @typedef {{ code: string, checks: string | undefined, names: string[], handed: string[] }} DoorParts */
 
-function importing(/** @type {DoorParts} */ { code, names, handed }) {
+function importing(/** @type {DoorParts} */ { code, checks, names, handed }) {
   const local = (/** @type {string} */ id) => id.replace(/[^a-z]+([a-z])?/g, (_, letter = '') => letter.toUpperCase());
   const imports = handed.map((id) => `import * as ${local(id)} from '${id}';\n`).join('');
   const call = `code({${handed.map((id) => `\n  '${id}': ${local(id)},`).join('')}\n});\n`;
   return (
-    `${imports}import code from '${code}';\n\n` +
+    `${imports}import code from '${code}';\n` +
+    (checks ? `import checks from '${checks}';\n\nchecks().checkPeers();\n\n` : '\n') +
     (names.length > 0 ? `export const {\n${names.map((name) => `  ${name},\n`).join('')}} = ${call}` : call)
   );
 }
 
-function requiring(/** @type {DoorParts} */ { code, names, handed }) {
-  const given = handed.map((id) => `\n  '${id}': require('${id}'),`).join('');
+function requiring(/** @type {DoorParts} */ { code, checks, names, handed }) {
+  const load = (/** @type {string} */ id) =>
+    checks ? `checks.requiredPeer('${id}', () => require('${id}'))` : `require('${id}')`;
+  const given = handed.map((id) => `\n  '${id}': ${load(id)},`).join('');
   return (
-    `'use strict';\nmodule.exports = require('${code}')({${given}\n});\n\n` +
+    `'use strict';\n` +
+    (checks ? `const checks = require('${checks}')();\nchecks.checkPeers();\n` : '') +
+    `module.exports = require('${code}')({${given}\n});\n\n` +
     '// Never runs: it tells Node the names of the exports if an ES module imports this file.\n' +
     `0 && (module.exports = {\n${names.map((name) => `  ${name},\n`).join('')}});\n`
+  );
+}
+
+/** Loads Nest only once the code asks for it: a program may have work that needs none, and says what is missing. */
+function program(/** @type {DoorParts} */ { code, handed }) {
+  const given = handed.map((id) => `\n  get '${id}'() {\n    return require('${id}');\n  },`).join('');
+  return (
+    `#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nimport code from '${code}';\n\n` +
+    `const require = createRequire(import.meta.url);\ncode({${given}\n});\n`
   );
 }
 

@@ -3,6 +3,8 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 
 export const HELP = `Usage: payment-acceptance <command> [options]
 
+  init                     says which packages and lines an application lacks to take payments; reads the current
+                           folder, changes nothing; exit code 1 if something of it does not fit
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
   status                   shows health and backlog; exit code 1 unless all is well
@@ -52,7 +54,7 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen; writes no file
 
-Options of every command:
+Options of every command; init takes only --json:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
                            it may be TypeScript if the application has ts-node or tsx, as may that of --config
@@ -109,10 +111,12 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
+/** Of every command but `init`, which reads no configuration. */
 const COMMON = ['data-source', 'config', 'env-file', 'no-env-file', 'json'];
 
 /** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
+  init: { options: [], operand: undefined },
   migrate: { options: ['dry-run'], operand: undefined },
   status: { options: [], operand: undefined },
   check: { options: ['shop'], operand: 'BILL' },
@@ -152,7 +156,8 @@ export function readArguments(args: readonly string[]): Arguments | undefined {
   if (command === undefined) throw new UsageError('Name a command.');
   if (!isCommand(command)) throw new UsageError(`There is no command "${command}".`);
   const takes = COMMANDS[command];
-  const foreign = Object.keys(values).find((name) => ![...COMMON, ...takes.options].includes(name));
+  const common = command === 'init' ? ['json'] : COMMON;
+  const foreign = Object.keys(values).find((name) => ![...common, ...takes.options].includes(name));
   if (foreign !== undefined) throw new UsageError(`${command} takes no --${foreign}.`);
   if (takes.operand !== undefined && operand === '') throw new UsageError(`${command} needs a ${takes.operand}.`);
   const surplus = takes.operand === undefined ? positionals[1] : more[0];

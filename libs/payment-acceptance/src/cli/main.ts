@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { withProgress } from './progress.js';
-import { run } from './run.js';
+import { start } from './start.js';
 
 // A reader that closes the pipe early, such as `head`, must not abort the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -15,6 +15,6 @@ const output = withProgress(
   { out: (text) => void writeResult(text), err: (text) => void process.stderr.write(text) },
   { terminal: process.stderr.isTTY, now: () => performance.now() },
 );
-void run(process.argv.slice(2), process.env, output).then((code) => {
+void start(process.argv.slice(2), process.env, output).then((code) => {
   process.exitCode = code;
 });

@@ -6,12 +6,13 @@ import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
 import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
 import { withModule } from './host.js';
+import { init } from './init/init.js';
 import { migrate } from './migrate.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
 import { recover } from './recover.js';
 
-const COMMANDS: Readonly<Record<Exclude<CommandName, 'migrate'>, Command>> = {
+const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate'>, Command>> = {
   status,
   check,
   replay,
@@ -46,8 +47,9 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
   }
 }
 
-function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+async function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Promise<number> {
   const { command } = given;
+  if (command === 'init') return init(given, process.cwd(), output);
   if (command === 'migrate') return migrate(given, env, output);
   if (command === 'doctor' && !namesDatabase(given, env)) return doctorWithoutDatabase(given, env, output);
   return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));

@@ -1,0 +1,37 @@
+import { checkPeers, loadProblem } from '../peers/check-peers.js';
+import { PaymentPeerError } from '../peers/peer.error.js';
+import { readArguments, type Arguments } from './arguments.js';
+import { init } from './init/init.js';
+import type { Output } from './output.js';
+
+/**
+ * Runs a command line in a process of its own. Loads the module only for the commands that need it: `init` comes before the
+ * packages that it stands on are installed, and the others say in a sentence which one is missing.
+ *
+ * @returns the exit code
+ */
+export async function start(args: readonly string[], env: NodeJS.ProcessEnv, output: Output): Promise<number> {
+  const given = argumentsOf(args);
+  if (given?.command === 'init') return init(given, process.cwd(), output);
+  let run;
+  try {
+    checkPeers();
+    ({ run } = await import('./run.js'));
+  } catch (error) {
+    const problem = loadProblem(error);
+    const told = problem === undefined ? error : new PaymentPeerError([problem]);
+    if (!(told instanceof PaymentPeerError)) throw error;
+    output.err(`${told.message}\n`);
+    return 2;
+  }
+  return run(args, env, output);
+}
+
+/** `undefined` where they ask for help or are invalid, which `run` says. */
+function argumentsOf(args: readonly string[]): Arguments | undefined {
+  try {
+    return readArguments(args);
+  } catch {
+    return undefined;
+  }
+}
