@@ -9,6 +9,7 @@ import { startTemporaryPostgres } from './lib/postgres.mjs';
 import { prepare } from './lib/prepare.mjs';
 import { checkHost } from './lib/hosts/check.mjs';
 import { EXAMPLES, tryExamples } from './lib/hosts/examples.mjs';
+import { tryInstallation } from './lib/hosts/installation.mjs';
 import { makeHost } from './lib/hosts/make.mjs';
 import { counts, show } from './lib/hosts/report.mjs';
 import { argumentsOf } from './lib/usage.mjs';
@@ -23,8 +24,10 @@ const HOSTS = {
   'nest11-oldest': { template: 'nest11-cjs', oldest: true },
   'nest12-esm': { template: 'nest12-esm' },
 };
+/** Installed into as the documentation says. */
+const PINNED = 'nest11-pinned';
 
-const names = [...Object.keys(HOSTS), ...Object.keys(EXAMPLES)];
+const names = [...Object.keys(HOSTS), PINNED, ...Object.keys(EXAMPLES)];
 const given = argumentsOf(
   `npm run test:hosts [-- NAME …]\n\nInstalls the packed libraries into hosts and examples, and tries each: ${names.join(', ')}.`,
   (/** @type {string} */ name) => names.includes(name),
@@ -46,6 +49,11 @@ await command(async () => {
     const home = path.join(folder, name);
     const host = await makeHost({ ...kind, folder: home, packages });
     results.push({ name, ...host, checks: host.leftOut ? [] : await checkHost(home, url) });
+  }
+  if (chosen.includes(PINNED)) {
+    console.log(`\n${PINNED}:`);
+    const home = path.join(folder, PINNED);
+    results.push({ name: PINNED, ...(await tryInstallation({ folder: home, packages, serverUrl: url })) });
   }
   const majors = [11, 12].filter((nest) => chosen.some((name) => EXAMPLES[name]?.nest === nest));
   if (majors.length > 0) console.log('\nexamples:');

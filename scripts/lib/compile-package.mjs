@@ -111,9 +111,15 @@ const exports = {};
 function fileOf(/** @type {string} */ id, /** @type {string} */ compiled, /** @type {GetModuleInfo} */ getModuleInfo) {
   if (id.includes('/node_modules/tslib/')) return 'tslib';
   const [folder, ...rest] = path.relative(compiled, id).split(path.sep);
+  if (folder === 'common' && needsNoPackage(id, getModuleInfo)) return 'payment-plain';
   return rest.length > 0 && below(path.join(compiled, 'index.js'), getModuleInfo).has(id)
     ? `payment-${folder}`
     : undefined;
+}
+
+/** What a program can use before its packages are installed: errors and texts, of which other files of `common` need packages. */
+function needsNoPackage(/** @type {string} */ id, /** @type {GetModuleInfo} */ getModuleInfo) {
+  return [...below(id, getModuleInfo)].every((each) => path.isAbsolute(each) || each.startsWith('node:'));
 }
 
 /** The modules that one imports, near and far. */

@@ -32,6 +32,7 @@ export interface Examination {
 export function examine(host: Host, own: InstalledPackage, node: string): Examination {
   const flaws = flawsOf(host, own, node);
   const { notes, ...install } = missingPackages(host, own);
+  const edits = editsOf(host);
   const prefix = `https://your.example${prefixOf(host)}`;
   return {
     fits: flaws.length === 0,
@@ -39,14 +40,14 @@ export function examine(host: Host, own: InstalledPackage, node: string): Examin
     found: findings(host),
     flaws,
     install,
-    edits: editsOf(host),
+    edits,
     migrate: migrateCommand(host),
     addresses: {
       'Success URL': `${prefix}/redirect/payment/success`,
       'Fail URL': `${prefix}/redirect/payment/fail`,
       'Result URL': `${prefix}/postback/payment`,
     },
-    notes: [...notes, ...notesOf(host)],
+    notes: [...notes, ...notesOf(host, edits)],
   };
 }
 
@@ -64,9 +65,10 @@ function findings({ versions, manager, modules, testRunner, workspaceRoot, sourc
     ...(sources.appModule === undefined ? [] : [`its module: ${sources.appModule}`]),
     ...sources.dataSources.map(({ file, code }) => `data source: ${code} (${file})`),
     ...(prefix ? sources.prefixes.map(({ file, code }) => `global prefix: ${code} (${file})`) : ['no global prefix']),
-    ...[sources.versioning, sources.validationPipe].flatMap((place) =>
-      place ? [`${place.code} (${place.file}): the callbacks work with it as it is`] : [],
-    ),
+    ...(sources.versioning ? [`versioning (${sources.versioning.file}): the callbacks have no version`] : []),
+    ...(sources.validationPipe
+      ? [`global ValidationPipe (${sources.validationPipe.file}): the callbacks work with it`]
+      : []),
     ...(sources.ourModule ? [`payments: ${sources.ourModule.code} (${sources.ourModule.file})`] : []),
   ];
 }
@@ -93,13 +95,17 @@ function migrateCommand({ manager, sources: { dataSourceFile } }: Host): string 
   return runCommand(manager.name, `payment-acceptance migrate${source}`);
 }
 
-function notesOf(host: Host): string[] {
+function notesOf(host: Host, edits: readonly Edit[]): string[] {
   const { sources, envNames, typeScript, versions } = host;
   const { prefixes, guard, bodyParserOff, dataSources, mains } = sources;
   const unread =
     new Set(prefixes.map(({ value }) => value)).size > 1 || prefixes.some(({ value }) => value === undefined);
   const withOptions = prefixes.find(({ code }) => /,\s*\{/.test(code));
   const candidates: [boolean, string][] = [
+    [
+      edits.some(({ file }) => file === '.env'),
+      'The values for .env are those of the sandbox, which nestjs-payment-sandbox starts. In production: the https address of the service, and the id and the token of your shop.',
+    ],
     [
       unread,
       'The global prefix is not one plain text: put yours in the place of GLOBAL-PREFIX. The application logs the addresses when it starts.',

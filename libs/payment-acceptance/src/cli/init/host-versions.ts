@@ -52,7 +52,9 @@ function readLockfile(file: string | undefined): { name: string; text: string } 
 function lockedVersion({ name: lockfile, text }: { name: string; text: string }, name: string): string | undefined {
   const literal = name.replace(/[/.@-]/g, '\\$&');
   const patterns: Readonly<Record<string, RegExp>> = {
-    'package-lock.json': new RegExp(`"node_modules/${literal}": \\{\\s*(?:"name": "[^"]*",\\s*)?"version": "([^"]+)"`),
+    'package-lock.json': new RegExp(
+      `"node_modules/${literal}":\\s*\\{\\s*(?:"name":\\s*"[^"]*",\\s*)?"version":\\s*"([^"]+)"`,
+    ),
     'pnpm-lock.yaml': new RegExp(`^ +'?${literal}'?:\\n +specifier: .*\\n +version: ([^\\s(]+)`, 'm'),
     'yarn.lock': new RegExp(`^"?${literal}@.*:\\n +version:? "?([^"\\n]+)`, 'm'),
     'bun.lock': new RegExp(`"${literal}": \\["${literal}@([^"]+)"`),

@@ -53,7 +53,7 @@ export function sourceFacts(files: readonly SourceFile[]): SourceFacts {
     prefixes: matches(files, /\bsetGlobalPrefix\(\s*(?:(['"`])([^'"`$]*)\1|[^)]*)[^)]*\)/g).map(
       ({ file, code, groups: [, value] }) => ({ file, code, value }),
     ),
-    versioning: first(/\benableVersioning\(/g),
+    versioning: first(/\benableVersioning\b/g),
     validationPipe: matches(files, /\b(?:useGlobalPipes\(|APP_PIPE\b)[\s\S]{0,200}?ValidationPipe\b/g)[0],
     guard: first(/\b(?:useGlobalGuards\([^)]*\)|provide:\s*APP_GUARD\b)/g),
     shutdownHooks: first(/\benableShutdownHooks\(/g),
