@@ -101,7 +101,81 @@ describe('init', () => {
     const before = contents();
     const { code, out, err } = run();
     expect([code, err]).toEqual([0, '']);
-    expect(out.replaceAll(folder, '/shop')).toMatchInlineSnapshot();
+    expect(out.replaceAll(folder, '/shop')).toMatchInlineSnapshot(`
+      "Found in /shop:
+        NestJS 11.1.6 (package-lock.json) on Express, CommonJS, Jest
+        TypeORM 0.3.28 (package.json: 0.3.28)
+        database: type: 'postgres' (src/app.module.ts)
+        npm (package-lock.json)
+        start: src/main.ts
+        its module: src/app.module.ts
+        data source: TypeOrmModule.forRootAsync (src/app.module.ts)
+        global prefix: setGlobalPrefix('/api/v1') (src/main.ts)
+        versioning (src/main.ts): the callbacks have no version
+        global ValidationPipe (src/main.ts): the callbacks work with it
+
+      1. Install what is missing; nothing that is there changes:
+        npm install nestjs-payment-acceptance@0.1 @nestjs/axios@4 @nestjs/config@4 @nestjs/event-emitter@3 axios@1 class-transformer@0.5 class-validator@0.14
+        npm install --save-dev nestjs-payment-sandbox@0.1
+
+      2. Add these lines:
+
+        .env, at the end:
+
+          PAYMENT_ACCEPTANCE_API_BASE_URL=http://127.0.0.1:4010
+          PAYMENT_ACCEPTANCE_SHOP_ID=demo-main
+
+        src/payment-events.ts, a new file:
+
+          import { Injectable } from '@nestjs/common';
+          import {
+            OnPaymentSucceeded,
+            requireOrder,
+            type PaymentEventContext,
+            type PaymentSucceededEvent,
+          } from 'nestjs-payment-acceptance';
+
+          @Injectable()
+          export class PaymentEvents {
+            // 'Order' is the name of your entity, and these are its columns. Until they are right the update throws, and the event is
+            // tried again, for a day at least. What is written through manager commits together with the mark that the event was taken.
+            @OnPaymentSucceeded({ consumer: 'orders' })
+            async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+              const { orderId: id, amount, currency } = event;
+              requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
+            }
+          }
+
+        src/app.module.ts, at the top:
+
+          import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';
+          import { PaymentEvents } from './payment-events';
+
+        src/app.module.ts, in the imports of @Module, at their end:
+
+          PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),
+
+        src/app.module.ts, in the providers of @Module:
+
+          PaymentEvents,
+
+        src/main.ts, before app.listen():
+
+          app.enableShutdownHooks();
+
+      3. In production, before the application starts (elsewhere it makes its tables by itself):
+        npx payment-acceptance migrate
+        with DATABASE_URL set, or with --data-source FILE, a file that exports the DataSource
+
+      4. Enter at the service (a further shop adds /NAME):
+        Success URL  https://your.example/api/v1/redirect/payment/success
+        Fail URL     https://your.example/api/v1/redirect/payment/fail
+        Result URL   https://your.example/api/v1/postback/payment
+
+      To check:
+        The values for .env are those of the sandbox, which nestjs-payment-sandbox starts. In production: the https address of the service, and the id and the token of your shop.
+      "
+    `);
     expect(out).not.toContain('secret');
     expect(contents()).toEqual(before);
   });
@@ -253,10 +327,14 @@ describe('init', () => {
     ],
     [
       'MySQL',
-      app({ mysql2: '3' }, `type: 'mysql'`),
+      app({ mysql2: '3' }, `TypeOrmModule.forRoot({ type: 'mysql' })`),
       /^src\/app\.module\.ts has type: 'mysql', and MySQL is not supported: write/,
     ],
-    ['SQLite', app({}, `type: 'better-sqlite3'`), /better-sqlite3', which is not supported: give the payments/],
+    [
+      'SQLite',
+      app({}, `new DataSource({ type: 'better-sqlite3' })`),
+      /better-sqlite3', which is not supported: give the payments/,
+    ],
     [
       'a newer @nestjs/axios with Jest',
       app({ '@nestjs/axios': '12.0.1' }),
@@ -293,11 +371,13 @@ describe('init', () => {
   });
 
   test('says what it cannot tell, and what to check', () => {
-    const { notes, addresses } = examined({
+    const { fits, notes, addresses } = examined({
       ...PINNED,
-      'src/main.ts': `NestFactory.create(AppModule, { bodyParser: false }); app.setGlobalPrefix(config.prefix);`,
+      'src/main.ts': `NestFactory.create(AppModule, { bodyParser: false }); app.setGlobalPrefix('v' + config.version);`,
+      'src/connector.ts': `export const connector = { type: 'oracle' };`,
       'src/app.module.ts': `class AppModule {} { provide: APP_GUARD, useClass: JwtGuard } TypeOrmModule.forRootAsync(a) TypeOrmModule.forRoot(b)`,
     });
+    expect(fits).toBe(true);
     expect(addresses['Result URL']).toBe('https://your.example/GLOBAL-PREFIX/postback/payment');
     expect(notes).toEqual([
       expect.stringContaining('those of the sandbox'),

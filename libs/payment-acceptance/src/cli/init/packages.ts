@@ -59,7 +59,7 @@ export function missingPackages(host: Host, own: InstalledPackage): MissingPacka
 function archiveOf({ folder }: InstalledPackage): string | undefined {
   for (const each of upwards(path.dirname(folder))) {
     const { dependencies, devDependencies } = manifestIn(each) ?? {};
-    const [, file] = /^file:(.*\.tgz)$/.exec({ ...devDependencies, ...dependencies }[OWN_NAME] ?? '') ?? [];
+    const [, file] = /^(?:file:)?([^:]*\.tgz)$/.exec({ ...devDependencies, ...dependencies }[OWN_NAME] ?? '') ?? [];
     if (file !== undefined) return path.resolve(each, file);
   }
   return undefined;

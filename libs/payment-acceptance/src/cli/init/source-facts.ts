@@ -38,6 +38,8 @@ export function sourceFacts(files: readonly SourceFile[]): SourceFacts {
   const mains = files.filter(({ text }) => /\bNestFactory\.create\b/.test(text));
   const appModule = mains[0] && moduleOf(mains[0], files);
   const own = [appModule, mains[0]?.file].flatMap((name) => files.find(({ file }) => file === name) ?? []);
+  // Elsewhere such a text may mean anything.
+  const ofTypeOrm = files.filter(({ text }) => /typeorm|\bDataSource/i.test(text));
   const relative = matches(own, /\bfrom\s*['"]\.{1,2}\/[^'"]*['"]/g);
 
   return {
@@ -47,10 +49,10 @@ export function sourceFacts(files: readonly SourceFile[]): SourceFacts {
     fastify: first(/\bnew FastifyAdapter\b/g),
     dataSources: all(/\bTypeOrmModule\.forRoot(?:Async)?\b/g),
     dataSourceFile: first(/\bexport\b[^;]*\bnew DataSource\(/g)?.file,
-    databases: matches(files, new RegExp(`\\btype:\\s*['"\`](${TYPEORM_TYPES})['"\`]`, 'g')).map(
+    databases: matches(ofTypeOrm, new RegExp(`\\btype:\\s*['"\`](${TYPEORM_TYPES})['"\`]`, 'g')).map(
       ({ file, code, groups: [type = ''] }) => ({ file, code, type }),
     ),
-    prefixes: matches(files, /\bsetGlobalPrefix\(\s*(?:(['"`])([^'"`$]*)\1|[^)]*)[^)]*\)/g).map(
+    prefixes: matches(files, /\bsetGlobalPrefix\(\s*(?:(['"`])([^'"`$]*)\1(?=\s*[,)])|[^)]*)[^)]*\)/g).map(
       ({ file, code, groups: [, value] }) => ({ file, code, value }),
     ),
     versioning: first(/\benableVersioning\b/g),
