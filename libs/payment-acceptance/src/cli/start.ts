@@ -17,11 +17,14 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   try {
     checkPeers();
     ({ run } = await import('./run.js'));
-  } catch (error) {
-    const problem = loadProblem(error);
-    const told = problem === undefined ? error : new PaymentPeerError([problem]);
-    if (!(told instanceof PaymentPeerError)) throw error;
-    output.err(`${told.message}\n`);
+  } catch (thrown) {
+    const problem = loadProblem(thrown);
+    const told = problem === undefined ? thrown : new PaymentPeerError([problem]);
+    if (!(told instanceof PaymentPeerError)) throw thrown;
+    const { code, message } = told;
+    const error = { code, message, next: 'payment-acceptance init' };
+    if (args.includes('--json')) output.out(`${JSON.stringify({ error }, null, 2)}\n`);
+    else output.err(`${message}\n`);
     return 2;
   }
   return run(args, env, output);

@@ -26,7 +26,9 @@ const FITTING = {
 
 describe('check of the peers', () => {
   let folder: string;
-  beforeEach(() => (folder = realpathSync(mkdtempSync(join(tmpdir(), 'peers-')))));
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'peers-')));
+  });
   afterEach(() => rmSync(folder, { recursive: true }));
 
   function install(home: string, name: string, manifest: object): string {
@@ -38,7 +40,7 @@ describe('check of the peers', () => {
   }
 
   /** Problems of an application with these packages, and ours among them. */
-  function problemsWith(versions: Record<string, string | object | undefined>): string[] {
+  function problemsWith(versions: Partial<Record<string, string | object>>): string[] {
     for (const [name, version] of Object.entries({ ...FITTING, ...versions })) {
       if (version !== undefined) install('host', name, typeof version === 'object' ? version : { version });
     }

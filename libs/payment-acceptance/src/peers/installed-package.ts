@@ -48,9 +48,7 @@ export function manifestIn(folder: string): Manifest | undefined {
 
 /** A folder and those above it, nearest first. */
 export function upwards(from: string): string[] {
-  const folders = [path.resolve(from)];
-  for (let parent = path.dirname(folders[0]!); parent !== folders.at(-1); parent = path.dirname(parent)) {
-    folders.push(parent);
-  }
-  return folders;
+  const folder = path.resolve(from);
+  const parent = path.dirname(folder);
+  return parent === folder ? [folder] : [folder, ...upwards(parent)];
 }

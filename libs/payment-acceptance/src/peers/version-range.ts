@@ -70,6 +70,5 @@ function startsAlike(one: Version, other: Version, count: number): boolean {
 }
 
 function compare(one: Version, other: Version): number {
-  const index = one.findIndex((part, place) => part !== other[place]);
-  return index < 0 ? 0 : one[index]! - other[index]!;
+  return one[0] - other[0] || one[1] - other[1] || one[2] - other[2];
 }

@@ -63,7 +63,9 @@ const PINNED: Files = {
 
 describe('init', () => {
   let folder: string;
-  beforeEach(() => (folder = realpathSync(mkdtempSync(join(tmpdir(), 'init-')))));
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'init-')));
+  });
   afterEach(() => rmSync(folder, { recursive: true }));
 
   function write(files: Files): void {
@@ -308,6 +310,8 @@ describe('init', () => {
     const { code, out, err } = run();
     expect([code, out]).toEqual([1, '']);
     expect(err).toContain(sentence);
+    const { error } = JSON.parse(run('', '--json').out) as { error: object };
+    expect(error).toMatchObject({ code: 'no-application', message: expect.stringContaining(sentence) });
   });
 
   const app = (dependencies: object, source = ''): Files => ({

@@ -14,20 +14,22 @@ const NON_PRINTING = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]
  *
  * @returns the exit code: 1 if something of the application does not fit
  */
-export function init({ values }: Arguments, folder: string, { out, err }: Output): number {
+export function init({ values }: Arguments, folder: string, output: Output): number {
   const own = ownPackage();
-  if (!own) {
-    err('init runs from the package as it is installed, not from a bundle.\n');
-    return 1;
-  }
+  if (!own) return fail('This runs from a bundle, and not from the package as it is installed.', values.json, output);
   const host = lookAtHost(folder);
-  if (typeof host === 'string') {
-    err(`${printable(host)}\n`);
-    return 1;
-  }
+  if (typeof host === 'string') return fail(host, values.json, output);
   const examination = examine(host, own, process.versions.node);
-  out(printable(values.json ? `${JSON.stringify(examination, null, 2)}\n` : examinationText(examination)));
+  output.out(printable(values.json ? `${JSON.stringify(examination, null, 2)}\n` : examinationText(examination)));
   return examination.fits ? 0 : 1;
+}
+
+function fail(text: string, asJson: boolean | undefined, { out, err }: Output): number {
+  const message = printable(text);
+  const next = 'Run payment-acceptance init in the folder of a NestJS application.';
+  if (asJson) out(`${JSON.stringify({ error: { code: 'no-application', message, next } }, null, 2)}\n`);
+  else err(`${message}\n`);
+  return 1;
 }
 
 function printable(text: string): string {

@@ -47,9 +47,9 @@ export function missingPackages(host: Host, own: InstalledPackage): MissingPacka
       ...(missingForTests.length > 0 ? [installCommand(manager.name, missingForTests, { dev: true })] : []),
     ],
     notes:
-      isMissing(SANDBOX) && sandboxLost
+      isMissing(SANDBOX) && sandboxLost && archive !== undefined
         ? [
-            `${path.basename(sandboxArchive)}, the service for development and tests, is not beside ${path.basename(archive!)}: pack it, too.`,
+            `${path.basename(sandboxArchive)}, the service for development and tests, is not beside ${path.basename(archive)}: pack it, too.`,
           ]
         : [],
   };
