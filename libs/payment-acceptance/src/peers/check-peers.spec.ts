@@ -40,8 +40,9 @@ describe('check of the peers', () => {
   }
 
   /** Problems of an application with these packages, and ours among them. */
-  function problemsWith(versions: Partial<Record<string, string | object>>): string[] {
-    for (const [name, version] of Object.entries({ ...FITTING, ...versions })) {
+  function problemsWith(versions: Record<string, string | object | undefined>): string[] {
+    const all: typeof versions = { ...FITTING, ...versions };
+    for (const [name, version] of Object.entries(all)) {
       if (version !== undefined) install('host', name, typeof version === 'object' ? version : { version });
     }
     const own = install('host', 'nestjs-payment-acceptance', OWN);
