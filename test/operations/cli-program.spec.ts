@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { MAIN_TOKEN } from '../support/harness.js';
@@ -76,6 +76,20 @@ describe('cli program', () => {
     expect(loud).toMatchObject({ code: 0, err: expect.stringContaining('a banner\nand production\n') });
     expect(JSON.parse(loud.out)).toMatchObject({ status: 'up' });
     rmSync(join(folder, '.env'));
+  }, 60_000);
+
+  test('the built program needs no database to examine the service, and finds the global prefix in the sources', async () => {
+    mkdirSync(join(folder, 'src'));
+    writeFileSync(
+      join(folder, 'src/main.ts'),
+      "const app = await NestFactory.create(AppModule); app.setGlobalPrefix('/api');",
+    );
+    const { code, out, err } = await program('doctor', '-c', 'payments.config.js');
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is named') });
+    expect(out).toContain('callbacks      POST /api/postback/payment[/SHOP]\n');
+    expect(out).toContain("setGlobalPrefix('/api') in src/main.ts");
+    expect(out).toMatch(/different +main: reachable/);
+    rmSync(join(folder, 'src'), { recursive: true });
   }, 60_000);
 
   test('the built program says what TypeScript needs where nothing reads it', async () => {

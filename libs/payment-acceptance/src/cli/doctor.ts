@@ -1,4 +1,5 @@
 import { CALLBACK_ROUTES, postedPaths, resolveRoutes, type CallbackRoutes } from '../callbacks/routes.js';
+import { shownText } from '../common/text.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
@@ -7,6 +8,8 @@ import { PaymentDoctor, type DoctorFinding } from '../operations/payment-doctor.
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
 import { optionsOf } from './host.js';
+import { sourceFacts } from './init/source-facts.js';
+import { readSources } from './init/source-files.js';
 import { printJson, type Output } from './output.js';
 
 /** Exits with 1 if the service behaves differently than expected. */
@@ -57,13 +60,19 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
 }
 
-/** Prints the callback paths, as far as known without the application: not its global prefix, and no proxy's rewriting. */
+/** Prints the callback paths with the global prefix, as far as the sources show it, but without any proxy's rewriting. */
 function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRoutes, { out }: Output): void {
   const paths = postedPaths(routes);
-  for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
-  if (paths.length > 0) {
-    out(
-      "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
-    );
-  }
+  if (paths.length === 0) return;
+  const { prefixes, mains } = sourceFacts(readSources(process.cwd()));
+  const [prefix, ...others] = prefixes.filter(({ file }) => mains.includes(file));
+  const value = others.length === 0 ? prefix?.value?.replace(/^\/+|\/+$/g, '') : undefined;
+  const before = value === undefined ? '' : `/${value}`;
+  for (const path of paths) out(`callbacks      POST ${publicUrl}${before}/${path}[/SHOP]\n`);
+  const seen = prefix && value !== undefined ? `${shownText(`${prefix.code} in ${prefix.file}`)}` : undefined;
+  out(
+    seen === undefined
+      ? "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n"
+      : `               With the global prefix of ${seen}. The application logs the paths at startup, too.\n`,
+  );
 }

@@ -19,7 +19,7 @@ type Loader = 'tsx' | 'ts-node';
 export async function importHostFile(option: string, name: string): Promise<unknown> {
   const file = path.resolve(name);
   if (!existsSync(file)) throw new UsageError(`${option}: there is no file ${file}.`);
-  const loader = isTypeScript(file) ? await startLoader(option, file) : undefined;
+  const loader = isTypeScript(file) ? startLoader(option, file) : undefined;
   try {
     const [exported] = (await importOrRequireFile(file)) as unknown[];
     return exported;
@@ -69,7 +69,7 @@ function isTypeScript(file: string): boolean {
 }
 
 /** @throws UsageError if the host has neither */
-async function startLoader(option: string, file: string): Promise<Loader> {
+function startLoader(option: string, file: string): Loader {
   const isModule = isEsModule(file);
   const { resolve } = createRequire(file);
   const installed = (name: string): string | undefined => {
@@ -89,12 +89,18 @@ async function startLoader(option: string, file: string): Promise<Loader> {
     );
   }
   try {
-    if (loader === 'tsx' && tsx !== undefined) await import(pathToFileURL(tsx).href);
+    if (loader === 'tsx') startTsx(file);
     else startTsNode(file, isModule);
   } catch (error) {
     throw new UsageError(`${option}: ${loader} does not start. ${describeError(error)}`);
   }
   return loader;
+}
+
+/** For files that import each other in both ways. */
+function startTsx(file: string): void {
+  const require = createRequire(file);
+  for (const api of ['tsx/cjs/api', 'tsx/esm/api']) (require(api) as { register(): unknown }).register();
 }
 
 /** Without type checks: they belong to the build, and take seconds. */
