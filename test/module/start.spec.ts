@@ -70,7 +70,7 @@ describe('start', () => {
       const failing = starting.start([root()]);
       await expect(failing).rejects.toThrow(PaymentSchemaBehindError);
       await expect(failing).rejects.toThrow(
-        /Call migratePaymentAcceptance\(dataSource\) before the application starts/,
+        /run npx payment-acceptance migrate, or call migratePaymentAcceptance\(dataSource\)/,
       );
       const dataSource = await starting.dataSource();
       expect(await tablesIn(dataSource)).toEqual([]);

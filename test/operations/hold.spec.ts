@@ -103,7 +103,7 @@ describe('bills that come back before their orders', () => {
     restoreAll(bills);
     expect(await operations.forShop('eu').release({}, 'ann')).toEqual({ bills: 0, retried: 0 });
     const one = await commands.json('release', '--order', 'order-7', '--shop', 'main');
-    expect(one.document).toEqual({ bills: 1, retried: 0 });
+    expect(one.document).toMatchObject({ bills: 1, retried: 0 });
     expect(await importAll(bills, true)).toMatchObject({ imported: 0, present: BILLS });
     await harness.settle();
     await expectEachPaidOnce([bills[7]!]);
@@ -163,7 +163,7 @@ describe('bills that come back before their orders', () => {
     await expectEachPaidOnce([]);
     expect(await operations.release({ orderId: 'order-3' }, 'ann')).toEqual({ bills: 0, retried: 1 });
     // Also for the one that has not been retried since.
-    expect((await commands.json('release')).document).toEqual({ bills: 0, retried: BILLS });
+    expect((await commands.json('release')).document).toMatchObject({ bills: 0, retried: BILLS });
     await harness.settle();
     await expectEachPaidOnce(bills);
   });
