@@ -113,6 +113,14 @@ describe('check of the peers', () => {
     expect(peerProblems({ folder: own, manifest: OWN }, [folder])).toEqual([]);
   });
 
+  test('does not compare with an application that has another copy of this package', () => {
+    expect(problemsWith({})).toEqual([]);
+    for (const [name, version] of Object.entries(FITTING)) install('other', name, { version });
+    install('other', 'nestjs-payment-acceptance', OWN);
+    const own = join(folder, 'host/node_modules/nestjs-payment-acceptance');
+    expect(peerProblems({ folder: own, manifest: OWN }, [join(folder, 'other')])).toEqual([]);
+  });
+
   test('takes the links of pnpm for what they are', () => {
     const store = join(folder, 'store/node_modules');
     mkdirSync(store, { recursive: true });

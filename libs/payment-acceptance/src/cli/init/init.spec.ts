@@ -58,7 +58,7 @@ const PINNED: Files = {
     import { OrdersModule } from './orders/orders.module';
     @Module({ imports: [ConfigModule.forRoot(), TypeOrmModule.forRootAsync({ useFactory: () => ({ type: 'postgres' }) })] })
     export class AppModule {}`,
-  'test/app.e2e-spec.ts': `app.setGlobalPrefix('test')`,
+  'test/setup.ts': `app.setGlobalPrefix('test')`,
 };
 
 describe('init', () => {
@@ -372,6 +372,14 @@ describe('init', () => {
       },
     });
     expect(fits).toBe(true);
+  });
+
+  test.each([
+    ['module', './payment-events.js'],
+    ['commonjs', './payment-events'],
+  ])('writes relative imports for "type": "%s" where the application has none', (type, specifier) => {
+    const { edits } = examined({ 'package.json': { type, dependencies: NEST_11 } });
+    expect(edits.map(({ code }) => code).join('\n')).toContain(`import { PaymentEvents } from '${specifier}';`);
   });
 
   test('says what it cannot tell, and what to check', () => {
