@@ -53,7 +53,8 @@ describe.each(folders)('16: installing %s', (folder) => {
     const packed: unknown = JSON.parse(listed);
     const [report] = Object.values(packed as Record<string, { files: { path: string }[] }>);
     const others = report!.files.map(({ path }) => path).filter((path) => !path.startsWith('dist/'));
-    for (const path of others) expect(path).toMatch(/^(package\.json|[A-Z]+(\.md)?|Dockerfile|(schemas|monitoring)\/[\w.-]+)$/);
+    for (const path of others)
+      expect(path).toMatch(/^(package\.json|[A-Z]+(\.md)?|Dockerfile|(schemas|monitoring)\/[\w.-]+)$/);
     for (const { path } of report!.files) expect(path).not.toMatch(/\.env|\.npmrc|\.spec\.|(^|\/)test\//i);
   });
 });

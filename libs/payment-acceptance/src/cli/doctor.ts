@@ -69,7 +69,7 @@ function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRou
   const value = others.length === 0 ? prefix?.value?.replace(/^\/+|\/+$/g, '') : undefined;
   const before = value === undefined ? '' : `/${value}`;
   for (const path of paths) out(`callbacks      POST ${publicUrl}${before}/${path}[/SHOP]\n`);
-  const seen = prefix && value !== undefined ? `${shownText(`${prefix.code} in ${prefix.file}`)}` : undefined;
+  const seen = prefix && value !== undefined ? shownText(`${prefix.code} in ${prefix.file}`) : undefined;
   out(
     seen === undefined
       ? "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n"
