@@ -172,6 +172,7 @@ describe('cli', () => {
       const wrong = { PAYMENT_ACCEPTANCE_MAIN_API_TOKEN: 'another-token-0123456789' };
       const found = await command('doctor --shop main', wrong);
       expect(found).toMatchObject({ code: 1, out: expect.stringMatching(/different +main: unknown-bill/) });
+      expect(found.out).toContain('The service refuses the token of shop "main": check its option apiToken.');
     });
 
     test('doctor examines the service alone where no database is named', async () => {

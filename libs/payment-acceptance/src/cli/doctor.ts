@@ -4,7 +4,7 @@ import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { PaymentDoctor, type DoctorFinding } from '../operations/payment-doctor.service.js';
+import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operations/payment-doctor.service.js';
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
 import { optionsOf } from './host.js';
@@ -56,8 +56,22 @@ function report(findings: readonly DoctorFinding[], { options, routes, json }: R
       output.out(`${verdict.padEnd(14)} ${shop}: ${name} (section ${section}, ${basis})\n`);
       output.out(`               ${expectation}\n               Seen: ${detail}\n`);
     }
+    printSummary(findings, output);
   }
   return findings.some(({ verdict }) => verdict === 'different') ? 1 : 0;
+}
+
+/** Ends with what matters. A refused token shows in what the service says of an unknown bill, and is no fault of the service. */
+function printSummary(findings: readonly DoctorFinding[], { out }: Output): void {
+  const count = (verdict: DoctorVerdict): number => findings.filter((finding) => finding.verdict === verdict).length;
+  out(
+    `\n${count('confirmed')} confirmed, ${count('different')} different, ${count('not-probeable')} could not be examined.\n`,
+  );
+  for (const { shop, name, verdict, detail } of findings) {
+    if (verdict === 'different' && name === 'unknown-bill' && detail.startsWith('401')) {
+      out(`The service refuses the token of shop "${shop}": check its option apiToken.\n`);
+    }
+  }
 }
 
 /** Prints the callback paths with the global prefix, as far as the sources show it, but without any proxy's rewriting. */

@@ -39,10 +39,15 @@ export function packageManagerOf(folder: string): PackageManager {
 }
 
 /** The command that installs packages, such as `@nestjs/axios@4`. */
-export function installCommand(manager: ManagerName, packages: readonly string[], { dev = false } = {}): string {
+export function installCommand(
+  manager: ManagerName,
+  packages: readonly string[],
+  { dev = false, exact = false } = {},
+): string {
   const verb = manager === 'npm' ? 'install' : 'add';
   const flag = { npm: ' --save-dev', pnpm: ' --save-dev', yarn: ' --dev', bun: ' --dev' }[manager];
-  return `${manager} ${verb}${dev ? flag : ''} ${packages.join(' ')}`;
+  const pin = { npm: ' --save-exact', pnpm: ' --save-exact', yarn: ' --exact', bun: ' --exact' }[manager];
+  return `${manager} ${verb}${dev ? flag : ''}${exact ? pin : ''} ${packages.join(' ')}`;
 }
 
 /** The command that runs a program of an installed package. */

@@ -31,7 +31,8 @@ Runs a sandbox of the payment acceptance service, for development.
   -d, --data FOLDER           keeps the state in this folder; "" keeps    SANDBOX_DATA      ${data}
                               it in memory
   -s, --shop-url URL          your application, which the two demo        SANDBOX_SHOP_URL  http://127.0.0.1:3000
-                              shops call
+                              shops call, with its global prefix, as in
+                              http://127.0.0.1:3000/api
       --shops FILE            JSON file with shops of yours instead:      SANDBOX_SHOPS
                               { "17": { "apiToken": "…", "resultUrl": "…" } }
       --pay-url URL           address of the payer's pages                SANDBOX_PAY_URL   that of the API call

@@ -11,7 +11,7 @@ export interface Edit {
 
 const APP_MODULE = 'src/app.module.ts';
 const MAIN = 'src/main.ts';
-const HANDLER = 'payment-events';
+const HANDLER = 'order-payments';
 
 /** Whatever of these lines the application does not have yet. */
 export function editsOf(host: Host): Edit[] {
@@ -42,17 +42,26 @@ function handlerEdits(host: Host): Edit[] {
 const HANDLER_CODE = `import { Injectable } from '@nestjs/common';
 import {
   OnPaymentSucceeded,
+  PaymentAcceptanceService,
   requireOrder,
   type PaymentEventContext,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 
 @Injectable()
-export class PaymentEvents {
-  // 'Order' is the name of your entity, and these are its columns. Until they are right the update throws, and the event is
-  // tried again, for a day at least. What is written through manager commits together with the mark that the event was taken.
+export class OrderPayments {
+  constructor(private readonly payments: PaymentAcceptanceService) {}
+
+  // Call it in your checkout, once the order is stored, and send the payer to the address. The amount is a decimal, as '100.05'.
+  async start(order: { id: string | number; amount: string }): Promise<string> {
+    const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
+    return bill.linkPageUrl;
+  }
+
+  // 'Order' is the name of your entity, and these are its columns: leave out currency if your orders have none. Until they are
+  // right the update throws, and the event is tried again, for a day at least.
   @OnPaymentSucceeded({ consumer: 'orders' })
-  async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
     const { orderId: id, amount, currency } = event;
     requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
   }
@@ -78,11 +87,11 @@ function moduleEdits(host: Host): Edit[] {
     top.push(`import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';`);
     imports.push('PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),');
   }
-  if (!sources.ourHandler) top.push(`import { PaymentEvents } from './${HANDLER}${ending}';`);
+  if (!sources.ourHandler) top.push(`import { OrderPayments } from './${HANDLER}${ending}';`);
   return [
     ...(top.length > 0 ? [{ file, place: 'top', code: top.join('\n') } as const] : []),
     ...(imports.length > 0 ? [{ file, place: 'imports', code: imports.join('\n') } as const] : []),
-    ...(sources.ourHandler ? [] : [{ file, place: 'providers', code: 'PaymentEvents,' } as const]),
+    ...(sources.ourHandler ? [] : [{ file, place: 'providers', code: 'OrderPayments,' } as const]),
   ];
 }
 

@@ -21,6 +21,8 @@ export interface Examination {
     readonly commands: readonly string[];
   };
   readonly edits: readonly Edit[];
+  /** Starts the service for development, which calls the application on port 3000. */
+  readonly sandbox: string;
   /** For a deployment, before the application starts. */
   readonly migrate: string;
   /** To be entered at the service. */
@@ -41,6 +43,10 @@ export function examine(host: Host, own: InstalledPackage, node: string): Examin
     flaws,
     install,
     edits,
+    sandbox: runCommand(
+      host.manager.name,
+      `nestjs-payment-sandbox --data .data/sandbox --shop-url http://127.0.0.1:3000${prefixOf(host)}`,
+    ),
     migrate: migrateCommand(host),
     addresses: {
       'Success URL': `${prefix}/redirect/payment/success`,

@@ -127,22 +127,31 @@ describe('init', () => {
           PAYMENT_ACCEPTANCE_API_BASE_URL=http://127.0.0.1:4010
           PAYMENT_ACCEPTANCE_SHOP_ID=demo-main
 
-        src/payment-events.ts, a new file:
+        src/order-payments.ts, a new file:
 
           import { Injectable } from '@nestjs/common';
           import {
             OnPaymentSucceeded,
+            PaymentAcceptanceService,
             requireOrder,
             type PaymentEventContext,
             type PaymentSucceededEvent,
           } from 'nestjs-payment-acceptance';
 
           @Injectable()
-          export class PaymentEvents {
-            // 'Order' is the name of your entity, and these are its columns. Until they are right the update throws, and the event is
-            // tried again, for a day at least. What is written through manager commits together with the mark that the event was taken.
+          export class OrderPayments {
+            constructor(private readonly payments: PaymentAcceptanceService) {}
+
+            // Call it in your checkout, once the order is stored, and send the payer to the address. The amount is a decimal, as '100.05'.
+            async start(order: { id: string | number; amount: string }): Promise<string> {
+              const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
+              return bill.linkPageUrl;
+            }
+
+            // 'Order' is the name of your entity, and these are its columns: leave out currency if your orders have none. Until they are
+            // right the update throws, and the event is tried again, for a day at least.
             @OnPaymentSucceeded({ consumer: 'orders' })
-            async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+            async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
               const { orderId: id, amount, currency } = event;
               requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
             }
@@ -151,7 +160,7 @@ describe('init', () => {
         src/app.module.ts, at the top:
 
           import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';
-          import { PaymentEvents } from './payment-events';
+          import { OrderPayments } from './order-payments';
 
         src/app.module.ts, in the imports of @Module, at their end:
 
@@ -159,17 +168,20 @@ describe('init', () => {
 
         src/app.module.ts, in the providers of @Module:
 
-          PaymentEvents,
+          OrderPayments,
 
         src/main.ts, before app.listen():
 
           app.enableShutdownHooks();
 
-      3. In production, before the application starts (elsewhere it makes its tables by itself):
+      3. In development, start the sandbox of the service (put the port of your application in the place of 3000):
+        npx nestjs-payment-sandbox --data .data/sandbox --shop-url http://127.0.0.1:3000/api/v1
+
+      4. In production, before the application starts (elsewhere it makes its tables by itself):
         npx payment-acceptance migrate
         with DATABASE_URL set, or with --data-source FILE, a file that exports the DataSource
 
-      4. Enter at the service (a further shop adds /NAME):
+      5. Enter at the service (a further shop adds /NAME):
         Success URL  https://your.example/api/v1/redirect/payment/success
         Fail URL     https://your.example/api/v1/redirect/payment/fail
         Result URL   https://your.example/api/v1/postback/payment
@@ -214,7 +226,7 @@ describe('init', () => {
     expect(found[0]).toBe('NestJS 12.5.1 (package.json: 12.5.1) on Fastify (src/main.ts), ES modules, Vitest');
     const code = edits.map(({ file, place, code }) => `${file} ${place}: ${code}`).join('\n');
     expect(code).toContain(`.env end: DATABASE_URL=`);
-    expect(code).toContain(`from './payment-events.js'`);
+    expect(code).toContain(`from './order-payments.js'`);
     expect(code).toContain(`type: 'postgres', url: process.env.DATABASE_URL`);
   });
 
@@ -375,11 +387,11 @@ describe('init', () => {
   });
 
   test.each([
-    ['module', './payment-events.js'],
-    ['commonjs', './payment-events'],
+    ['module', './order-payments.js'],
+    ['commonjs', './order-payments'],
   ])('writes relative imports for "type": "%s" where the application has none', (type, specifier) => {
     const { edits } = examined({ 'package.json': { type, dependencies: NEST_11 } });
-    expect(edits.map(({ code }) => code).join('\n')).toContain(`import { PaymentEvents } from '${specifier}';`);
+    expect(edits.map(({ code }) => code).join('\n')).toContain(`import { OrderPayments } from '${specifier}';`);
   });
 
   test('says what it cannot tell, and what to check', () => {

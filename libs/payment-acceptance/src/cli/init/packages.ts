@@ -37,14 +37,15 @@ export function missingPackages(host: Host, own: InstalledPackage): MissingPacka
     ),
     ...(isMissing('pg') && isMissing('mysql2') ? [driverOf(host)] : []),
   ];
+  const exact = pinsAll(host);
   const sandboxLost = sandboxArchive !== undefined && !existsSync(sandboxArchive);
   const missingForTests = isMissing(SANDBOX) && !sandboxLost ? [given(SANDBOX, sandboxArchive)] : [];
   return {
     missing,
     missingForTests,
     commands: [
-      ...(missing.length > 0 ? [installCommand(manager.name, missing)] : []),
-      ...(missingForTests.length > 0 ? [installCommand(manager.name, missingForTests, { dev: true })] : []),
+      ...(missing.length > 0 ? [installCommand(manager.name, missing, { exact })] : []),
+      ...(missingForTests.length > 0 ? [installCommand(manager.name, missingForTests, { dev: true, exact })] : []),
     ],
     notes:
       isMissing(SANDBOX) && sandboxLost && archive !== undefined
@@ -53,6 +54,12 @@ export function missingPackages(host: Host, own: InstalledPackage): MissingPacka
           ]
         : [],
   };
+}
+
+/** Whether the application names exact versions alone, and so wants no range for what it adds. */
+function pinsAll({ manifest: { dependencies = {} } }: Host): boolean {
+  const ranges = Object.values(dependencies).filter((range) => /^[~^]?\d/.test(range));
+  return ranges.length > 0 && ranges.every((range) => /^\d+\.\d+\.\d+[\w.+-]*$/.test(range));
 }
 
 /** The packed file that this package was installed from, by npx or by the application. */

@@ -18,6 +18,7 @@ export function examinationText({
   flaws,
   install,
   edits,
+  sandbox,
   migrate,
   addresses,
   notes,
@@ -31,14 +32,18 @@ export function examinationText({
       ? section('1. Install what is missing; nothing that is there changes:', commands)
       : '1. Every package is there.\n',
     edits.length > 0 ? `2. Add these lines:\n\n${edits.map(editText).join('\n')}` : '2. Every line is there.\n',
-    section('3. In production, before the application starts (elsewhere it makes its tables by itself):', [
+    section(
+      '3. In development, start the sandbox of the service (put the port of your application in the place of 3000):',
+      [sandbox],
+    ),
+    section('4. In production, before the application starts (elsewhere it makes its tables by itself):', [
       migrate,
       ...(migrate.includes('--data-source')
         ? []
         : ['with DATABASE_URL set, or with --data-source FILE, a file that exports the DataSource']),
     ]),
     section(
-      '4. Enter at the service (a further shop adds /NAME):',
+      '5. Enter at the service (a further shop adds /NAME):',
       Object.entries(addresses).map(([name, address]) => `${name.padEnd(11)}  ${address}`),
     ),
   );
