@@ -162,7 +162,11 @@ function tlsOf({ tls }: RawAnswer): Finding {
 function clockOf({ clockAheadMs }: RawAnswer): Finding {
   if (clockAheadMs === undefined) return judge(CLOCK, undefined, 'the answer has no Date');
   const seconds = Math.round(clockAheadMs / 1_000);
-  return judge(CLOCK, Math.abs(clockAheadMs) <= MAX_SKEW_MS, `the service is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`);
+  return judge(
+    CLOCK,
+    Math.abs(clockAheadMs) <= MAX_SKEW_MS,
+    `the service is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead'}`,
+  );
 }
 
 function saysUnauthenticated(text: string): boolean {
