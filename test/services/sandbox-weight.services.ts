@@ -3,12 +3,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Start-up time and memory of the sandbox, measured while no other test runs. */
-const LIMITS = { startMs: 2_000, thousandBillsMiB: 30 };
+/** Start-up time and memory of the sandbox. On a slow machine it may take as long as four empty applications of Nest. */
+const LIMITS = { startMs: 2_000, emptyApplications: 4, thousandBillsMiB: 30 };
 
-test('is ready within two seconds', async () => {
+/** How long an application of Nest takes that does nothing but listen. */
+async function emptyApplicationMs(): Promise<number> {
+  const program = `import 'reflect-metadata'; import { Module } from '@nestjs/common'; import { NestFactory } from '@nestjs/core';
+    class Empty {} Module({})(Empty);
+    const app = await NestFactory.create(Empty, { logger: false }); await app.listen(0); await app.close();`;
+  const started = performance.now();
+  await once(spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' }), 'exit');
+  return performance.now() - started;
+}
+
+test('is ready within two seconds, or four times what an empty application takes', async () => {
+  const limitMs = Math.max(LIMITS.startMs, LIMITS.emptyApplications * (await emptyApplicationMs()));
   const times: number[] = [];
-  for (let run = 0; run < 5 && !times.some((time) => time < LIMITS.startMs); run += 1) {
+  for (let run = 0; run < 5 && !times.some((time) => time < limitMs); run += 1) {
     const started = performance.now();
     const { child, next } = start();
     await next(/^Ready/);
@@ -16,8 +27,8 @@ test('is ready within two seconds', async () => {
     child.kill('SIGTERM');
     await once(child, 'exit');
   }
-  console.log(`ready after ${times.map((time) => Math.round(time)).join(', ')} ms`);
-  expect(Math.min(...times)).toBeLessThan(LIMITS.startMs);
+  console.log(`ready after ${times.map((time) => Math.round(time)).join(', ')} ms, limit ${Math.round(limitMs)} ms`);
+  expect(Math.min(...times)).toBeLessThan(limitMs);
 });
 
 test('keeps less than 30 MB for a thousand paid bills', async () => {
