@@ -89,18 +89,12 @@ function startLoader(option: string, file: string): Loader {
     );
   }
   try {
-    if (loader === 'tsx') startTsx(file);
+    if (loader === 'tsx') createRequire(file)('tsx');
     else startTsNode(file, isModule);
   } catch (error) {
     throw new UsageError(`${option}: ${loader} does not start. ${describeError(error)}`);
   }
   return loader;
-}
-
-/** For files that import each other in both ways. */
-function startTsx(file: string): void {
-  const require = createRequire(file);
-  for (const api of ['tsx/cjs/api', 'tsx/esm/api']) (require(api) as { register(): unknown }).register();
 }
 
 /** Without type checks: they belong to the build, and take seconds. */
@@ -112,7 +106,8 @@ function startTsNode(file: string, isModule: boolean): void {
   }
   const require = createRequire(file);
   const tsNode = require('ts-node') as { register(options: object): unknown };
-  tsNode.register({ transpileOnly: true, projectSearchDir: path.dirname(file) });
+  // The resolver finds `order.ts` where an import says `./order.js`, as TypeScript does.
+  tsNode.register({ transpileOnly: true, experimentalResolver: true, projectSearchDir: path.dirname(file) });
   try {
     // As in the scripts of Nest's starter: for `paths` of the tsconfig.json.
     require('tsconfig-paths/register');
