@@ -8,7 +8,7 @@ import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operat
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
 import { optionsOf } from './host.js';
-import { sourceFacts } from './init/source-facts.js';
+import { plainPrefix, sourceFacts } from './init/source-facts.js';
 import { readSources } from './init/source-files.js';
 import { printJson, type Output } from './output.js';
 
@@ -79,14 +79,13 @@ function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRou
   const paths = postedPaths(routes);
   if (paths.length === 0) return;
   const { prefixes, mains } = sourceFacts(readSources(process.cwd()));
-  const [prefix, ...others] = prefixes.filter(({ file }) => mains.includes(file));
-  const value = others.length === 0 ? prefix?.value?.replace(/^\/+|\/+$/g, '') : undefined;
-  const before = value === undefined ? '' : `/${value}`;
-  for (const path of paths) out(`callbacks      POST ${publicUrl}${before}/${path}[/SHOP]\n`);
-  const seen = prefix && value !== undefined ? shownText(`${prefix.code} in ${prefix.file}`) : undefined;
+  const set = prefixes.filter(({ file }) => mains.includes(file));
+  const [first] = set;
+  const prefix = plainPrefix(set);
+  for (const path of paths) out(`callbacks      POST ${publicUrl}${prefix ?? ''}/${path}[/SHOP]\n`);
   out(
-    seen === undefined
+    first === undefined || prefix === undefined
       ? "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n"
-      : `               With the global prefix of ${seen}. The application logs the paths at startup, too.\n`,
+      : `               With the global prefix of ${shownText(`${first.code} in ${first.file}`)}. The application logs the paths at startup, too.\n`,
   );
 }

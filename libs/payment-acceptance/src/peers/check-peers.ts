@@ -29,7 +29,7 @@ export function peerProblems(own: InstalledPackage, starts: readonly string[]): 
   const found = new Map(requiredPeers(own).map(([name]) => [name, installedPackage(own.folder, name)]));
   const nest = found.get('@nestjs/common')?.manifest.version;
   const problem = (name: string, sentence: string): string =>
-    `${sentence} ${installCommand(packageManagerOf(starts[0] ?? '.').name, [fittingPackage(own.manifest.peerDependencies, name, nest)])}`;
+    `${sentence} ${fittingCommand(own, name, nest, starts[0])}`;
 
   return [
     ...requiredPeers(own).flatMap(([name, range]) => {
@@ -57,7 +57,12 @@ export function loadProblem(error: unknown): string | undefined {
   const name = own && requiredPeers(own).find(([peer]) => specifier === peer || specifier?.startsWith(`${peer}/`))?.[0];
   if (!own || name === undefined) return undefined;
   const nest = installedPackage(own.folder, '@nestjs/common')?.manifest.version;
-  return `${name} is missing: ${installCommand(packageManagerOf('.').name, [fittingPackage(own.manifest.peerDependencies, name, nest)])}`;
+  return `${name} is missing: ${fittingCommand(own, name, nest)}`;
+}
+
+/** The command that installs a peer in the version that goes with this NestJS. */
+function fittingCommand(own: InstalledPackage, name: string, nest: string | undefined, folder = '.'): string {
+  return installCommand(packageManagerOf(folder).name, [fittingPackage(own.manifest.peerDependencies, name, nest)]);
 }
 
 /**
@@ -70,12 +75,10 @@ export function requiredPeer<Loaded>(name: string, load: () => Loaded): Loaded {
     return load();
   } catch (error) {
     const own = ownPackage();
-    const [installed, nest] = [name, '@nestjs/common'].map(
-      (each) => own && installedPackage(own.folder, each)?.manifest,
-    );
+    if (!own) throw error;
+    const [installed, nest] = [name, '@nestjs/common'].map((each) => installedPackage(own.folder, each)?.manifest);
     if (installed?.type !== 'module' || !nest?.version || nest.type === 'module') throw error;
-    const fitting = fittingPackage(own?.manifest.peerDependencies, name, nest.version);
-    const command = installCommand(packageManagerOf('.').name, [fitting]);
+    const command = fittingCommand(own, name, nest.version);
     throw new PaymentPeerError([
       `${name} ${installed.version} is an ES module, which cannot be required here, unlike NestJS ${nest.version}: ${command}`,
     ]);

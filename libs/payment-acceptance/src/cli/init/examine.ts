@@ -5,6 +5,7 @@ import { editsOf, type Edit } from './edits.js';
 import { flawsOf } from './flaws.js';
 import type { Host } from './look-at-host.js';
 import { missingPackages } from './packages.js';
+import { plainPrefix } from './source-facts.js';
 
 /** What `init` tells, also as its JSON document. */
 export interface Examination {
@@ -87,12 +88,7 @@ function adapterOf({ versions, sources }: Pick<Host, 'versions' | 'sources'>): s
 
 /** Where it cannot be told, a placeholder that nobody enters by mistake. */
 function prefixOf({ sources: { prefixes } }: Host): string {
-  const values = new Set(prefixes.map(({ value }) => value));
-  if (values.size === 0) return '';
-  const [only] = values;
-  if (values.size > 1 || only === undefined) return '/GLOBAL-PREFIX';
-  const trimmed = only.replace(/^\/+|\/+$/g, '');
-  return trimmed === '' ? '' : `/${trimmed}`;
+  return plainPrefix(prefixes) ?? '/GLOBAL-PREFIX';
 }
 
 function migrateCommand({ manager, sources: { dataSourceFile } }: Host): string {
@@ -104,8 +100,7 @@ function migrateCommand({ manager, sources: { dataSourceFile } }: Host): string 
 function notesOf(host: Host, edits: readonly Edit[]): string[] {
   const { sources, envNames, typeScript, versions } = host;
   const { prefixes, guard, bodyParserOff, dataSources, mains } = sources;
-  const unread =
-    new Set(prefixes.map(({ value }) => value)).size > 1 || prefixes.some(({ value }) => value === undefined);
+  const unread = plainPrefix(prefixes) === undefined;
   const withOptions = prefixes.find(({ code }) => /,\s*\{/.test(code));
   const candidates: [boolean, string][] = [
     [

@@ -66,6 +66,17 @@ export function sourceFacts(files: readonly SourceFile[]): SourceFacts {
   };
 }
 
+/**
+ * The global prefix as it stands before a path: empty, or `/api`. `undefined` if it cannot be told, because it is not written as
+ * text, or there are several.
+ */
+export function plainPrefix(prefixes: SourceFacts['prefixes']): string | undefined {
+  const values = new Set(prefixes.map(({ value }) => value?.replace(/^\/+|\/+$/g, '')));
+  const [only = ''] = values;
+  if (values.size > 1 || values.has(undefined)) return undefined;
+  return only === '' ? '' : `/${only}`;
+}
+
 /** The file of the module that `NestFactory.create` is given. */
 function moduleOf(main: SourceFile, files: readonly SourceFile[]): string | undefined {
   const name = /\bNestFactory\.create\w*\s*(?:<[^>(]*>)?\s*\(\s*(\w+)/.exec(main.text)?.[1];
