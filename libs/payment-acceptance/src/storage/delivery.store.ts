@@ -61,6 +61,9 @@ export const HOLDING_ATTEMPTS = 12;
 /** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */
 export const ABSENT_MS = 3_600_000;
 
+/** The `last_error_code` of a delivery whose handler found no order. */
+export const ORDER_NOT_FOUND = 'order-not-found';
+
 /** A consumer that no instance hosts, with the number of deliveries that wait for it. */
 export interface AbsentConsumer {
   readonly name: string;

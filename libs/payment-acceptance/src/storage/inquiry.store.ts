@@ -4,7 +4,7 @@ import type { ReportedPayment } from '../domain/payment.js';
 import { Database } from './database.js';
 import type { LostBillPayment } from '../domain/records/lost-bill.js';
 import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
-import { notAcceptedElsewhere } from './records/statistics.store.js';
+import { notAcceptedElsewhere } from './accepted-elsewhere.js';
 import { integer } from './reading.js';
 import { countWhere, rawSql, sql, type Statement } from './statement.js';
 

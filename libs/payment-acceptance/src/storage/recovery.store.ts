@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import { Database } from './database.js';
-import { notAcceptedElsewhere } from './records/statistics.store.js';
+import { notAcceptedElsewhere } from './accepted-elsewhere.js';
 import { instant, integer } from './reading.js';
 import { sql } from './statement.js';
 

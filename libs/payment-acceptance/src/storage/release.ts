@@ -1,10 +1,8 @@
 import { databaseText } from '../common/text.js';
 import type { ReleaseFilter } from '../domain/records/release.js';
+import { ORDER_NOT_FOUND } from './delivery.store.js';
 import { ofScope, type ShopScope } from './scope.js';
 import { sql, type Statement } from './statement.js';
-
-/** The `last_error_code` of a delivery whose handler found no order. */
-export const ORDER_NOT_FOUND = 'order-not-found';
 
 /** FROM and WHERE for the deliveries `d` whose handler found no order, of bills `b` that a condition selects. */
 export function orderlessOf(bills: Statement): Statement {

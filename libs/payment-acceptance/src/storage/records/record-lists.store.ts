@@ -7,7 +7,7 @@ import type { LoggedAction, RecordPage, WaitingPostback } from '../../domain/rec
 import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../database.js';
 import { deadLettersOf } from '../dead-letters.js';
-import { notAcceptedElsewhere } from './statistics.store.js';
+import { notAcceptedElsewhere } from '../accepted-elsewhere.js';
 import { integer } from '../reading.js';
 import { ofScope, type ShopScope } from '../scope.js';
 import { rawSql, join, sql } from '../statement.js';

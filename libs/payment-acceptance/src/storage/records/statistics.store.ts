@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../../domain/records/statistics.js';
+import { notAcceptedElsewhere } from '../accepted-elsewhere.js';
 import { Database } from '../database.js';
-import { isHeld } from '../delivery.store.js';
-import type { Dialect } from '../dialect.js';
+import { isHeld, ORDER_NOT_FOUND } from '../delivery.store.js';
 import { IS_LOST } from '../lost-bills.js';
 import { integer } from '../reading.js';
-import { ORDER_NOT_FOUND } from '../release.js';
 import { ofScope, type ShopScope } from '../scope.js';
-import { countWhere, sql, type Expression, type Statement } from '../statement.js';
+import { countWhere, sql, type Statement } from '../statement.js';
 
 /** Counts and ages, for health, metrics and people. Read-only. */
 @Injectable()
@@ -88,9 +87,4 @@ export class StatisticsStore {
   private now(): Statement {
     return this.database.dialect.now(this.database.offsetMs);
   }
-}
-
-/** Whether no other integration has accepted a callback, according to its corroboration. */
-export function notAcceptedElsewhere(dialect: Dialect, corroboration: Expression): Statement {
-  return sql`coalesce(${dialect.jsonText(corroboration, 'forwarded')}, '') <> 'accepted'`;
 }
