@@ -5,9 +5,9 @@ import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import pg from 'pg';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { cancelStatement } from '../../libs/payment-acceptance/src/storage/postgres/cancel-request.js';
-import type { PgClient } from '../../libs/payment-acceptance/src/storage/postgres/pg-connection.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { cancelStatement } from '../../libs/payment-acceptance/src/database/postgres/cancel-request.js';
+import type { PgClient } from '../../libs/payment-acceptance/src/database/postgres/pg-connection.js';
 import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
@@ -16,9 +16,10 @@ import { until } from '../support/until.js';
 const POOL = 10;
 
 /** All connections of a pool at once. */
+/** One by one: ten connections that open at once may each take longer than a statement may. */
 async function takeAll(dataSource: DataSource): Promise<QueryRunner[]> {
   const runners = Array.from({ length: POOL }, () => dataSource.createQueryRunner());
-  await Promise.all(runners.map((runner) => runner.connect()));
+  for (const runner of runners) await runner.connect();
   return runners;
 }
 
