@@ -77,7 +77,7 @@ async function writeCode(
     dir: folder,
     format: 'cjs',
     entryFileNames: '[name].cjs',
-    chunkFileNames: '[name].cjs',
+    chunkFileNames: ({ name }) => `${name.replaceAll('.', '-')}.cjs`, // payment-acceptance.module, which entries share
     manualChunks: (id, { getModuleInfo }) => fileOf(id, compiled, getModuleInfo),
     strict: false, // the first line of each file says it
     esModule: false,

@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
+import { CheckStore } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
 import { ONE_ADAPTER } from '../support/adapters.js';
 import type { Bought } from './support/attacked-shop.js';
 import { PER_BILL, POOL, useFloods } from './support/floods.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';

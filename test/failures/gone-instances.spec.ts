@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
 import type { EntityManager } from 'typeorm';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
-import { transact } from '../../libs/payment-acceptance/src/storage/transaction.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
+import { transact } from '../../libs/payment-acceptance/src/database/transaction.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { ON_MARIADB } from '../support/database.js';
 

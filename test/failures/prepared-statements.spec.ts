@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { PaymentClock } from '../../libs/payment-acceptance/src/common/clock.js';
-import { integer } from '../../libs/payment-acceptance/src/storage/reading.js';
-import { sql } from '../../libs/payment-acceptance/src/storage/statement.js';
-import { PostgresDatabase } from '../../libs/payment-acceptance/src/storage/postgres/postgres.database.js';
-import { prepare } from '../../libs/payment-acceptance/src/storage/postgres/prepare.js';
-import { PostgresDestroyableTransaction } from '../../libs/payment-acceptance/src/storage/postgres/destroyable-transaction.js';
+import { integer } from '../../libs/payment-acceptance/src/database/reading.js';
+import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
+import { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
+import { prepare } from '../../libs/payment-acceptance/src/database/postgres/prepare.js';
+import { PostgresDestroyableTransaction } from '../../libs/payment-acceptance/src/database/postgres/destroyable-transaction.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { pay } from '../support/pay.js';

@@ -5,8 +5,8 @@ import { OnPaymentSucceeded, type PaymentEventContext, type PaymentSucceededEven
 import { createPaymentInbox, processOnce } from 'nestjs-payment-acceptance/inbox';
 import pg from 'pg';
 import type { EntityManager } from 'typeorm';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { DestroyableTransaction } from '../../libs/payment-acceptance/src/storage/destroyable-transaction.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { DestroyableTransaction } from '../../libs/payment-acceptance/src/database/destroyable-transaction.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 

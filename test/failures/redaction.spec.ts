@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { PaymentOperations, PaymentRecords, PaymentReviews } from 'nestjs-payment-acceptance/operations';
-import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { onPostgres } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { billOf, Clerk, MASKED, paidWithTraces, payByCard, PERSON, placesOf } from '../support/personal-data.js';

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { migratePaymentAcceptance } from 'nestjs-payment-acceptance';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
-import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { onPostgres } from '../support/database.js';
 import { postbackFields, postForm, postJson, redirectFields } from '../support/http.js';
 import { until } from '../support/until.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { CheckStore } from '../../libs/payment-acceptance/src/storage/check.store.js';
+import { CheckStore } from '../../libs/payment-acceptance/src/settlement/storage/check.store.js';
 import { moduleOptions, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { onPostgres } from '../support/database.js';
 import { startGate, type Gate } from '../support/gate.js';

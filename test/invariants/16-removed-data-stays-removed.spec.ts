@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentChecks, PaymentDoctor, PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { onPostgres } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { holdUp } from '../support/hold-up.js';

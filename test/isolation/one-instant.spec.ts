@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Database } from '../../libs/payment-acceptance/src/storage/database.js';
-import { BillHistoryStore } from '../../libs/payment-acceptance/src/storage/records/bill-history.store.js';
+import { Database } from '../../libs/payment-acceptance/src/database/database.js';
+import { BillHistoryStore } from '../../libs/payment-acceptance/src/operations/storage/records/bill-history.store.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 import { pay } from '../support/pay.js';

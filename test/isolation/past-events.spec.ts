@@ -7,7 +7,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentOperatorActionError, PaymentOperations } from 'nestjs-payment-acceptance/operations';
-import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { startHarness, type Harness, type Instance } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';
 import { pay } from '../support/pay.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { RetentionWorker } from '../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { DataSource } from 'typeorm';
 import { startHarness, type Harness } from '../support/harness.js';
 import { EffectWriter } from '../support/orders.js';

@@ -27,11 +27,18 @@ describe('the import check', () => {
   });
 
   it.each([
-    ['a climb', 'storage/a.ts', `import { b } from '../bills/b.js';`, 'bills/ is above storage/'],
+    ['a climb', 'database/a.ts', `import { b } from '../bills/b.js';`, 'bills/ is above database/'],
+    ['a climb of a store', 'bills/storage/a.ts', `import { b } from '../../health/b.js';`, 'health/ is above bills/'],
+    ['a climb to a wing', 'module/a.ts', `import { b } from '../operations/b.js';`, 'operations/ is above module/'],
     ['a climb to the module', 'bills/a.ts', `import { M } from '../module/m.js';`, 'module/ is above bills/'],
-    ['a type', 'common/a.ts', `import type { B } from '../storage/b.js';`, 'storage/ is above common/'],
+    ['a type', 'common/a.ts', `import type { B } from '../database/b.js';`, 'database/ is above common/'],
     ['a neighbour', 'client/a.ts', `export { b } from '../events/b.js';`, 'client/ and events/ are on the same floor'],
-    ['a late import', 'storage/a.ts', `export const b = () => import('../events/b.js');`, 'events/ is above storage/'],
+    [
+      'a late import',
+      'database/a.ts',
+      `export const b = () => import('../events/b.js');`,
+      'events/ is above database/',
+    ],
     ['a folder without a floor', 'extras/a.ts', `import { b } from '../common/b.js';`, 'extras/ has no floor'],
     ['index.ts', 'bills/a.ts', `import { B } from '../index.js';`, 'index.ts is for users'],
     ['an app', 'bills/a.ts', `import { b } from '../../../../apps/shop/src/b.js';`, 'outside payment-acceptance'],

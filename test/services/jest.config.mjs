@@ -9,7 +9,7 @@ const SUITES = [
 /** The built sample shop. */
 const ON_MARIADB = [...SUITES, 'test/shop/shop\\.spec\\.ts$'];
 /** Unit tests of PostgreSQL code. */
-const ON_POSTGRES = [...SUITES, 'libs/payment-acceptance/src/(storage|inbox)/.*\\.spec\\.ts$'];
+const ON_POSTGRES = [...SUITES, 'libs/payment-acceptance/src/(database|.*/storage|brokers/inbox)/.*\\.spec\\.ts$'];
 const SERVICES = 'test/services/.*\\.services\\.ts$';
 
 /** npm run test:services: against real servers. The stores' suites run if scripts/services.mjs has found their database. */

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
-import { DUE_IN_SIGHT, type Due, type DueStore } from '../../libs/payment-acceptance/src/storage/due.store.js';
-import { MariaDueStore } from '../../libs/payment-acceptance/src/storage/mariadb/due.store.js';
-import { MariaDatabase } from '../../libs/payment-acceptance/src/storage/mariadb/maria.database.js';
-import { PostgresDueStore } from '../../libs/payment-acceptance/src/storage/postgres/due.store.js';
-import type { PostgresDatabase } from '../../libs/payment-acceptance/src/storage/postgres/postgres.database.js';
-import { join, rawSql, sql, type Statement } from '../../libs/payment-acceptance/src/storage/statement.js';
+import {
+  DUE_IN_SIGHT,
+  type Due,
+  type DueStore,
+} from '../../libs/payment-acceptance/src/settlement/storage/due.store.js';
+import { MariaDueStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/due.store.js';
+import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
+import { PostgresDueStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/due.store.js';
+import type { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
+import { join, rawSql, sql, type Statement } from '../../libs/payment-acceptance/src/database/statement.js';
 import { SEED } from '../support/seed.js';
 import { Records } from './support/records.js';
 

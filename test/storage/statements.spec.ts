@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { flag, instant, integer, json } from '../../libs/payment-acceptance/src/storage/reading.js';
-import { join, sql } from '../../libs/payment-acceptance/src/storage/statement.js';
+import { flag, instant, integer, json } from '../../libs/payment-acceptance/src/database/reading.js';
+import { join, sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { Records } from './support/records.js';
 
 describe('a statement', () => {

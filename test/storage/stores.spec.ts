@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { FiguresStore } from '../../libs/payment-acceptance/src/storage/records/figures.store.js';
-import { BillHistoryStore } from '../../libs/payment-acceptance/src/storage/records/bill-history.store.js';
-import { RecordListsStore } from '../../libs/payment-acceptance/src/storage/records/record-lists.store.js';
-import { EvidenceStore } from '../../libs/payment-acceptance/src/storage/evidence.store.js';
-import { ImportStore } from '../../libs/payment-acceptance/src/storage/import.store.js';
-import { LedgerStore } from '../../libs/payment-acceptance/src/storage/ledger.store.js';
-import { OperatorStore } from '../../libs/payment-acceptance/src/storage/operator.store.js';
-import { StatisticsStore } from '../../libs/payment-acceptance/src/storage/records/statistics.store.js';
-import { ReconciliationStore } from '../../libs/payment-acceptance/src/storage/reconciliation.store.js';
-import { RefusalStore } from '../../libs/payment-acceptance/src/storage/refusal.store.js';
-import { ResultStore } from '../../libs/payment-acceptance/src/storage/result.store.js';
-import { sql } from '../../libs/payment-acceptance/src/storage/statement.js';
+import { FiguresStore } from '../../libs/payment-acceptance/src/operations/storage/records/figures.store.js';
+import { BillHistoryStore } from '../../libs/payment-acceptance/src/operations/storage/records/bill-history.store.js';
+import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/storage/records/record-lists.store.js';
+import { EvidenceStore } from '../../libs/payment-acceptance/src/operations/storage/evidence.store.js';
+import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
+import { LedgerStore } from '../../libs/payment-acceptance/src/operations/storage/ledger.store.js';
+import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
+import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
+import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
+import { RefusalStore } from '../../libs/payment-acceptance/src/health/storage/refusal.store.js';
+import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
+import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { Records } from './support/records.js';
 
 describe('stores that both databases share', () => {

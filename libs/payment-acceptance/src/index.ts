@@ -1,4 +1,4 @@
-export { PaymentAcceptanceModule } from './module/payment-acceptance.module.js';
+export { PaymentAcceptanceModule } from './payment-acceptance.module.js';
 export { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
 export { PaymentShop } from './module/payment-shop.js';
 export { PaymentExceptionFilter } from './module/payment-exception.filter.js';
@@ -59,8 +59,8 @@ export { requireOrder } from './events/require-order.js';
 export { defaultJudge, judgePayment } from './domain/judge.js';
 export type { Judge, JudgedBill, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './domain/payment.js';
 
-export { migratePaymentAcceptance } from './storage/migrate.js';
-export { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './storage/storage.errors.js';
+export { migratePaymentAcceptance } from './database/migrations/migrate.js';
+export { PaymentPoolExhaustedError, PaymentStatementTimeoutError } from './database/database.errors.js';
 
 export { PaymentAcceptanceError } from './common/errors.js';
 export { compareAmounts, parseAmount, subtractAmounts, type DecimalAmount } from './domain/money.js';

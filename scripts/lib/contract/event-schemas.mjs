@@ -37,7 +37,7 @@ const SOURCES = [
   'domain/money.ts',
   'domain/payment.ts',
   'domain/payment-events.ts',
-  'events/cloud-event.ts',
+  'brokers/cloud-event.ts',
 ];
 
 /** What TypeScript calls a string, and a reader may rely on: by the name of the type, and by that of the property. */

@@ -8,7 +8,7 @@ import {
   type PaymentFailedEvent,
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
-import { RetentionWorker } from '../../../libs/payment-acceptance/src/operations/retention.worker.js';
+import { RetentionWorker } from '../../../libs/payment-acceptance/src/retention/retention.worker.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 
 export const DAY = 24 * 3_600_000;

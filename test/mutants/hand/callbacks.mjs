@@ -33,7 +33,7 @@ export const mutants = [
   {
     name: 'bound-of-a-bill-uncounted-in-a-batch',
     breaks: 'Callbacks of one bill that come together count each other.',
-    file: `${src}/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
     find: 'WHERE t.place + (SELECT count(*)',
     replace: 'WHERE (SELECT count(*)',
     tests: ['test/failures/journal.spec.ts'],
@@ -42,7 +42,7 @@ export const mutants = [
   {
     name: 'bill-by-order',
     breaks: 'A postback belongs to the bill that its TrsId names, whatever order it names.',
-    file: `${src}/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
     find: 'insertion(sql`shop = t.shop AND service_bill_id = t.service_bill`)',
     replace: 'insertion(sql`shop = t.shop AND order_id = t.told_order`)',
     tests: ['test/invariants/02-identity-from-our-records.spec.ts'],
@@ -51,7 +51,7 @@ export const mutants = [
   {
     name: 'bill-of-any-shop',
     breaks: 'A postback for one shop finds no bill of another.',
-    file: `${src}/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
     find: 'insertion(sql`shop = t.shop AND service_bill_id = t.service_bill`)',
     replace: 'insertion(sql`service_bill_id = t.service_bill`)',
     tests: ['test/invariants/02-identity-from-our-records.spec.ts'],
@@ -87,7 +87,7 @@ export const mutants = [
   {
     name: 'unknown-bills-unbounded',
     breaks: 'Postbacks for bills that nobody knows are kept up to a bound only.',
-    file: `${src}/storage/postgres/callback.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'ELSE ${given.maxUnmatched}::int > (SELECT count(*) FROM (',
     replace: 'ELSE ${given.maxUnmatched}::int >= 0 * (SELECT count(*) FROM (',
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
@@ -96,7 +96,7 @@ export const mutants = [
   {
     name: 'recording-waits-for-the-bill',
     breaks: 'Recording a callback does not wait for a bill that is locked.',
-    file: `${src}/storage/postgres/callback-batch.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback-batch.store.ts`,
     find: 'WHERE ${bill} LIMIT 1) b ON true',
     replace: 'WHERE ${bill} LIMIT 1 FOR SHARE) b ON true',
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
@@ -105,7 +105,7 @@ export const mutants = [
   {
     name: 'repetition-of-what-is-answered',
     breaks: 'A callback is no repetition of one that the check under way was made for.',
-    file: `${src}/storage/postgres/callback.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: 'AND (bill.lease_token IS NULL OR c.received_at > bill.check_after)',
     replace: '',
     tests: ['test/attacks/09-crowded-bills.spec.ts'],
@@ -123,7 +123,7 @@ export const mutants = [
   {
     name: 'postback-beside-the-opening',
     breaks: 'A postback that is stored while its bill is being opened finds it.',
-    file: `${src}/storage/postgres/callback.store.ts`,
+    file: `${src}/callbacks/storage/postgres/callback.store.ts`,
     find: "return (await this.linkLate(id)) ? 'matched' : 'unmatched';",
     replace: "return 'unmatched';",
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],

@@ -5,7 +5,7 @@ export const mutants = [
   {
     name: 'claim-ignores-the-lease',
     breaks: 'Nobody claims a bill that somebody else is asking about.',
-    file: `${src}/storage/check.store.ts`,
+    file: `${src}/settlement/storage/check.store.ts`,
     find: '(${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after',
     replace: '${b}.check_after',
     tests: ['test/invariants/04-no-stale-answer.spec.ts'],
@@ -14,7 +14,7 @@ export const mutants = [
   {
     name: 'claim-waits-for-locked-bills',
     breaks: 'A claim passes over a bill that somebody has locked, and takes the others.',
-    file: `${src}/storage/postgres/check.store.ts`,
+    file: `${src}/settlement/storage/postgres/check.store.ts`,
     find: 'FOR UPDATE SKIP LOCKED) b',
     replace: 'FOR UPDATE) b',
     tests: ['test/failures/claims.spec.ts'],
@@ -23,7 +23,7 @@ export const mutants = [
   {
     name: 'rate-unlocked',
     breaks: 'Two instances that claim for one shop at the same moment keep its rate together.',
-    file: `${src}/storage/postgres/check.store.ts`,
+    file: `${src}/settlement/storage/postgres/check.store.ts`,
     find: 'WHERE shop = ${shop} FOR UPDATE SKIP LOCKED',
     replace: 'WHERE shop = ${shop}',
     tests: ['test/failures/shops.spec.ts'],
@@ -32,7 +32,7 @@ export const mutants = [
   {
     name: 'settle-without-token',
     breaks: 'An answer whose claim was taken over settles nothing.',
-    file: `${src}/storage/postgres/settlement.store.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: ' AND b.lease_token = claimed.token',
     replace: '',
     tests: ['test/invariants/04-no-stale-answer.spec.ts'],
@@ -50,7 +50,7 @@ export const mutants = [
   {
     name: 'fail-without-token',
     breaks: 'A check that fails late frees no lease of the check that replaced it.',
-    file: `${src}/storage/check.store.ts`,
+    file: `${src}/settlement/storage/check.store.ts`,
     find: 'WHERE id = ${intentId} AND lease_token = ${token}',
     replace: 'WHERE id = ${intentId} AND ${token}::uuid IS NOT NULL',
     tests: ['test/invariants/04-no-stale-answer.spec.ts'],
@@ -59,7 +59,7 @@ export const mutants = [
   {
     name: 'later-hints-consumed',
     breaks: 'A hint that comes while a check is under way causes another check.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: "${givenRows(consumed, 'id uuid, outcome text')} answered\n        WHERE c.id = answered.id",
     replace:
       "${givenRows(consumed, 'id uuid, outcome text')} answered, payment_acceptance.callback asked\n        WHERE asked.id = answered.id AND c.bill_id = asked.bill_id AND c.pending",
@@ -69,7 +69,7 @@ export const mutants = [
   {
     name: 'hints-read-after-the-claim',
     breaks: 'A hint that comes between the claim and the reading of its hints is left to the next check.',
-    file: `${src}/storage/postgres/check.store.ts`,
+    file: `${src}/settlement/storage/postgres/check.store.ts`,
     find: 'AND c.bill_id = b.id AND c.received_at <= b.check_after',
     replace: 'AND c.bill_id = b.id',
     tests: ['test/attacks/09-crowded-bills.spec.ts'],
@@ -96,7 +96,7 @@ export const mutants = [
   {
     name: 'unread-hints-keep-the-lease',
     breaks: 'A claim whose hints could not be read is given back at once.',
-    file: `${src}/storage/check.store.ts`,
+    file: `${src}/settlement/storage/check.store.ts`,
     find: 'await Promise.all(bills.map((bill) => this.release(bill)));',
     replace: '',
     tests: ['test/failures/claims.spec.ts'],
@@ -105,7 +105,7 @@ export const mutants = [
   {
     name: 'no-gap-between-checks',
     breaks: 'Hints, however many, cause no more than one check in two seconds.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: 'check_after = ${later(now, minGapMs)}',
     replace: 'check_after = ${later(now, sql`0 * ${minGapMs}`)}',
     tests: ['test/invariants/15-time-is-injected.spec.ts'],
@@ -114,9 +114,9 @@ export const mutants = [
   {
     name: 'shops-locked-out-of-order',
     breaks: 'All instances lock the rows of shops in the same order, so that none waits for the other in a circle.',
-    file: `${src}/storage/postgres/due.store.ts`,
+    file: `${src}/settlement/storage/postgres/due.store.ts`,
     find: 'AS shop ORDER BY 1 ON CONFLICT DO NOTHING',
     replace: 'AS shop ON CONFLICT DO NOTHING',
-    tests: [`${src}/storage/postgres/due.store.spec.ts`],
+    tests: [`${src}/settlement/storage/postgres/due.store.spec.ts`],
   },
 ];

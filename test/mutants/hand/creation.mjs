@@ -36,7 +36,7 @@ export const mutants = [
   {
     name: 'late-answer-dropped',
     breaks: "A creation's own answer opens its bill also where it had been given up meanwhile.",
-    file: `${src}/storage/postgres/bill.store.ts`,
+    file: `${src}/bills/storage/postgres/bill.store.ts`,
     find: "WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING",
     replace: "WHERE id = ${intentId} AND state = 'CREATING' RETURNING",
     tests: [creation],
@@ -45,7 +45,7 @@ export const mutants = [
   {
     name: 'creation-given-up-at-once',
     breaks: 'A creation that is under way elsewhere is not given up before its lease ends.',
-    file: `${src}/storage/postgres/bill.store.ts`,
+    file: `${src}/bills/storage/postgres/bill.store.ts`,
     find: "WHERE state = 'CREATING' AND lease_until < ${this.now()}",
     replace: "WHERE state = 'CREATING' AND lease_until IS NOT NULL",
     tests: [creation],
@@ -63,7 +63,7 @@ export const mutants = [
   {
     name: 'twenty-first-bills',
     breaks: 'Twenty calls at once make one bill.',
-    file: `${src}/storage/postgres/bill.store.ts`,
+    file: `${src}/bills/storage/postgres/bill.store.ts`,
     find: 'ON CONFLICT DO NOTHING RETURNING shop)',
     replace: 'ON CONFLICT (shop, order_id) DO UPDATE SET shop = excluded.shop RETURNING shop)',
     tests: [creation],

@@ -5,7 +5,7 @@ export const mutants = [
   {
     name: 'delivery-to-every-shop',
     breaks: 'A consumer gets deliveries of the shops that it names, and of no other.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: ' AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY',
     replace: ' ORDER BY',
     tests: ['test/invariants/07-deliveries-of-their-own.spec.ts'],
@@ -14,7 +14,7 @@ export const mutants = [
   {
     name: 'consumers-of-this-moment-only',
     breaks: 'A consumer that another instance has registered gets deliveries, seen lately or not.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: 'ON c.event_name = added.name AND',
     replace: "ON c.event_name = added.name AND c.last_seen_at > ${now} - interval '10 seconds' AND",
     tests: ['test/failures/deliveries.spec.ts'],
@@ -23,7 +23,7 @@ export const mutants = [
   {
     name: 'shops-taken-away',
     breaks: 'An instance of the release before takes no shop away that a new one has added to a consumer.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'unnest(consumer.shops || excluded.shops)',
     replace: 'unnest(excluded.shops)',
     tests: ['test/failures/rolling-releases.spec.ts'],
@@ -32,7 +32,7 @@ export const mutants = [
   {
     name: 'delivery-claim-ignores-the-lease',
     breaks: 'Nobody claims a delivery whose attempt is running elsewhere.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: '(d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)',
     replace: '(d.lease_until IS NULL OR d.attempts < ${maxAttempts}::int)',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -41,7 +41,7 @@ export const mutants = [
   {
     name: 'delivery-claim-waits-for-locks',
     breaks: 'A delivery that somebody has locked keeps none of the others waiting.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'FOR UPDATE SKIP LOCKED) d',
     replace: 'FOR UPDATE) d',
     tests: ['test/failures/deliveries.spec.ts'],
@@ -50,7 +50,7 @@ export const mutants = [
   {
     name: 'burial-waits-for-locks',
     breaks: 'An instance that is frozen inside a last attempt does not stop the others from looking for dead letters.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'LIMIT 100 FOR UPDATE SKIP LOCKED',
     replace: 'LIMIT 100 FOR UPDATE',
     tests: ['test/failures/deliveries.spec.ts'],
@@ -59,7 +59,7 @@ export const mutants = [
   {
     name: 'burial-ignores-the-lease',
     breaks: 'A last attempt that still runs is no dead letter.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'AND attempts >= ${maxAttempts} AND lease_until < ${this.now()} LIMIT',
     replace: 'AND attempts >= ${maxAttempts} AND lease_until IS NOT NULL LIMIT',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -68,7 +68,7 @@ export const mutants = [
   {
     name: 'attempt-not-counted-before-it-runs',
     breaks: 'An attempt is counted, and committed, before anything of it runs.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'SET attempts = attempts + 1, lease_token = ${token}',
     replace: 'SET attempts = attempts, lease_token = ${token}',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -77,7 +77,7 @@ export const mutants = [
   {
     name: 'order-within-a-bill-ignored',
     breaks: 'A delivery that is tried again holds back the later ones of its bill.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: "OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})\n        FOR UPDATE",
     replace: 'OR false) ${ROW_BY_ROW})\n        FOR UPDATE',
     tests: ['test/isolation/queues.spec.ts'],
@@ -86,7 +86,7 @@ export const mutants = [
   {
     name: 'queue-freed-too-early',
     breaks: 'A claim meets only the first delivery of each bill and consumer.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: "AND ${holdsBack('other', now)} ${ROW_BY_ROW})\n    ORDER BY d.id",
     replace: "AND ${holdsBack('other', now)} AND false ${ROW_BY_ROW})\n    ORDER BY d.id",
     tests: ['test/isolation/queues.spec.ts'],
@@ -104,7 +104,7 @@ export const mutants = [
   {
     name: 'failing-delivery-holds-for-ever',
     breaks: 'A delivery that fails for long holds the later ones of its bill back no more.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: '${each}.attempts < ${rawSql(String(HOLDING_ATTEMPTS))} AND',
     replace: '',
     tests: ['test/isolation/queues.spec.ts'],
@@ -113,7 +113,7 @@ export const mutants = [
   {
     name: 'dead-letter-holds-back',
     breaks: 'A dead letter releases the later deliveries of its bill.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: "other WHERE ${isPending('other.state')}\n            AND",
     replace: "other WHERE other.state <> 'DONE'\n            AND",
     tests: ['test/invariants/09-order.spec.ts'],
@@ -122,7 +122,7 @@ export const mutants = [
   {
     name: 'two-of-a-bill-at-once',
     breaks: 'A consumer gets one event of a bill at a time.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: '(other.lease_until >= ${now} OR other.seq',
     replace: '(other.seq',
     tests: ['test/failures/deliveries.spec.ts'],
@@ -131,7 +131,7 @@ export const mutants = [
   {
     name: 'rivals-at-one-moment',
     breaks: 'Of two deliveries of a bill that were claimed at the same moment only one runs.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'if (row?.rivalled)',
     replace: 'if (row?.rivalled && false)',
     tests: ['test/invariants/09-order.spec.ts'],
@@ -149,7 +149,7 @@ export const mutants = [
   {
     name: 'done-mark-without-token',
     breaks: 'An attempt whose delivery was taken over does nothing.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: "WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} RETURNING id",
     replace: "WHERE id = ${id}::bigint AND ${token}::uuid IS NOT NULL AND ${isPending('state')} RETURNING id",
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -158,7 +158,7 @@ export const mutants = [
   {
     name: 'failure-without-token',
     breaks: 'An attempt that fails late takes no lease from the one that has taken its delivery over.',
-    file: `${src}/storage/delivery.store.ts`,
+    file: `${src}/events/storage/delivery.store.ts`,
     find: '${outcome}\n       WHERE id = ${delivery.id} AND lease_token = ${delivery.token}',
     replace: '${outcome}\n       WHERE id = ${delivery.id} AND ${delivery.token}::uuid IS NOT NULL',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -167,7 +167,7 @@ export const mutants = [
   {
     name: 'query-outlives-the-time-limit',
     breaks: 'What a handler was doing in the database ends with its time limit.',
-    file: `${src}/storage/postgres/postgres.database.ts`,
+    file: `${src}/database/postgres/postgres.database.ts`,
     find: 'if (isOpen) await',
     replace: 'if (!isOpen) await',
     tests: ['test/invariants/08-attempts-are-counted.spec.ts'],
@@ -176,7 +176,7 @@ export const mutants = [
   {
     name: 'open-transaction-back-to-the-pool',
     breaks: 'A connection that could not be rolled back is destroyed, and never handed to anybody else.',
-    file: `${src}/storage/destroyable-transaction.ts`,
+    file: `${src}/database/destroyable-transaction.ts`,
     find: 'if (!transaction.isOver) destroyed ??=',
     replace: 'if (false) destroyed ??=',
     tests: ['test/failures/query-timeout.spec.ts'],
@@ -185,7 +185,7 @@ export const mutants = [
   {
     name: 'swallowed-failure-taken-for-done',
     breaks: 'A handler that swallows the failure of a statement has not done its work.',
-    file: `${src}/storage/postgres/failed-statements.ts`,
+    file: `${src}/database/postgres/failed-statements.ts`,
     find: "refuseFailure(status === 'E')",
     replace: "refuseFailure(false && status === 'E')",
     tests: ['test/failures/deliveries.spec.ts'],
@@ -194,7 +194,7 @@ export const mutants = [
   {
     name: 'late-statement-after-the-handler',
     breaks: 'A handler that returns before its last statement has begun has not done its work.',
-    file: `${src}/storage/transaction.ts`,
+    file: `${src}/database/transaction.ts`,
     find: 'if (this.refused || this.isNested()) {',
     replace: 'if (this.isNested()) {',
     tests: ['test/failures/handler-branches.spec.ts'],
@@ -212,7 +212,7 @@ export const mutants = [
   {
     name: 'late-known-at-the-claim-only',
     breaks: 'A dead letter that is replayed while a later event is being handled says that it is late.',
-    file: `${src}/storage/postgres/delivery.store.ts`,
+    file: `${src}/events/storage/postgres/delivery.store.ts`,
     find: 'if (delivery.alone) return',
     replace: 'if (delivery) return',
     tests: ['test/failures/deliveries.spec.ts'],

@@ -1,14 +1,14 @@
 const src = 'libs/payment-acceptance/src';
 const retention = 'test/failures/retention.spec.ts';
 const accounting = 'test/failures/retention-accounting.spec.ts';
-const inbox = `${src}/inbox/process-once.spec.ts`;
+const inbox = `${src}/brokers/inbox/process-once.spec.ts`;
 
 /** What is kept and removed: old records, the inbox of a consumer, tables, prepared statements. */
 export const mutants = [
   {
     name: 'pending-callbacks-removed',
     breaks: 'A callback that waits for its check is kept, whatever its age.',
-    file: `${src}/storage/postgres/retention.store.ts`,
+    file: `${src}/retention/storage/postgres/retention.store.ts`,
     find: 'AND NOT c.pending AND c.received_at < ${before} AND NOT',
     replace: 'AND c.received_at < ${before} AND NOT',
     tests: [retention],
@@ -17,7 +17,7 @@ export const mutants = [
   {
     name: 'evidence-removed',
     breaks: 'What a person has yet to decide about keeps its evidence.',
-    file: `${src}/storage/postgres/retention.store.ts`,
+    file: `${src}/retention/storage/postgres/retention.store.ts`,
     find: "r.bill_id = c.bill_id AND r.state = 'OPEN')",
     replace: "r.bill_id = c.bill_id AND r.state = 'ACCEPTED')",
     tests: [retention],
@@ -26,7 +26,7 @@ export const mutants = [
   {
     name: 'undelivered-removed',
     breaks: 'Dead letters are kept, whatever their age.',
-    file: `${src}/storage/postgres/retention.store.ts`,
+    file: `${src}/retention/storage/postgres/retention.store.ts`,
     find: "AND d.state = 'DONE' AND d.ended_at",
     replace: "AND d.state <> 'PENDING' AND d.ended_at",
     tests: [accounting],
@@ -35,7 +35,7 @@ export const mutants = [
   {
     name: 'witness-of-late-removed',
     breaks: 'A delivery by which an earlier one will know that it is late is kept as long as that is not done.',
-    file: `${src}/storage/postgres/retention.store.ts`,
+    file: `${src}/retention/storage/postgres/retention.store.ts`,
     find: "AND earlier.seq < d.seq AND earlier.state <> 'DONE')",
     replace: "AND earlier.seq < d.seq AND earlier.state = 'PENDING')",
     tests: [accounting],
@@ -44,7 +44,7 @@ export const mutants = [
   {
     name: 'removal-by-all-at-once',
     breaks: 'One instance at a time removes old records.',
-    file: `${src}/storage/postgres/retention.store.ts`,
+    file: `${src}/retention/storage/postgres/retention.store.ts`,
     find: 'SELECT pg_try_advisory_xact_lock(${lock}) AS mine',
     replace: 'SELECT ${lock}::bigint > 0 AS mine',
     tests: [retention],
@@ -53,7 +53,7 @@ export const mutants = [
   {
     name: 'mark-outside-the-transaction',
     breaks: 'processOnce remembers an event in the transaction of its work.',
-    file: `${src}/inbox/process-once.ts`,
+    file: `${src}/brokers/inbox/process-once.ts`,
     find: 'began = await record(inner,',
     replace: 'began = await record(manager,',
     tests: [inbox],
@@ -62,7 +62,7 @@ export const mutants = [
   {
     name: 'work-before-the-mark',
     breaks: 'Of copies that come at the same moment one does the work.',
-    file: `${src}/inbox/process-once.ts`,
+    file: `${src}/brokers/inbox/process-once.ts`,
     find: 'began = await record(inner, dialect, consumer, id);\n    if (began) await work(inner);\n    return began;',
     replace: 'await work(inner);\n    began = await record(inner, dialect, consumer, id);\n    return began;',
     tests: [inbox],
@@ -71,7 +71,7 @@ export const mutants = [
   {
     name: 'migrations-at-once',
     breaks: 'Instances that start together migrate in turn.',
-    file: `${src}/storage/postgres/migrate.ts`,
+    file: `${src}/database/migrations/postgres/migrate.ts`,
     find: 'SELECT pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)',
     replace: 'SELECT ${ADVISORY_LOCK}::bigint',
     tests: ['test/invariants/14-production.spec.ts'],
@@ -80,7 +80,7 @@ export const mutants = [
   {
     name: 'lost-plan-fails',
     breaks: 'A statement whose plan the connection has lost is sent again without one.',
-    file: `${src}/storage/postgres/prepared-statements.ts`,
+    file: `${src}/database/postgres/prepared-statements.ts`,
     find: 'if (code !== undefined && NOT_KEPT.has(code)) {',
     replace: 'if (code === undefined && NOT_KEPT.has("")) {',
     tests: ['test/failures/prepared-statements.spec.ts'],
@@ -89,7 +89,7 @@ export const mutants = [
   {
     name: 'lost-plan-ends-a-transaction',
     breaks: 'A transaction that finds its plan lost is done again.',
-    file: `${src}/storage/postgres/postgres.database.ts`,
+    file: `${src}/database/postgres/postgres.database.ts`,
     find: 'return error instanceof PreparedStatementsUnavailableError;',
     replace: 'return false && error instanceof PreparedStatementsUnavailableError;',
     tests: ['test/failures/prepared-statements.spec.ts'],

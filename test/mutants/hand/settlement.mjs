@@ -5,7 +5,7 @@ export const mutants = [
   {
     name: 'order-unlocked-in-a-batch',
     breaks: 'Two bills of one order that two instances settle at once do not both pay it first.',
-    file: `${src}/storage/postgres/settlement.store.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'ORDER BY o.shop, o.order_id ${orders}',
     replace: 'ORDER BY o.shop, o.order_id',
     tests: ['test/invariants/06-one-event-per-fact.spec.ts'],
@@ -14,7 +14,7 @@ export const mutants = [
   {
     name: 'bill-unlocked-in-a-batch',
     breaks: 'While a bill is settled nobody claims it.',
-    file: `${src}/storage/postgres/settlement.store.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'ORDER BY b.id ${bills}',
     replace: 'ORDER BY b.id',
     tests: ['test/invariants/04-no-stale-answer.spec.ts'],
@@ -23,7 +23,7 @@ export const mutants = [
   {
     name: 'batch-waits-for-locks',
     breaks: 'One bill whose order somebody has locked keeps none of the others waiting.',
-    file: `${src}/storage/postgres/settlement.store.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.store.ts`,
     find: 'lockClaimed(sql`FOR UPDATE SKIP LOCKED`, sql`FOR UPDATE OF b SKIP LOCKED`)',
     replace: 'lockClaimed(sql`FOR UPDATE`, sql`FOR UPDATE OF b`)',
     tests: ['test/failures/settling-together.spec.ts'],
@@ -41,7 +41,7 @@ export const mutants = [
   {
     name: 'order-unlocked-by-operators',
     breaks: 'An operator decides about a bill under the lock of its order.',
-    file: `${src}/storage/bill.store.ts`,
+    file: `${src}/bills/storage/bill.store.ts`,
     find: 'AND order_id = ${orderId} FOR UPDATE`',
     replace: 'AND order_id = ${orderId}`',
     tests: ['test/failures/reviews.spec.ts'],
@@ -50,7 +50,7 @@ export const mutants = [
   {
     name: 'no-transaction-at-all',
     breaks: 'What a settlement writes commits together, under the locks that it was decided under.',
-    file: `${src}/storage/database.ts`,
+    file: `${src}/database/database.ts`,
     find: 'await transact(this.dataSource, run, connection);',
     replace: 'await (void [run, connection, transact], work(this.dataSource.manager));',
     tests: ['test/failures/reviews.spec.ts'],
@@ -59,25 +59,25 @@ export const mutants = [
   {
     name: 'conflict-not-repeated',
     breaks: 'A transaction that the database gave up for the sake of another is done again.',
-    file: `${src}/storage/database.ts`,
+    file: `${src}/database/database.ts`,
     find: 'attempt >= TRANSACTION_ATTEMPTS || !isConflict(error)',
     replace: 'attempt >= 1 || !isConflict(error)',
-    tests: [`${src}/storage/postgres/postgres.database.spec.ts`],
+    tests: [`${src}/database/postgres/postgres.database.spec.ts`],
     pattern: 'done again after a deadlock',
   },
   {
     name: 'claim-at-any-isolation',
     breaks: 'Claims pass over locked rows also where the database is serializable by default.',
-    file: `${src}/storage/postgres/postgres.database.ts`,
+    file: `${src}/database/postgres/postgres.database.ts`,
     find: 'if (await this.isReadCommitted()) return this.execute',
     replace: 'if (await Promise.resolve(true)) return this.execute',
-    tests: [`${src}/storage/postgres/postgres.database.spec.ts`],
+    tests: [`${src}/database/postgres/postgres.database.spec.ts`],
     pattern: 'READ COMMITTED',
   },
   {
     name: 'abandoned-transaction-lives',
     breaks: 'The locks of an instance that is gone without a word do not outlive it.',
-    file: `${src}/storage/postgres/postgres.database.ts`,
+    file: `${src}/database/postgres/postgres.database.ts`,
     find: 'idle_in_transaction_session_timeout = ${ms}`',
     replace: 'idle_in_transaction_session_timeout = ${0 * ms}`',
     tests: ['test/failures/gone-instances.spec.ts'],
@@ -102,7 +102,7 @@ export const mutants = [
   {
     name: 'event-written-again',
     breaks: 'A fact that comes again makes no second event and does not fail the check.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: 'ON CONFLICT (key) DO NOTHING RETURNING id, seq',
     replace: 'RETURNING id, seq',
     tests: ['test/failures/stale-reviews.spec.ts'],
@@ -111,7 +111,7 @@ export const mutants = [
   {
     name: 'payment-not-advanced',
     breaks: 'A FAIL that the service corrects to SUCCESS is kept as SUCCESS.',
-    file: `${src}/storage/postgres/settlement.writer.ts`,
+    file: `${src}/settlement/storage/postgres/settlement.writer.ts`,
     find: 'DO UPDATE SET status = excluded.status, amount',
     replace: 'DO UPDATE SET amount',
     tests: ['test/invariants/03-one-judge.spec.ts'],
@@ -156,7 +156,7 @@ export const mutants = [
   {
     name: 'commit-without-limit',
     breaks: 'A transaction whose COMMIT is never answered ends, and its connection with it.',
-    file: `${src}/storage/transaction.ts`,
+    file: `${src}/database/transaction.ts`,
     find: 'await answerWithin(limitMs, this.sendLast(statement, end));',
     replace: 'await this.sendLast(statement, end);',
     tests: ['test/isolation/silent-connections.spec.ts'],
@@ -165,7 +165,7 @@ export const mutants = [
   {
     name: 'read-only-connection-kept',
     breaks: 'A connection to a server that has become read-only is not used again.',
-    file: `${src}/storage/pool-connections.ts`,
+    file: `${src}/database/pool-connections.ts`,
     find: 'else if (isReadOnly(error)) await this.closer.discard(',
     replace: 'else if (isReadOnly(error) && false) await this.closer.discard(',
     tests: ['test/isolation/demoted-server.spec.ts'],
@@ -174,7 +174,7 @@ export const mutants = [
   {
     name: 'read-only-server-well',
     breaks: 'Health is down while the server takes no writes.',
-    file: `${src}/operations/snapshot.ts`,
+    file: `${src}/health/snapshot.ts`,
     find: 'await this.database.verifyWritable();',
     replace: 'await Promise.resolve();',
     tests: ['test/isolation/demoted-server.spec.ts'],
@@ -183,7 +183,7 @@ export const mutants = [
   {
     name: 'opening-without-limit',
     breaks: 'A connection that is opened to a server that is gone keeps no place of the pool for good.',
-    file: `${src}/storage/postgres/postgres.database.ts`,
+    file: `${src}/database/postgres/postgres.database.ts`,
     find: '      OPENING_MS,\n      database.statementMs,',
     replace: '      OPENING_MS * 1_000,\n      database.statementMs * 100_000,',
     tests: ['test/isolation/demoted-server.spec.ts'],

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ManualPaymentClock } from '../../../libs/payment-acceptance/src/common/clock.js';
-import type { Database } from '../../../libs/payment-acceptance/src/storage/database.js';
-import { openDatabase } from '../../../libs/payment-acceptance/src/storage/open-database.js';
-import { rawSql, sql, type Statement } from '../../../libs/payment-acceptance/src/storage/statement.js';
+import type { Database } from '../../../libs/payment-acceptance/src/database/database.js';
+import { openDatabase } from '../../../libs/payment-acceptance/src/database/open-database.js';
+import { rawSql, sql, type Statement } from '../../../libs/payment-acceptance/src/database/statement.js';
 import { ON_MARIADB, connectionOf, createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { HOST_TABLES } from '../../support/harness.js';
 

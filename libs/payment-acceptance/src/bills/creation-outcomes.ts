@@ -5,7 +5,7 @@ import type { PaymentRandom } from '../common/random.js';
 import { backoff } from '../common/retry.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { IntentId } from '../domain/ids.js';
-import { isUniqueViolation } from '../storage/query-errors.js';
+import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError } from './bill.errors.js';
 
 /** The outcome of a creation, as reported by the service, before it is stored. */

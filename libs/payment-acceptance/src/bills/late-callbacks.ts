@@ -1,6 +1,6 @@
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import type { BillStore } from '../storage/bill.store.js';
+import type { BillStore } from './storage/bill.store.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 const logger = new PaymentLogger('PaymentBills');

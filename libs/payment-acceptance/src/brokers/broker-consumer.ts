@@ -2,7 +2,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { AddedConsumers } from '../events/added-consumers.js';
-import { cloudEvent } from '../events/cloud-event.js';
+import { cloudEvent } from './cloud-event.js';
 import type { DeliveryWorker } from '../events/delivery.worker.js';
 import { BrokerLink, type BrokerConnection } from './broker-link.js';
 import { isUnavailable } from './broker.errors.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { Logger } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentRandom } from '../common/random.js';
-import type { PaymentCloudEvent } from '../events/cloud-event.js';
+import type { PaymentCloudEvent } from './cloud-event.js';
 import { BrokerLink } from './broker-link.js';
 
 const EVENT = {} as PaymentCloudEvent;

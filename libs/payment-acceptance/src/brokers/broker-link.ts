@@ -3,7 +3,7 @@ import { describeError, errorType } from '../common/errors.js';
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { PaymentRandom } from '../common/random.js';
 import { withTimeout } from '../common/timeout.js';
-import type { PaymentCloudEvent } from '../events/cloud-event.js';
+import type { PaymentCloudEvent } from './cloud-event.js';
 import { isUnavailable, unavailable } from './broker.errors.js';
 
 /** One connection to a broker. */

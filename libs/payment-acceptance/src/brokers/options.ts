@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs';
 import type { PaymentEventName } from '../domain/payment-events.js';
-import type { PaymentCloudEvent } from '../events/cloud-event.js';
+import type { PaymentCloudEvent } from './cloud-event.js';
 
 /** Options that all brokers share. Times in milliseconds. */
 export interface PaymentBrokerOptions {

@@ -1,6 +1,6 @@
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
-import { DEFAULT_SOURCE } from '../events/cloud-event.js';
+import { DEFAULT_SOURCE } from './cloud-event.js';
 import { isPaymentEventName } from '../events/handler.decorators.js';
 import type { PaymentBrokerOptions } from './options.js';
 

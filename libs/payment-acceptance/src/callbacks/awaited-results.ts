@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentResult } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ResultStore } from '../storage/result.store.js';
+import { ResultStore } from './storage/result.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 import type { IntentId } from '../domain/ids.js';
 

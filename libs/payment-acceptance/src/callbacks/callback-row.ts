@@ -3,7 +3,7 @@ import { databaseText } from '../common/text.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { DigestCheck } from '../domain/callback.js';
 import { parseAmount } from '../domain/money.js';
-import type { NewCallback } from '../storage/callback.store.js';
+import type { NewCallback } from './storage/callback.store.js';
 import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
 
 /** A callback as it is stored, without the id of its row. */

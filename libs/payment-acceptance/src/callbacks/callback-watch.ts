@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { withTimeout } from '../common/timeout.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
-import { CallbackStore } from '../storage/callback.store.js';
+import { CallbackStore } from './storage/callback.store.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 

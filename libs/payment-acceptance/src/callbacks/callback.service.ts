@@ -15,8 +15,8 @@ import { ShopRegistry } from '../config/shop-registry.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
-import { BillStore } from '../storage/bill.store.js';
-import type { Recorded } from '../storage/callback.store.js';
+import { BillStore } from '../bills/storage/bill.store.js';
+import type { Recorded } from './storage/callback.store.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {

@@ -8,7 +8,7 @@ import { cleanLine } from '../common/text.js';
 import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback, ForwardPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackStore } from '../storage/callback.store.js';
+import { CallbackStore } from './storage/callback.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 
 /** `own`: the bill is ours, or forwarding is off. `failed`: it is unknown whether the other side took it. */

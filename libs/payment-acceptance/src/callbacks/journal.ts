@@ -1,9 +1,9 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { GroupCommit } from '../common/group-commit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackBatchStore } from '../storage/callback-batch.store.js';
-import { CallbackStore, type NewCallback, type Recorded } from '../storage/callback.store.js';
-import { mayConcernOneRow } from '../storage/query-errors.js';
+import { CallbackBatchStore } from './storage/callback-batch.store.js';
+import { CallbackStore, type NewCallback, type Recorded } from './storage/callback.store.js';
+import { mayConcernOneRow } from '../database/query-errors.js';
 
 /** Small enough that a statement takes little of `storeTimeoutMs`. */
 const MAX_ROWS_OF_STATEMENT = 256;

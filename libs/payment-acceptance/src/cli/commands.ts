@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { shownText } from '../common/text.js';
 import type { BillToImport } from '../operations/bill-to-import.js';
 import { PaymentChecks } from '../operations/payment-checks.service.js';
-import { PaymentHealthIndicator } from '../operations/payment-health.indicator.js';
+import { PaymentHealthIndicator } from '../health/payment-health.indicator.js';
 import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';

@@ -9,7 +9,7 @@ import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/co
 import { PaymentInvalidShopError, PaymentShopResolverError } from '../config/shop.errors.js';
 import { PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { PaymentJudgeError } from '../settlement/judge.error.js';
-import * as storage from '../storage/storage.errors.js';
+import * as storage from '../database/database.errors.js';
 import { readArguments, UsageError } from './arguments.js';
 import { DatabaseUnreachableError, failureOf } from './failure.js';
 

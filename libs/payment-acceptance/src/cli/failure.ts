@@ -13,7 +13,7 @@ import {
   PaymentSchemaBehindError,
   PaymentStatementTimeoutError,
   PaymentUnsupportedDataSourceError,
-} from '../storage/storage.errors.js';
+} from '../database/database.errors.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
 

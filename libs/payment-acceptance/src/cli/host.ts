@@ -4,7 +4,7 @@ import { DataSource, QueryFailedError, TypeORMError } from 'typeorm';
 import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 import { paymentAcceptanceOptionsFromEnv, schemaFromEnv } from '../config/environment.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
-import { PaymentAcceptanceModule } from '../module/payment-acceptance.module.js';
+import { PaymentAcceptanceModule } from '../payment-acceptance.module.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
 import { DatabaseUnreachableError } from './failure.js';

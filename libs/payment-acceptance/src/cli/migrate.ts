@@ -1,5 +1,5 @@
 import { SCHEMA_NAME_RULE, isSchemaName } from '../common/schema-name.js';
-import { migratePaymentAcceptance, pendingMigrations } from '../storage/migrate.js';
+import { migratePaymentAcceptance, pendingMigrations } from '../database/migrations/migrate.js';
 import { UsageError } from './arguments.js';
 import type { Given } from './environment-file.js';
 import { schemaOf, withDataSource } from './host.js';

@@ -7,15 +7,10 @@ import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import {
-  DeliveryStore,
-  HOLDING_ATTEMPTS,
-  type ClaimedDelivery,
-  type DeliveryQueue,
-} from '../storage/delivery.store.js';
-import { Database } from '../storage/database.js';
-import { DestroyableTransaction } from '../storage/destroyable-transaction.js';
-import { freeConnectionsOf, poolSizeOf } from '../storage/pool.js';
+import { DeliveryStore, HOLDING_ATTEMPTS, type ClaimedDelivery, type DeliveryQueue } from './storage/delivery.store.js';
+import { Database } from '../database/database.js';
+import { DestroyableTransaction } from '../database/destroyable-transaction.js';
+import { freeConnectionsOf, poolSizeOf } from '../database/pool.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import type { EventConsumer } from './consumer.js';

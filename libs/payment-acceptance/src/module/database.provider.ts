@@ -4,9 +4,9 @@ import type { DataSource } from 'typeorm';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { Database } from '../storage/database.js';
-import { migratePaymentAcceptance, verifySchema } from '../storage/migrate.js';
-import { openDatabase } from '../storage/open-database.js';
+import { Database } from '../database/database.js';
+import { migratePaymentAcceptance, verifySchema } from '../database/migrations/migrate.js';
+import { openDatabase } from '../database/open-database.js';
 
 /** The database, ready to use: the module's tables exist by the time it is injected. */
 export function databaseProvider(dataSourceName: string): FactoryProvider<Database> {

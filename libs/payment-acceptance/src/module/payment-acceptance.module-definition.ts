@@ -11,7 +11,7 @@ import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-optio
 import { ShopRegistry } from '../config/shop-registry.js';
 import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
-import { Database } from '../storage/database.js';
+import { Database } from '../database/database.js';
 import { databaseProvider } from './database.provider.js';
 import { PAYMENT_ROLE } from './tokens.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DeliveryWorker } from '../events/delivery.worker.js';
-import { RetentionWorker } from '../operations/retention.worker.js';
+import { RetentionWorker } from '../retention/retention.worker.js';
 import { BillInquiry } from '../settlement/bill-inquiry.js';
 import { Confirmer } from '../settlement/confirmer.js';
 

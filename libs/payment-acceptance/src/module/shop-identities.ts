@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { DueStore } from '../storage/due.store.js';
-import { ShopIdentityStore } from '../storage/shop-identity.store.js';
+import { DueStore } from '../settlement/storage/due.store.js';
+import { ShopIdentityStore } from '../settlement/storage/shop-identity.store.js';
 
 /**
  * Compares the shops in the options with those of the same names in the tables. If two applications used one name for

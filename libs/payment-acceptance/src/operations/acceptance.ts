@@ -1,6 +1,6 @@
 import type { LockedBill } from '../domain/bill.js';
 import type { LedgerPayment } from '../domain/payment.js';
-import type { PaymentReview, ReviewRow } from '../storage/operator.store.js';
+import type { PaymentReview, ReviewRow } from './storage/operator.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';
 

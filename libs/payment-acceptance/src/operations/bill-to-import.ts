@@ -5,7 +5,7 @@ import { statedPageAddress } from '../common/web-address.js';
 import type { Shop } from '../config/resolved-options.js';
 import type { IntentId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
-import type { ForeignBill } from '../storage/import.store.js';
+import type { ForeignBill } from './storage/import.store.js';
 
 /** An open bill that an older integration created. */
 export interface BillToImport {

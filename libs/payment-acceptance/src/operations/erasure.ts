@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import type { PaymentRandom } from '../common/random.js';
 import { shownText } from '../common/text.js';
-import type { ErasedBill, ErasureRemainder, PaymentErasure } from '../domain/records/erasure.js';
-import type { BillStore } from '../storage/bill.store.js';
-import type { ErasureStore, OrderKey } from '../storage/erasure.store.js';
-import type { OperatorStore } from '../storage/operator.store.js';
+import type { ErasedBill, ErasureRemainder, PaymentErasure } from './records/erasure.js';
+import type { BillStore } from '../bills/storage/bill.store.js';
+import type { ErasureStore, OrderKey } from './storage/erasure.store.js';
+import type { OperatorStore } from './storage/operator.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 
 export interface PaymentErasureOptions {

@@ -3,8 +3,8 @@ export { OperationsView } from './operations-view.js';
 export type { KnownShop, PastEventsReport } from './operations-tools.js';
 export type { PaymentErasureOptions } from './erasure.js';
 export type { PaymentTakeInOptions } from './lost-bills.js';
-export type { PaymentWorkload } from './workload.js';
-export type { CheckWorkload } from '../settlement/check-requests.js';
+export type { PaymentWorkload } from '../health/workload.js';
+export type { CheckWorkload } from '../client/check-requests.js';
 export type { DeliveryWorkload } from '../events/delivery.worker.js';
 export type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 
@@ -14,16 +14,16 @@ export { ReviewsView, type PaymentAcceptReviewOptions } from './reviews-view.js'
 export { PaymentRecords } from './payment-records.service.js';
 export { RecordsView } from './records-view.js';
 export { BILL_STATES } from '../domain/bill.js';
-export type * from '../domain/records/bill-history.js';
-export type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
-export type * from '../domain/records/erasure.js';
-export type * from '../domain/records/figures.js';
-export type * from '../domain/records/ledger.js';
-export type * from '../domain/records/lists.js';
-export type * from '../domain/records/lost-bill.js';
-export type * from '../domain/records/past-events.js';
-export type * from '../domain/records/release.js';
-export type * from '../domain/records/statistics.js';
+export type * from './records/bill-history.js';
+export type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
+export type * from './records/erasure.js';
+export type * from './records/figures.js';
+export type * from './records/ledger.js';
+export type * from './records/lists.js';
+export type * from './records/lost-bill.js';
+export type * from './records/past-events.js';
+export type * from './records/release.js';
+export type * from '../health/statistics.js';
 export type { CallbackKind, DigestCheck } from '../domain/callback.js';
 export type { DeliveryState } from '../domain/delivery.js';
 export type { DeliveryId } from '../domain/ids.js';
@@ -34,7 +34,7 @@ export {
   type PaymentDegradation,
   type PaymentHealth,
   type PaymentHealthThresholds,
-} from './payment-health.indicator.js';
+} from '../health/payment-health.indicator.js';
 export type { WorkerState } from '../common/leased-worker.js';
 export {
   PaymentReconciliation,
@@ -65,4 +65,4 @@ export { PaymentOperatorActionError } from './operator.errors.js';
 export { describeError as describePaymentError } from '../common/errors.js';
 export { PaymentHandlerError } from '../events/consumer.errors.js';
 export { PaymentJudgeError } from '../settlement/judge.error.js';
-export { PaymentSchemaBehindError, PaymentUnsupportedDataSourceError } from '../storage/storage.errors.js';
+export { PaymentSchemaBehindError, PaymentUnsupportedDataSourceError } from '../database/database.errors.js';

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { PaymentRandom } from '../common/random.js';
 import type { OrderId } from '../domain/ids.js';
 import type { DecimalAmount } from '../domain/money.js';
-import { LostBillStore } from '../storage/lost-bill.store.js';
-import type { LostBill } from '../domain/records/lost-bill.js';
-import { OperatorStore } from '../storage/operator.store.js';
-import type { ShopScope } from '../storage/scope.js';
+import { LostBillStore } from './storage/lost-bill.store.js';
+import type { LostBill } from './records/lost-bill.js';
+import { OperatorStore } from './storage/operator.store.js';
+import type { ShopScope } from '../database/scope.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { PaymentImport } from './payment-import.service.js';
 

@@ -2,16 +2,16 @@ import type { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
-import type { BillStore } from '../storage/bill.store.js';
-import type { DeliveryStore } from '../storage/delivery.store.js';
-import type { ErasureStore } from '../storage/erasure.store.js';
-import type { LedgerStore } from '../storage/ledger.store.js';
-import type { OperatorStore } from '../storage/operator.store.js';
-import type { PastEventsStore } from '../storage/past-events.store.js';
-import type { RecordListsStore } from '../storage/records/record-lists.store.js';
-import type { StatisticsStore } from '../storage/records/statistics.store.js';
+import type { BillStore } from '../bills/storage/bill.store.js';
+import type { DeliveryStore } from '../events/storage/delivery.store.js';
+import type { ErasureStore } from './storage/erasure.store.js';
+import type { LedgerStore } from './storage/ledger.store.js';
+import type { OperatorStore } from './storage/operator.store.js';
+import type { PastEventsStore } from './storage/past-events.store.js';
+import type { RecordListsStore } from './storage/records/record-lists.store.js';
+import type { StatisticsStore } from '../health/storage/statistics.store.js';
 import type { LostBills } from './lost-bills.js';
-import type { Workload } from './workload.js';
+import type { Workload } from '../health/workload.js';
 
 /** Whether a shop in the records still exists. */
 export interface KnownShop {

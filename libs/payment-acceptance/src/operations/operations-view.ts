@@ -6,22 +6,22 @@ import { statedPageAddress } from '../common/web-address.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
-import type { DeadLetter, DeadLetterFilter } from '../domain/records/dead-letter.js';
-import type { PaymentLedger } from '../domain/records/ledger.js';
-import type { PaymentErasure } from '../domain/records/erasure.js';
-import type { LostBill } from '../domain/records/lost-bill.js';
-import type { PastEventCounts, PastEventFilter } from '../domain/records/past-events.js';
-import type { Released, ReleaseFilter } from '../domain/records/release.js';
-import type { PaymentStats, ShopState } from '../domain/records/statistics.js';
+import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
+import type { PaymentLedger } from './records/ledger.js';
+import type { PaymentErasure } from './records/erasure.js';
+import type { LostBill } from './records/lost-bill.js';
+import type { PastEventCounts, PastEventFilter } from './records/past-events.js';
+import type { Released, ReleaseFilter } from './records/release.js';
+import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { isUuid } from '../domain/uuid.js';
-import { isUniqueViolation } from '../storage/query-errors.js';
-import type { ShopScope } from '../storage/scope.js';
+import { isUniqueViolation } from '../database/query-errors.js';
+import type { ShopScope } from '../database/scope.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
-import type { PaymentWorkload } from './workload.js';
+import type { PaymentWorkload } from '../health/workload.js';
 
 /**
  * What operators see and do, for one shop or for all. `PaymentOperations` covers all shops; its `forShop(name)` covers one,

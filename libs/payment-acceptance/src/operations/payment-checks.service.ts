@@ -10,7 +10,7 @@ import type { BillState } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
-import { CheckStore } from '../storage/check.store.js';
+import { CheckStore } from '../settlement/storage/check.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 

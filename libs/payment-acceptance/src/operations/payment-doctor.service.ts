@@ -3,7 +3,7 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { EvidenceStore, NO_EVIDENCE, type Evidence } from '../storage/evidence.store.js';
+import { EvidenceStore, NO_EVIDENCE, type Evidence } from './storage/evidence.store.js';
 import { ApiProbes } from './doctor/api-probes.js';
 import { evidenceFindings, NOT_PROBEABLE } from './doctor/evidence.js';
 import type { DoctorFinding } from './doctor/findings.js';

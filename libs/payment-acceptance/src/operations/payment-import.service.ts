@@ -4,11 +4,11 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { BillStore } from '../storage/bill.store.js';
-import { isUniqueViolation } from '../storage/query-errors.js';
-import { ImportStore, type ForeignBill, type KnownBill } from '../storage/import.store.js';
-import { OperatorStore } from '../storage/operator.store.js';
-import type { ShopScope } from '../storage/scope.js';
+import { BillStore } from '../bills/storage/bill.store.js';
+import { isUniqueViolation } from '../database/query-errors.js';
+import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
+import { OperatorStore } from './storage/operator.store.js';
+import type { ShopScope } from '../database/scope.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 

@@ -4,17 +4,17 @@ import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { BillStore } from '../storage/bill.store.js';
-import { DeliveryStore } from '../storage/delivery.store.js';
-import { ErasureStore } from '../storage/erasure.store.js';
-import { PastEventsStore } from '../storage/past-events.store.js';
-import { LedgerStore } from '../storage/ledger.store.js';
-import { OperatorStore } from '../storage/operator.store.js';
-import { RecordListsStore } from '../storage/records/record-lists.store.js';
-import { StatisticsStore } from '../storage/records/statistics.store.js';
+import { BillStore } from '../bills/storage/bill.store.js';
+import { DeliveryStore } from '../events/storage/delivery.store.js';
+import { ErasureStore } from './storage/erasure.store.js';
+import { PastEventsStore } from './storage/past-events.store.js';
+import { LedgerStore } from './storage/ledger.store.js';
+import { OperatorStore } from './storage/operator.store.js';
+import { RecordListsStore } from './storage/records/record-lists.store.js';
+import { StatisticsStore } from '../health/storage/statistics.store.js';
 import { LostBills } from './lost-bills.js';
 import { OperationsView } from './operations-view.js';
-import { Workload } from './workload.js';
+import { Workload } from '../health/workload.js';
 
 /** {@link OperationsView} of all shops. */
 @Injectable()

@@ -12,7 +12,7 @@ import {
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
-import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from '../storage/reconciliation.store.js';
+import { ReconciliationStore, type BillToReconcile, type ReconciliationSpan } from './storage/reconciliation.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import {
   comparePayments,

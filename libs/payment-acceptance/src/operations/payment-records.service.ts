@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ShopRegistry } from '../config/shop-registry.js';
-import { LostBillStore } from '../storage/lost-bill.store.js';
-import { BillHistoryStore } from '../storage/records/bill-history.store.js';
-import { FiguresStore } from '../storage/records/figures.store.js';
-import { RecordListsStore } from '../storage/records/record-lists.store.js';
+import { LostBillStore } from './storage/lost-bill.store.js';
+import { BillHistoryStore } from './storage/records/bill-history.store.js';
+import { FiguresStore } from './storage/records/figures.store.js';
+import { RecordListsStore } from './storage/records/record-lists.store.js';
 import { RecordsView } from './records-view.js';
 
 /** {@link RecordsView} of all shops. */

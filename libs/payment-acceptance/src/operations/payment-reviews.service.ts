@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { PaymentRandom } from '../common/random.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { SettlementService } from '../settlement/settlement.service.js';
-import { LedgerStore } from '../storage/ledger.store.js';
-import { OperatorStore } from '../storage/operator.store.js';
+import { LedgerStore } from './storage/ledger.store.js';
+import { OperatorStore } from './storage/operator.store.js';
 import { ReviewsView } from './reviews-view.js';
 
 /** {@link ReviewsView} of all shops. */

@@ -1,7 +1,7 @@
 import type { BillState } from '../domain/bill.js';
 import { addAmounts, type DecimalAmount } from '../domain/money.js';
 import type { PaymentStatus, ReportedPayment } from '../domain/payment.js';
-import type { BillToReconcile, PaymentToReconcile } from '../storage/reconciliation.store.js';
+import type { BillToReconcile, PaymentToReconcile } from './storage/reconciliation.store.js';
 import type { BillId, OrderId, PaymentId } from '../domain/ids.js';
 
 /** How the service's list and the ledger differ. */

@@ -3,17 +3,17 @@ import type { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { BILL_STATES } from '../domain/bill.js';
 import type { IntentId } from '../domain/ids.js';
-import type { BillDetails, BillHistory, BillSummary, RecordedReview } from '../domain/records/bill-history.js';
-import { isDeliveryId, type DeadLetter, type DeadLetterFilter } from '../domain/records/dead-letter.js';
-import type { PaymentFigures } from '../domain/records/figures.js';
-import type { BillQuery, LoggedAction, RecordPage, WaitingPostback } from '../domain/records/lists.js';
-import type { LostBill } from '../domain/records/lost-bill.js';
-import type { LostBillStore } from '../storage/lost-bill.store.js';
-import type { BillHistoryStore } from '../storage/records/bill-history.store.js';
-import { PAGE, pageOf } from '../storage/records/columns.js';
-import type { FiguresStore } from '../storage/records/figures.store.js';
-import type { RecordListsStore } from '../storage/records/record-lists.store.js';
-import type { ShopScope } from '../storage/scope.js';
+import type { BillDetails, BillHistory, BillSummary, RecordedReview } from './records/bill-history.js';
+import { isDeliveryId, type DeadLetter, type DeadLetterFilter } from './records/dead-letter.js';
+import type { PaymentFigures } from './records/figures.js';
+import type { BillQuery, LoggedAction, RecordPage, WaitingPostback } from './records/lists.js';
+import type { LostBill } from './records/lost-bill.js';
+import type { LostBillStore } from './storage/lost-bill.store.js';
+import type { BillHistoryStore } from './storage/records/bill-history.store.js';
+import { PAGE, pageOf } from './storage/records/columns.js';
+import type { FiguresStore } from './storage/records/figures.store.js';
+import type { RecordListsStore } from './storage/records/record-lists.store.js';
+import type { ShopScope } from '../database/scope.js';
 
 /** Dependencies of a view. */
 export interface RecordsTools {

@@ -1,7 +1,7 @@
 import type { CreationRecord } from '../bills/creation-log.js';
 import type { BillId, OrderId } from '../domain/ids.js';
 import { parseAmount } from '../domain/money.js';
-import type { UnknownBillPostback } from '../storage/recovery.store.js';
+import type { UnknownBillPostback } from './storage/recovery.store.js';
 import type { BillToImport } from './bill-to-import.js';
 
 /** A bill that is not known here, in the format of `import`, which refuses it while `verified` is `false`. */

@@ -1,7 +1,7 @@
 import type { Shop } from '../config/resolved-options.js';
 import { databaseText } from '../common/text.js';
 import type { PaymentId } from '../domain/ids.js';
-import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from '../storage/reconciliation.store.js';
+import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from './storage/reconciliation.store.js';
 import type { ReconciliationDifference, StatementComparison } from './reconciliation.js';
 import { SeenIds } from './seen-ids.js';
 import { statementInstant, type StatementPayment } from './statement-payment.js';

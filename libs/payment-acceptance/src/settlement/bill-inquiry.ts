@@ -13,9 +13,9 @@ import { Throttle } from '../common/throttle.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillId } from '../domain/ids.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
-import { InquiryStore, type ShopToAsk, type SoughtBill } from '../storage/inquiry.store.js';
+import { InquiryStore, type ShopToAsk, type SoughtBill } from './storage/inquiry.store.js';
 import { isRefusalOfBill } from './check-errors.js';
-import { CheckRequests, retryAfter } from './check-requests.js';
+import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 
 /** A request to the service for one bill. */

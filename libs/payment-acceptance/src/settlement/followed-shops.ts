@@ -5,7 +5,7 @@ import { PaymentLogger } from '../common/payment-logger.js';
 import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
-import { DueStore, type Due } from '../storage/due.store.js';
+import { DueStore, type Due } from './storage/due.store.js';
 
 /** How often the shops are listed and registered again. */
 const PREPARE_MS = 60_000;

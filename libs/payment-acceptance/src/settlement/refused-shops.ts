@@ -1,6 +1,6 @@
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { CheckStore } from '../storage/check.store.js';
+import type { CheckStore } from './storage/check.store.js';
 import { isRefusalOfBill, isRefusalOfShop } from './check-errors.js';
 import { RefusedBills } from './refused-bills.js';
 

@@ -5,7 +5,7 @@ import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import { PAYMENT_ROLE } from '../module/tokens.js';
 import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
-import type { DeadLetter } from '../domain/records/dead-letter.js';
+import type { DeadLetter } from '../operations/records/dead-letter.js';
 import type { SharedClock } from './shared-clock.js';
 import type { CallbackUrls } from './tested-shops.js';
 import { PaymentTestingError } from './testing.errors.js';

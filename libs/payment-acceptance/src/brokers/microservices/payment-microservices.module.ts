@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { lastValueFrom } from 'rxjs';
 import { describeError } from '../../common/errors.js';
-import type { PaymentCloudEvent } from '../../events/cloud-event.js';
+import type { PaymentCloudEvent } from '../cloud-event.js';
 import type { Broker } from '../broker-consumer.js';
 import type { BrokerConnection } from '../broker-link.js';
 import { refused, unavailable } from '../broker.errors.js';

@@ -1,7 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, errors, headers, RequestError, type NatsConnection } from '@nats-io/transport-node';
 import { describeError } from '../../common/errors.js';
-import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../../events/cloud-event.js';
+import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../cloud-event.js';
 import type { BrokerConnection } from '../broker-link.js';
 import { refused, unavailable } from '../broker.errors.js';
 

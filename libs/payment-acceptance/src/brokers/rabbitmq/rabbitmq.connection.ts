@@ -1,7 +1,7 @@
 import { connect, type ChannelModel, type ConfirmChannel } from 'amqplib';
 import { describeError } from '../../common/errors.js';
 import { withTimeout } from '../../common/timeout.js';
-import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../../events/cloud-event.js';
+import { CLOUD_EVENT_TYPE, type PaymentCloudEvent } from '../cloud-event.js';
 import type { BrokerConnection } from '../broker-link.js';
 import { refused, unavailable } from '../broker.errors.js';
 

@@ -1,4 +1,4 @@
-import type { AmountEvidence, PostbackEvidence } from '../../storage/evidence.store.js';
+import type { AmountEvidence, PostbackEvidence } from '../storage/evidence.store.js';
 import { judge, type Expectation, type Finding } from './findings.js';
 
 const POSTBACK_DIGEST: Expectation = {

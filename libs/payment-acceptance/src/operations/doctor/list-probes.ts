@@ -3,7 +3,7 @@ import { cleanLine } from '../../common/text.js';
 import type { Shop } from '../../config/resolved-options.js';
 import { instantOfWall } from '../../config/time-zone.js';
 import { parseAmount } from '../../domain/money.js';
-import type { SampleBill } from '../../storage/evidence.store.js';
+import type { SampleBill } from '../storage/evidence.store.js';
 import type { ApiProbes } from './api-probes.js';
 import { judge, type Expectation, type Finding } from './findings.js';
 

@@ -1,0 +1,199 @@
+import type { EntityManager } from 'typeorm';
+import type { BillRecord } from '../../domain/bill.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import type { DecimalAmount } from '../../domain/money.js';
+import type { Database } from '../../database/database.js';
+import type { Dialect } from '../../database/dialect.js';
+import { flag, instant, integer, type Reading } from '../../database/reading.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
+import { rawSql, sql, type Statement } from '../../database/statement.js';
+
+export interface NewBill {
+  readonly intentId: IntentId;
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly attempt: number;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+  readonly description: string | null;
+  readonly name: string | null;
+  readonly type: string;
+  readonly custom: string;
+  readonly customGiven: boolean;
+  /** Trace context of the bill. */
+  readonly traceparent: string | null;
+}
+
+/** The service's answer about a bill that it created. */
+export interface CreatedBill {
+  readonly billId: BillId;
+  readonly linkUrl: string | null;
+  readonly linkPageUrl: string | null;
+}
+
+/** The `failure` of an intent whose lease expired. */
+export const ABANDONED =
+  'The outcome of the creation was not stored within its lease: the process ended, or the database was unreachable.';
+
+/** The columns of a new intent. */
+export const INTENT = rawSql(`id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, description,
+  name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
+
+export const BILL: Reading<BillRecord> = {
+  attempt: integer,
+  payerPaysCommission: flag,
+  customGiven: flag,
+  createdAt: instant,
+  openedAt: instant,
+  paidAt: instant,
+  leaseEnded: flag,
+};
+
+/** The columns of a {@link BillRecord}. */
+export function billColumns({ epochMs, text }: Dialect, now: Statement): Statement {
+  return sql`id AS "intentId", shop, order_id AS "orderId", attempt, state, ${text('amount')} AS amount, currency,
+    payer_pays_commission AS "payerPaysCommission", custom, custom_given AS "customGiven",
+    service_bill_id AS "billId", link_url AS "linkUrl", link_page_url AS "linkPageUrl", failure,
+    ${epochMs('created_at')} AS "createdAt", ${epochMs('opened_at')} AS "openedAt", ${epochMs('paid_at')} AS "paidAt",
+    coalesce(lease_until < ${now}, true) AS "leaseEnded"`;
+}
+
+/** Bills and the locks of their orders. */
+export abstract class BillStore {
+  constructor(protected readonly database: Database) {}
+
+  /**
+   * Stores the first intent of an order in one statement; `false` if the order already exists, even since this moment, or
+   * if the database has no such statement. Inserting the order's row also locks it.
+   */
+  abstract insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean>;
+
+  /** Opens a bill that the service has created, even if it has become `UNKNOWN` meanwhile. */
+  abstract open(id: string, answer: CreatedBill, firstCheckMs: number): Promise<BillRecord | undefined>;
+
+  /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
+  abstract closeAbandoned(): Promise<BillRecord[]>;
+
+  /** Links postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
+  abstract linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void>;
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  /** Locks the order until the transaction ends; returns the payment that paid it first, if any. */
+  async lockOrder(
+    manager: EntityManager,
+    shop: string,
+    orderId: OrderId,
+  ): Promise<{ firstPaymentId: PaymentId | null }> {
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.shop_order (shop, order_id) VALUES (${shop}, ${orderId})
+       ${this.database.dialect.unlessThere('shop')}`,
+      manager,
+    );
+    const [order] = await this.database.rows<{ firstPaymentId: PaymentId | null }>(
+      sql`SELECT first_payment_id AS "firstPaymentId" FROM payment_acceptance.shop_order
+       WHERE shop = ${shop} AND order_id = ${orderId} FOR UPDATE`,
+      {},
+      manager,
+    );
+    if (!order) throw new Error('The row of an order disappeared while it was being locked.');
+    return order;
+  }
+
+  /** Stores an intent, before its request is sent. The order must be locked. */
+  async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
+    const now = this.now();
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.orderId},
+         ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
+         ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
+         ${this.now(leaseMs)})`,
+      manager,
+    );
+  }
+
+  /**
+   * Stores an intent again, as the order's latest, if the database has lost its commit, as in a failover to a lagging
+   * standby. Otherwise returns what exists: the intent itself, or the service's bill if somebody has imported it.
+   */
+  async restore(
+    bill: Omit<NewBill, 'attempt'>,
+    billId: BillId | undefined,
+    leaseMs: number,
+  ): Promise<BillRecord | undefined> {
+    return this.transaction(async (manager) => {
+      await this.lockOrder(manager, bill.shop, bill.orderId);
+      const bills = await this.ofOrder(bill.shop, bill.orderId, manager);
+      const present = bills.find(
+        (each) => each.intentId === bill.intentId || (each.billId !== null && each.billId === billId),
+      );
+      if (present) return present;
+      await this.insert(manager, { ...bill, attempt: (bills.at(-1)?.attempt ?? 0) + 1 }, leaseMs);
+      return undefined;
+    });
+  }
+
+  /**
+   * Closes a creation that made no bill (`REJECTED`) or may have made one (`UNKNOWN`); `false` if its own answer came
+   * first.
+   */
+  async close(id: string, state: 'REJECTED' | 'UNKNOWN', failure: string, manager?: EntityManager): Promise<boolean> {
+    const closed = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = ${state}, failure = ${failure}, lease_until = NULL,
+         ended_at = ${this.now()} WHERE id = ${id} AND state = 'CREATING'`,
+      manager,
+    );
+    return closed === 1;
+  }
+
+  /** The order's latest bill that has an id at the service, or else its latest intent. */
+  async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
+    const [latest] = await this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
+       ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
+    );
+    return latest;
+  }
+
+  /** Every bill of the order, first attempt first. */
+  async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
+    return this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
+       ORDER BY attempt`,
+      manager,
+    );
+  }
+
+  /** Creations of unknown outcome, oldest first. */
+  async unknown(limit: number, scope: ShopScope): Promise<BillRecord[]> {
+    return this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}
+       ORDER BY created_at LIMIT ${limit}`,
+    );
+  }
+
+  /** By the id of our intent. */
+  async byId(id: string, scope: ShopScope = null): Promise<BillRecord | undefined> {
+    const [bill] = await this.read(
+      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE id = ${id} AND ${ofScope('shop', scope)}`,
+    );
+    return bill;
+  }
+
+  /** @param statement selects {@link columns} */
+  protected read(statement: Statement, manager?: EntityManager): Promise<BillRecord[]> {
+    return this.database.rows(statement, BILL, manager);
+  }
+
+  protected columns(): Statement {
+    return billColumns(this.database.dialect, this.now());
+  }
+
+  /** The current time, plus `laterMs` milliseconds. */
+  protected now(laterMs = 0): Statement {
+    return this.database.dialect.now(this.database.offsetMs + laterMs);
+  }
+}

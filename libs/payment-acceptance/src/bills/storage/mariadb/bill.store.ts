@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import type { BillRecord } from '../../../domain/bill.js';
+import { ABANDONED, BillStore, type CreatedBill } from '../bill.store.js';
+import { sql } from '../../../database/statement.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+@Injectable()
+export class MariaBillStore extends BillStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super(database);
+  }
+
+  /** MariaDB needs two statements, and so the transaction of the general case. */
+  override insertFirst(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  override async open(
+    id: string,
+    { billId, linkUrl, linkPageUrl }: CreatedBill,
+    firstCheckMs: number,
+  ): Promise<BillRecord | undefined> {
+    const opened = await this.database.change(
+      sql`UPDATE payment_acceptance.bill
+       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+         opened_at = ${this.now()}, next_check_at = ${this.now(firstCheckMs)}, check_after = ${this.now()},
+         lease_until = NULL
+       WHERE id = ${id} AND state IN ('CREATING', 'UNKNOWN')`,
+    );
+    return opened === 1 ? this.byId(id) : undefined;
+  }
+
+  override async closeAbandoned(): Promise<BillRecord[]> {
+    const abandoned = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM payment_acceptance.bill WHERE creating_until < ${this.now()} LIMIT 100`,
+      {},
+    );
+    if (abandoned.length === 0) return [];
+    const closed = await this.transaction(async (manager) => {
+      const ids = await this.database.lockFree(
+        manager,
+        'bill',
+        abandoned.map(({ id }) => id),
+        sql`t.state = 'CREATING' AND t.lease_until < ${this.now()}`,
+      );
+      await this.database.change(
+        sql`UPDATE payment_acceptance.bill
+         SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
+           ended_at = ${this.now()} WHERE id ${this.database.dialect.oneOf(ids, 'uuid')}`,
+        manager,
+      );
+      return ids;
+    });
+    const bills = await Promise.all(closed.map((id) => this.byId(id)));
+    return bills.flatMap((bill) => bill ?? []);
+  }
+
+  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
+    await this.transaction((manager) =>
+      this.database.change(
+        sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
+         WHERE pending = 1 AND shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND bill_id IS NULL`,
+        manager,
+      ),
+    );
+  }
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import type { BillRecord } from '../../../domain/bill.js';
+import { ABANDONED, BILL, billColumns, BillStore, INTENT, type CreatedBill, type NewBill } from '../bill.store.js';
+import { sql } from '../../../database/statement.js';
+import { postgres } from '../../../database/postgres/dialect.js';
+import { later } from '../../../database/postgres/planner.js';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { prepare } from '../../../database/postgres/prepare.js';
+
+/** See `BillStore.insertFirst`. */
+const INSERT_FIRST = prepare(
+  [
+    'offsetMs',
+    'leaseMs',
+    'intentId',
+    'shop',
+    'orderId',
+    'amount',
+    'currency',
+    'payerPaysCommission',
+    'description',
+    'name',
+    'type',
+    'custom',
+    'customGiven',
+    'traceparent',
+  ],
+  ({ offsetMs, leaseMs, ...bill }) => {
+    const now = postgres.now(offsetMs);
+    return sql`WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id)
+        VALUES (${bill.shop}, ${bill.orderId}) ON CONFLICT DO NOTHING RETURNING shop)
+      INSERT INTO payment_acceptance.bill (${INTENT})
+      SELECT ${bill.intentId}, ${bill.shop}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
+        ${bill.payerPaysCommission}, ${bill.description}, ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven},
+        ${bill.traceparent}, ${now}, ${now}, ${later(now, leaseMs)} FROM first RETURNING id`;
+  },
+);
+
+/** See `BillStore.open`. */
+const OPEN = prepare(
+  ['offsetMs', 'firstCheckMs', 'intentId', 'billId', 'linkUrl', 'linkPageUrl'],
+  ({ offsetMs, firstCheckMs, intentId, billId, linkUrl, linkPageUrl }) => {
+    const now = postgres.now(offsetMs);
+    return sql`UPDATE payment_acceptance.bill
+       SET state = 'OPEN', service_bill_id = ${billId}, link_url = ${linkUrl}, link_page_url = ${linkPageUrl}, failure = NULL,
+         opened_at = ${now}, next_check_at = ${later(now, firstCheckMs)}, check_after = ${now}, lease_until = NULL
+       WHERE id = ${intentId} AND state IN ('CREATING', 'UNKNOWN') RETURNING ${billColumns(postgres, now)}`;
+  },
+);
+
+/** See `BillStore.linkWaitingCallbacks`. */
+const LINK_WAITING = prepare(
+  ['intentId', 'shop', 'billId'],
+  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET bill_id = ${intentId}
+       WHERE shop = ${shop} AND service_bill_id = ${billId} AND pending AND bill_id IS NULL`,
+);
+
+@Injectable()
+export class PostgresBillStore extends BillStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super(database);
+  }
+
+  override async insertFirst(bill: Omit<NewBill, 'attempt'>, leaseMs: number): Promise<boolean> {
+    const { offsetMs } = this.database;
+    const stored = await this.database.executeAtReadCommitted(INSERT_FIRST, { offsetMs, leaseMs, ...bill }, {});
+    return stored.length === 1;
+  }
+
+  override async open(
+    id: string,
+    { billId, linkUrl, linkPageUrl }: CreatedBill,
+    firstCheckMs: number,
+  ): Promise<BillRecord | undefined> {
+    const given = { offsetMs: this.database.offsetMs, firstCheckMs, intentId: id, billId, linkUrl, linkPageUrl };
+    const [opened] = await this.database.execute(OPEN, given, BILL);
+    return opened;
+  }
+
+  override async closeAbandoned(): Promise<BillRecord[]> {
+    return this.read(
+      sql`UPDATE payment_acceptance.bill
+       SET state = 'UNKNOWN', failure = ${ABANDONED}, lease_until = NULL,
+         ended_at = ${this.now()}
+       WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${this.now()}
+         LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${this.columns()}`,
+    );
+  }
+
+  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
+    await this.database.execute(LINK_WAITING, { intentId: bill.intentId, shop: bill.shop, billId: bill.billId }, {});
+  }
+}

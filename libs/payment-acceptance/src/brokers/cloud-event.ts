@@ -1,0 +1,55 @@
+import type { PaymentEventMap, PaymentEventName } from '../domain/payment-events.js';
+import type { AnyPaymentEvent } from '../events/consumer.js';
+
+/** Media type of an event as JSON: CloudEvents 1.0, structured mode. */
+export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
+
+/** An event as it leaves the application: CloudEvents 1.0 (https://cloudevents.io). */
+export interface PaymentCloudEventOf<Name extends PaymentEventName> {
+  /** Version of CloudEvents. */
+  readonly specversion: '1.0';
+  /** The event's own id: the same for every copy of it. */
+  readonly id: string;
+  /** Who sends it: the `source` of the options, then the shop. */
+  readonly source: string;
+  /** Name of the event. */
+  readonly type: Name;
+  /** The order. Characters that attributes may not contain are replaced here, but not in `data`. */
+  readonly subject: string;
+  /** When it was settled: ISO 8601, UTC. */
+  readonly time: string;
+  /** What `data` is. */
+  readonly datacontenttype: 'application/json';
+  /** The bill (CloudEvents extension "partitioning"): events with the same key must stay in order. */
+  readonly partitionkey: string;
+  /** Continues the trace of the settlement (extension "distributed tracing"); absent if there is none. */
+  readonly traceparent?: string;
+  /** The event itself. */
+  readonly data: PaymentEventMap[Name];
+}
+
+/** Any event as it leaves the application; discriminated by `type`. */
+export type PaymentCloudEvent = { [Name in PaymentEventName]: PaymentCloudEventOf<Name> }[PaymentEventName];
+
+/** The `source` if the host sets none. */
+export const DEFAULT_SOURCE = '/payment-acceptance';
+
+/** What a string attribute may not contain: control characters and noncharacters (CloudEvents 1.0, type system). */
+const NOT_IN_ATTRIBUTES = /[\p{Cc}\p{Noncharacter_Code_Point}]/gu;
+
+/** Wraps an event. `source` is a URI reference without a trailing slash. */
+export function cloudEvent(event: AnyPaymentEvent, source: string, traceparent?: string | null): PaymentCloudEvent {
+  const wrapped: PaymentCloudEventOf<PaymentEventName> = {
+    specversion: '1.0',
+    id: event.id,
+    source: `${source}/${event.shop}`,
+    type: event.name,
+    subject: event.orderId.replace(NOT_IN_ATTRIBUTES, '\ufffd'),
+    time: event.occurredAt,
+    datacontenttype: 'application/json',
+    partitionkey: event.billId.replace(NOT_IN_ATTRIBUTES, '\ufffd'),
+    ...(traceparent && { traceparent }),
+    data: event,
+  };
+  return wrapped as PaymentCloudEvent;
+}

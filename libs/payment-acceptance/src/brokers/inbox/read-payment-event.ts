@@ -1,0 +1,42 @@
+import type { PaymentCloudEvent } from '../cloud-event.js';
+
+/** The message is not one of our events, and redelivering it will not change that. */
+export class UnreadablePaymentEventError extends Error {
+  override readonly name = 'UnreadablePaymentEventError';
+}
+
+/** The attributes of every envelope: those of CloudEvents 1.0, then ours. */
+const ATTRIBUTES = ['id', 'source', 'type', 'subject', 'time', 'partitionkey'] as const;
+
+/**
+ * Reads the envelope in a message: its body as bytes or text, or as a framework has parsed it. `type` may come from a
+ * later release: acknowledge and ignore types that you do not know.
+ * @throws UnreadablePaymentEventError
+ */
+export function readPaymentEvent(message: unknown): PaymentCloudEvent {
+  const event = parsed(message);
+  if (event['specversion'] !== '1.0')
+    throw new UnreadablePaymentEventError('The message is no CloudEvent of version 1.0.');
+  const missing = ATTRIBUTES.filter((name) => typeof event[name] !== 'string' || event[name] === '');
+  if (missing.length > 0) throw new UnreadablePaymentEventError(`The CloudEvent has no ${missing.join(', ')}.`);
+  if (!isObject(event['data'])) throw new UnreadablePaymentEventError('The data of the CloudEvent is no object.');
+  return event as unknown as PaymentCloudEvent;
+}
+
+function parsed(message: unknown): Record<string, unknown> {
+  let value = message;
+  if (message instanceof Uint8Array || typeof message === 'string') {
+    const text = typeof message === 'string' ? message : new TextDecoder().decode(message);
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new UnreadablePaymentEventError('The message is no JSON.');
+    }
+  }
+  if (!isObject(value)) throw new UnreadablePaymentEventError('The message is no JSON object.');
+  return value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,6 @@
+import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+
+/** The outcome that a postback asserts; NULL for a redirect or an unknown status. */
+export function assertedStatus(kind: Expression, status: Expression): Statement {
+  return sql`CASE WHEN ${toSql(kind)} = 'postback' AND ${toSql(status)} IN ('SUCCESS', 'FAIL') THEN ${toSql(status)} END`;
+}

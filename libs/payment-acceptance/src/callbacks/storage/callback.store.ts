@@ -1,0 +1,93 @@
+import type { CallbackKind, DigestCheck } from '../../domain/callback.js';
+import type { DecimalAmount } from '../../domain/money.js';
+import type { Database } from '../../database/database.js';
+import { sql } from '../../database/statement.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+
+/** A callback as it is stored: without its digest or a full card number. */
+export interface NewCallback {
+  readonly id: string;
+  readonly kind: CallbackKind;
+  readonly shop: string;
+  /** Our bill, if our own records identify it (redirects); otherwise it is found by `billId`. */
+  readonly intentId: IntentId | null;
+  /** `TrsId` of a postback. */
+  readonly billId: BillId | null;
+  /** The order that it names, to be compared with ours. */
+  readonly orderId: OrderId;
+  /** The same, as it is stored. */
+  readonly maskedOrderId: string;
+  readonly status: string | null;
+  readonly digest: DigestCheck;
+  /** `OutSum` as an exact decimal(10,2); `null` if it is not one, so that it matches no bill. */
+  readonly amount: DecimalAmount | null;
+  readonly currency: string | null;
+  readonly custom: string | null;
+  /** All its fields, redacted. */
+  readonly fields: object;
+  /** Another integration has accepted it. It still waits for a bill, whose creation may not have been answered yet. */
+  readonly forwarded?: boolean;
+}
+
+/**
+ * Outcome of recording a callback: linked to a bill, stored without one, or rejected because too many of its kind already
+ * wait. `repeated`: its bill has enough callbacks, and a pending one requests the same check, so it got no row of its own.
+ */
+export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
+
+/** How many callbacks are stored. */
+export interface RecordLimits {
+  /** Per shop, while they wait for an unknown bill; counted separately for those that another integration has accepted. */
+  readonly maxUnmatched: number;
+  /** Per bill, in addition to those that wait for their check. */
+  readonly maxPerBill: number;
+}
+
+/** How long a callback waits for a bill that cannot be checked, in milliseconds. */
+export interface WaitingLimits {
+  /** For an unknown bill. */
+  readonly unmatchedMs: number;
+  /** For a bill without an id at the service. */
+  readonly unnamedMs: number;
+}
+
+/** One row per received callback, within limits. Recording never waits for a bill and never changes one. */
+export abstract class CallbackStore {
+  constructor(protected readonly database: Database) {}
+
+  /**
+   * Stores a callback with its corroboration, and commits. Its row requests a check of the bill.
+   *
+   * A bill that has `maxPerBill` callbacks gets another row only if no pending one requests the same check, that is, one not
+   * yet covered by any check, including a check in flight that began before it came (`check_after`). So a check that begins
+   * after the callback is certain, with or without a row of its own. The new row then replaces the latest answered ones
+   * beyond the limit; the first ones and confirmed ones stay.
+   */
+  abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
+
+  /** Whether a bill of the shop has this id at the service. */
+  async isOfOwnBill(shop: string, billId: BillId): Promise<boolean> {
+    const own = await this.database.rows(
+      sql`SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      {},
+    );
+    return own.length > 0;
+  }
+
+  /** Trace context of the callback's bill; `null` if it has none. */
+  async traceOf(id: string): Promise<string | null> {
+    const [row] = await this.database.rows<{ traceparent: string | null }>(
+      sql`SELECT b.traceparent FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+       WHERE c.id = ${id}`,
+      {},
+    );
+    return row?.traceparent ?? null;
+  }
+
+  /**
+   * Ends the wait of old callbacks whose bill cannot be checked: postbacks for an unknown bill, and redirects whose bill
+   * never got an id at the service. They stay recorded but no longer count against the limit. A bill that is attached or
+   * imported later is checked at once anyway.
+   */
+  abstract retireWaiting(after: WaitingLimits): Promise<void>;
+}

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { assertedStatus } from '../assertion.js';
+import {
+  CallbackStore,
+  type NewCallback,
+  type Recorded,
+  type RecordLimits,
+  type WaitingLimits,
+} from '../callback.store.js';
+import { integer } from '../../../database/reading.js';
+import { sql, type Statement } from '../../../database/statement.js';
+import { callbackRow, insertCallbacks, readOwnBills } from './callback-rows.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+@Injectable()
+export class MariaCallbackStore extends CallbackStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super(database);
+  }
+
+  override async record(callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
+    const { intentId, shop, billId } = callback;
+    const recorded = await this.database.transaction(async (manager) => {
+      const [bill] = await readOwnBills(
+        this.database,
+        manager,
+        intentId === null ? sql`b.shop = ${shop} AND b.service_bill_id = ${billId}` : sql`b.id = ${intentId}`,
+      );
+      const refused = bill
+        ? await this.repeats(manager, bill.intentId, callback, limits.maxPerBill)
+        : await this.isFull(manager, callback, limits.maxUnmatched);
+      if (refused) return bill ? 'repeated' : 'full';
+      await insertCallbacks(this.database, manager, [callbackRow(callback, bill, this.now(), this.now())]);
+      return bill ? 'matched' : 'unmatched';
+    });
+    return recorded === 'unmatched' && (await this.linkAfterwards(callback)) ? 'matched' : recorded;
+  }
+
+  override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {
+    const { dialect, offsetMs } = this.database;
+    for (const [waiting, state, afterMs] of [
+      [
+        sql`payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL`,
+        sql`t.bill_id IS NULL`,
+        unmatchedMs,
+      ],
+      [
+        sql`payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+         WHERE c.pending = 1 AND b.service_bill_id IS NULL`,
+        sql`t.bill_id IS NOT NULL`,
+        unnamedMs,
+      ],
+    ] as const) {
+      const found = await this.database.rows<{ id: string }>(
+        sql`SELECT c.id FROM ${waiting} AND c.received_at < ${dialect.now(offsetMs - afterMs)} LIMIT 1000`,
+        {},
+      );
+      if (found.length === 0) continue;
+      await this.database.transaction(async (manager) => {
+        const ids = await this.database.lockFree(
+          manager,
+          'callback',
+          found.map(({ id }) => id),
+          sql`t.pending = 1 AND ${state}`,
+        );
+        await this.database.change(
+          sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.now()} WHERE id IN (${ids})`,
+          manager,
+        );
+      });
+    }
+  }
+
+  /** Whether a pending callback requests the same check; if not, makes room if the bill has enough callbacks. */
+  private async repeats(manager: EntityManager, bill: string, told: NewCallback, most: number): Promise<boolean> {
+    const [kept] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count FROM (
+         SELECT 1 FROM payment_acceptance.callback WHERE bill_id = ${bill} LIMIT ${most + 1}) kept`,
+      { count: integer },
+      manager,
+    );
+    const surplus = (kept?.count ?? 0) - most + 1;
+    if (surplus <= 0) return false;
+    const asserts = told.kind === 'postback' && /^(SUCCESS|FAIL)$/.test(told.status ?? '') ? told.status : '';
+    const repeated = await this.database.rows(
+      sql`SELECT 1 FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
+       WHERE b.id = ${bill} AND c.pending = 1 AND c.asks = 0 AND c.received_at <= ${this.now()}
+         AND (b.lease_token IS NULL OR c.received_at > b.check_after)
+         AND ${asserts} IN ('', ${assertedStatus('c.kind', 'c.status')}) LIMIT 1`,
+      {},
+      manager,
+    );
+    if (repeated.length > 0) return true;
+    const replaced = await this.database.rows<{ id: string }>(
+      sql`SELECT c.id FROM payment_acceptance.callback c WHERE c.bill_id = ${bill} AND c.pending = 0
+       ORDER BY c.outcome <=> 'confirmed', c.received_at DESC LIMIT ${surplus} FOR UPDATE SKIP LOCKED`,
+      {},
+      manager,
+    );
+    await this.database.remove(
+      manager,
+      'callback',
+      replaced.map(({ id }) => id),
+    );
+    return false;
+  }
+
+  private async isFull(manager: EntityManager, { shop, forwarded }: NewCallback, most: number): Promise<boolean> {
+    const accepted = sql`(${this.database.dialect.jsonText('c.corroboration', 'forwarded')} <=> 'accepted')`;
+    const [waiting] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count FROM (
+         SELECT 1 FROM payment_acceptance.callback c WHERE c.pending = 1 AND c.bill_id IS NULL AND c.shop = ${shop}
+           AND ${accepted} = ${forwarded === true} LIMIT ${most}) waiting`,
+      { count: integer },
+      manager,
+    );
+    return (waiting?.count ?? 0) >= most;
+  }
+
+  /** Like `linkLate` for PostgreSQL: a creation opens, commits, then links; a callback commits, then looks again. */
+  private async linkAfterwards({ id, shop, intentId, billId }: NewCallback): Promise<boolean> {
+    if (intentId !== null || billId === null) return false;
+    const [bill] = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      {},
+    );
+    if (!bill) return false;
+    const linked = await this.database.change(
+      sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.id} WHERE id = ${id} AND bill_id IS NULL`,
+    );
+    return linked > 0;
+  }
+
+  private now(): Statement {
+    return this.database.dialect.now(this.database.offsetMs);
+  }
+}

@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { PaymentServiceClient } from './payment-service.client.js';
+import { PaymentServiceUnavailableError } from './service.errors.js';
+import { ManualPaymentClock } from '../common/clock.js';
+import type { ResolvedOptions, Shop } from '../config/resolved-options.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import { CheckRequests } from './check-requests.js';
+
+const SHOP = { name: 'main', requestsPerSecond: 1_000 } as Shop;
+const BILL = { shop: 'main', billId: 'b' } as ClaimedBill;
+
+let clock: ManualPaymentClock;
+let requests: CheckRequests;
+let answer: () => Promise<never>;
+
+describe('a request beside the checks of a shop', () => {
+  beforeEach(() => {
+    clock = new ManualPaymentClock();
+    const client = { readPaymentList: () => answer() } as unknown as PaymentServiceClient;
+    requests = new CheckRequests(client, clock, { confirmer: { concurrency: 3 } } as ResolvedOptions);
+    requests.perSecond(SHOP);
+  });
+
+  const fail = (status: number, retryAfterMs?: number): Promise<unknown> => {
+    answer = () =>
+      Promise.reject(
+        new PaymentServiceUnavailableError({ shop: 'main', operation: 'listPayments', status }, retryAfterMs),
+      );
+    return requests.read(SHOP, BILL, new AbortController().signal).catch(() => undefined);
+  };
+
+  test('leaves them a free place', () => {
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+    requests.take('main');
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+    requests.take('main');
+    expect(requests.hasRoomBeside('main', 1)).toBe(false);
+    requests.leave('main');
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+  });
+
+  test('waits as long as the service has asked for a pause', async () => {
+    await fail(429, 10_000);
+    expect(requests.hasRoomBeside('main', 1)).toBe(false);
+    clock.advance(11_000);
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+  });
+
+  test('waits while the service is away, and not for ever where nothing else is asked', async () => {
+    for (let count = 0; count < 5; count += 1) {
+      await fail(500);
+      clock.advance(1_000);
+    }
+    expect(requests.hasRoomBeside('main', 1)).toBe(false);
+    clock.advance(61_000);
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+  });
+
+  test('goes where only one may run', async () => {
+    for (let count = 0; count < 3; count += 1) await fail(429);
+    expect(requests.workload()).toMatchObject([{ limit: 1 }]);
+    expect(requests.hasRoomBeside('main', 1)).toBe(true);
+    requests.take('main');
+    expect(requests.hasRoomBeside('main', 1)).toBe(false);
+  });
+});

@@ -1,0 +1,138 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PaymentServiceClient } from './payment-service.client.js';
+import { PaymentServiceNetworkError, PaymentServiceUnavailableError } from './service.errors.js';
+import { PaymentClock } from '../common/clock.js';
+import { FairShare } from '../common/fair-share.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
+import type { ClaimedBill } from '../domain/claim.js';
+import type { IntentId } from '../domain/ids.js';
+import type { PaymentList } from '../domain/payment.js';
+import { AdaptiveLimiter, type RequestEnd } from './adaptive-limiter.js';
+
+/** The requests to one shop's service, and its capacity as currently estimated. */
+export interface CheckWorkload {
+  readonly shop: string;
+  /** Requests in flight. */
+  readonly running: number;
+  /** Maximum requests in flight. */
+  readonly limit: number;
+  /** Maximum requests a second. */
+  readonly perSecond: number;
+  /** End of the pause that the service has asked for (ISO 8601, UTC); `null` without one. */
+  readonly pausedUntil: string | null;
+}
+
+/** Maximum postponed bills remembered per shop. */
+const MAX_PUT_OFF = 1_000;
+
+/** The longest pause that the service is granted, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/**
+ * Limits this instance's requests for the payments of bills, shop by shop. A shop gets at most half of the concurrency if
+ * there are others, so that one whose service hangs leaves the rest to them, and no more than its service can take.
+ */
+@Injectable()
+export class CheckRequests {
+  private readonly share: FairShare;
+  private readonly limiters = new Map<string, AdaptiveLimiter>();
+  /** Bills postponed while the service of their shop was down. */
+  private readonly putOff = new Map<string, IntentId[]>();
+
+  constructor(
+    private readonly client: PaymentServiceClient,
+    private readonly clock: PaymentClock,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
+    this.share = new FairShare(options.confirmer.concurrency);
+  }
+
+  /** How many more bills of a shop may be claimed. @param shops how many shops there are */
+  free(shop: string, shops: number): number {
+    return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
+  }
+
+  /** Whether an additional request leaves a slot free for the checks of the shop's bills. */
+  hasRoomBeside(shop: string, shops: number): boolean {
+    const limiter = this.limiters.get(shop);
+    if (!limiter || limiter.isIdle) return true;
+    return !limiter.isPaused && !limiter.isAway && this.free(shop, shops) >= Math.min(2, limiter.most);
+  }
+
+  /** Whether the service has asked for a pause. */
+  isPaused(shop: string): boolean {
+    return this.limiters.get(shop)?.isPaused ?? false;
+  }
+
+  /** How many requests a second the shop's service can take, up to the limit in the shop's settings. */
+  perSecond({ name, requestsPerSecond }: Shop): number {
+    const known = this.limiters.get(name);
+    const { concurrency } = this.options.confirmer;
+    const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.now().getTime());
+    if (known) known.mostPerSecond = requestsPerSecond;
+    else this.limiters.set(name, limiter);
+    return limiter.perSecond;
+  }
+
+  /** Shops with a request in the last minute. */
+  workload(): CheckWorkload[] {
+    return [...this.limiters]
+      .filter(([, limiter]) => !limiter.isIdle)
+      .map(([shop, { running, most, perSecond, pausedUntil }]) => ({
+        ...{ shop, running, perSecond },
+        limit: most,
+        pausedUntil: pausedUntil === undefined ? null : new Date(pausedUntil).toISOString(),
+      }))
+      .sort((a, b) => (a.shop < b.shop ? -1 : 1));
+  }
+
+  /** Takes a slot for a claimed bill. */
+  take(shop: string): void {
+    this.share.take(shop);
+    this.limiters.get(shop)?.take();
+  }
+
+  leave(shop: string): void {
+    this.share.leave(shop);
+    this.limiters.get(shop)?.leave();
+  }
+
+  /** Remembers a bill whose check got no answer, and which now waits for its backoff. */
+  notePutOff({ shop, intentId }: ClaimedBill): void {
+    if (!this.limiters.get(shop)?.isAway) return;
+    const bills = this.putOff.get(shop) ?? [];
+    if (bills.push(intentId) > MAX_PUT_OFF) bills.shift();
+    this.putOff.set(shop, bills);
+  }
+
+  /** Takes the bills that need not wait any longer, because the service of their shop is back. */
+  takePutOff(shop: string): readonly IntentId[] {
+    const bills = this.putOff.get(shop);
+    if (!bills || this.limiters.get(shop)?.isAway) return [];
+    this.putOff.delete(shop);
+    return [...new Set(bills)];
+  }
+
+  /** Requests a bill's payments once: the schedule is the retry, and no lease may expire during a backoff. */
+  async read(shop: Shop, { billId }: ClaimedBill, signal: AbortSignal): Promise<PaymentList> {
+    const end = this.limiters.get(shop.name)?.begin();
+    try {
+      const listed = await this.client.readPaymentList(shop, billId, { signal, attempts: 1 });
+      end?.('answered');
+      return listed;
+    } catch (error) {
+      end?.(endOf(error), retryAfter(error));
+      throw error;
+    }
+  }
+}
+
+function endOf(error: unknown): RequestEnd {
+  if (error instanceof PaymentServiceUnavailableError) return error.status === 429 ? 'too-many' : 'failed';
+  return error instanceof PaymentServiceNetworkError ? 'failed' : 'answered';
+}
+
+/** The pause that the service asked for, in milliseconds, up to an hour; 0 if it asked for none. */
+export function retryAfter(error: unknown): number {
+  return error instanceof PaymentServiceUnavailableError ? Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0;
+}

@@ -1,0 +1,110 @@
+import type { EntityManager } from 'typeorm';
+import { TimeoutError } from '../common/timeout.js';
+import type { Database } from './database.js';
+import { releaseLater } from './pool-connections.js';
+import { NoConnectionError } from './database.errors.js';
+import { Transaction, type TransactionOptions } from './transaction.js';
+
+/** What ends a transaction from outside. */
+export interface TransactionLimits {
+  readonly signal: AbortSignal;
+  /** How long to wait for a connection, in milliseconds. */
+  readonly connectMs: number;
+  /** Called once there is a connection, before any statement. */
+  readonly connected?: () => void;
+  /** How long the transaction may idle before the server ends it, in milliseconds. */
+  readonly unattendedMs: number;
+}
+
+/**
+ * A transaction whose connection can be destroyed from outside. A rollback would queue behind the running query.
+ */
+export abstract class DestroyableTransaction {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Verifies that this driver's connections can be destroyed.
+   * @throws UndestroyableConnectionError
+   */
+  async verify(): Promise<void> {
+    const runner = this.database.dataSource.createQueryRunner();
+    try {
+      this.database.verifyDestroyable(await runner.connect());
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /**
+   * Runs the work and commits, unless the signal aborts first: then the connection and its server process are ended, the
+   * transaction is undone, and the work's manager can no longer be used.
+   * @throws NoConnectionError if there was no connection, so that the work never began
+   * @throws also if the work swallowed a failed statement: PostgreSQL answers such a COMMIT with a rollback
+   */
+  async run(limits: TransactionLimits, work: (manager: EntityManager) => Promise<void>): Promise<void> {
+    try {
+      await this.runOnce(limits, work);
+    } catch (error) {
+      // Only our own statements throw this, before the host's run.
+      if (!this.database.hasToBeRepeated(error)) throw error;
+      await this.runOnce(limits, work);
+    }
+  }
+
+  private async runOnce(
+    { signal, connectMs, connected, unattendedMs }: TransactionLimits,
+    work: (manager: EntityManager) => Promise<void>,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const { dataSource } = this.database;
+    const runner = dataSource.createQueryRunner();
+    const transaction = new Transaction(dataSource, runner, (text) => this.database.send(runner, text));
+    let connecting: Promise<unknown> | undefined;
+    let connection: unknown;
+    let destroyed: Promise<void> | undefined;
+    let onAbort = (): void => undefined;
+    let waiting: NodeJS.Timeout | undefined;
+    const ended = new Promise<never>((_resolve, reject) => {
+      onAbort = () => {
+        transaction.close();
+        if (connection !== undefined) destroyed = this.database.destroy(runner, connection);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      const late = (): void => reject(new TimeoutError(`The pool had none free within ${connectMs} ms.`));
+      waiting = setTimeout(late, connectMs);
+    });
+    try {
+      let level: TransactionOptions['level'];
+      try {
+        level = await Promise.race([this.database.isolationLevel(), ended]);
+        connecting = runner.connect();
+        connection = await Promise.race([connecting, ended]);
+      } catch (error) {
+        throw new NoConnectionError(error);
+      } finally {
+        clearTimeout(waiting);
+      }
+      connected?.();
+      // The race is lost only together with the connection, so work that goes on can change nothing.
+      const options = { level, ...this.database.endedAfter(unattendedMs) };
+      await Promise.race([this.whole(transaction, connection, work, options), ended]);
+    } finally {
+      // After its release, the connection belongs to another caller.
+      signal.removeEventListener('abort', onAbort);
+      if (connection !== undefined) {
+        if (!transaction.isOver) destroyed ??= this.database.destroy(runner, connection);
+        await destroyed;
+        await runner.release();
+      } else if (connecting) releaseLater(runner, connecting);
+    }
+  }
+
+  /** Runs the whole transaction. Must not commit if one of its statements has failed. */
+  protected abstract whole(
+    transaction: Transaction,
+    connection: unknown,
+    work: (manager: EntityManager) => Promise<void>,
+    options: TransactionOptions,
+  ): Promise<void>;
+}

@@ -1,0 +1,58 @@
+import type { QueryRunner } from 'typeorm';
+import { PaymentPoolExhaustedError } from './database.errors.js';
+
+/** Our statements take milliseconds. One that takes this long waits for a lock, or for a server that is gone. */
+const OVERDUE_MS = 2_000;
+
+/**
+ * Tracks the connections of the host's pool that our statements hold. While the database answers, they may use the whole
+ * pool. Once it does not, they give half of the pool back to the host within two seconds, and take no further connection.
+ */
+export class HeldConnections {
+  /** In the order in which they were acquired. */
+  private readonly held = new Map<QueryRunner, { readonly since: number; limitMs: number }>();
+  private readonly half: number;
+
+  constructor(
+    poolSize: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.half = Math.max(2, Math.floor(poolSize / 2));
+  }
+
+  /**
+   * Verifies that another connection may be taken.
+   * @throws PaymentPoolExhaustedError if overdue statements hold half of the pool
+   */
+  check(): void {
+    if (this.held.size < this.half) return;
+    const overdueSince = this.now() - OVERDUE_MS;
+    let overdue = 0;
+    for (const { since } of this.held.values()) {
+      if (since > overdueSince) break;
+      overdue += 1;
+    }
+    if (overdue >= this.half) throw PaymentPoolExhaustedError.byOverdueStatements(overdue);
+  }
+
+  /** @param limitMs timeout of statements on it; at most `OVERDUE_MS` for connections beyond half of the pool */
+  take(runner: QueryRunner, limitMs: number): void {
+    const isBeyondHalf = this.held.size >= this.half;
+    this.held.set(runner, { since: this.now(), limitMs: isBeyondHalf ? Math.min(limitMs, OVERDUE_MS) : limitMs });
+  }
+
+  /** Shortens the timeouts of all held connections. The returned function gives those that are still held when called. */
+  hurry(limitMs: number): () => QueryRunner[] {
+    const before = [...this.held];
+    for (const [, one] of before) one.limitMs = Math.min(one.limitMs, limitMs);
+    return () => before.filter(([runner, one]) => this.held.get(runner) === one).map(([runner]) => runner);
+  }
+
+  giveBack(runner: QueryRunner): void {
+    this.held.delete(runner);
+  }
+
+  limitOf(runner: QueryRunner): number | undefined {
+    return this.held.get(runner)?.limitMs;
+  }
+}

@@ -1,0 +1,185 @@
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { PaymentClock } from '../../common/clock.js';
+import { withTimeout } from '../../common/timeout.js';
+import { Database, type Answer, type DatabaseSettings } from '../database.js';
+import { isConflict } from '../query-errors.js';
+import { closeNow } from '../socket.js';
+import { rawSql, sql, type Statement } from '../statement.js';
+import { PaymentUnsupportedDataSourceError } from '../database.errors.js';
+import type { TransactionOptions } from '../transaction.js';
+import { mariadb } from './dialect.js';
+import { mysqlConnectionOf } from './mysql-connection.js';
+import { runOnConnection } from './mysql-query.js';
+
+interface MysqlPool {
+  on(event: 'connection', listener: (connection: object) => void): void;
+}
+
+/** Timeout of killing the thread of a closed connection, in milliseconds. */
+const ENDING_MS = 2_000;
+
+/** A query that runs this long is taken for the one to kill, in milliseconds. */
+const LONG_QUERY_MS = 1_000;
+
+/** How often a single statement that conflicts with others is attempted. */
+const STATEMENT_ATTEMPTS = 4;
+
+/**
+ * A data source on MariaDB, through the driver `mysql2`. Transactions run at READ COMMITTED: at MariaDB's default level, the
+ * gap locks of a claim block inserts. A single statement that loses a deadlock is rolled back whole, and repeated.
+ */
+export class MariaDatabase extends Database {
+  override readonly dialect = mariadb;
+  protected override readonly prefix = `${this.schema}_`;
+
+  constructor(dataSource: DataSource, clock: PaymentClock, settings?: DatabaseSettings) {
+    super(dataSource, clock, settings);
+    const { pool } = dataSource.driver as { pool?: MysqlPool };
+    pool?.on('connection', (connection) => this.opened(connection));
+  }
+
+  protected override async answer(
+    text: string,
+    values: readonly unknown[],
+    manager: EntityManager | undefined,
+    limitMs: number | undefined,
+  ): Promise<Answer> {
+    const parameters = values.map(given);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await super.answer(text, parameters, manager, limitMs);
+      } catch (error) {
+        if (manager || attempt >= STATEMENT_ATTEMPTS || !isConflict(error)) throw error;
+      }
+    }
+  }
+
+  protected override async sendOn(connection: unknown, text: string, values: readonly unknown[]): Promise<Answer> {
+    const result = await runOnConnection(connection, text, values);
+    return Array.isArray(result) ? { rows: result, changed: 0 } : { rows: [], changed: result.affectedRows ?? 0 };
+  }
+
+  /** A session setting, so the host's value is restored afterwards. */
+  override endedAfter(unattendedMs: number): Pick<TransactionOptions, 'before' | 'after'> {
+    const seconds = Math.ceil(unattendedMs / 1_000);
+    return {
+      before: `SET @payment_acceptance_idle = @@SESSION.idle_transaction_timeout, SESSION idle_transaction_timeout = ${seconds}`,
+      after: 'SET SESSION idle_transaction_timeout = @payment_acceptance_idle',
+    };
+  }
+
+  override verifyDestroyable(connection: unknown): void {
+    mysqlConnectionOf(connection);
+  }
+
+  override async discard(_runner: QueryRunner, connection: unknown): Promise<void> {
+    const mysql = mysqlConnectionOf(connection);
+    // The pool listens only for the first error; a second one would be unhandled.
+    mysql.on('error', () => undefined);
+    await closeNow(mysql.stream);
+  }
+
+  override async destroy(runner: QueryRunner, connection: unknown): Promise<void> {
+    const { stream, threadId } = mysqlConnectionOf(connection);
+    const { destroyed, localPort } = stream;
+    await this.discard(runner, connection);
+    // Until it is killed, the server goes on with a running query and keeps its locks.
+    if (!destroyed) await withTimeout(ENDING_MS, this.kill(threadId, localPort)).catch(() => undefined);
+  }
+
+  /** If this takes too long, its own connection is only closed: killing its thread would need yet another one. */
+  private async kill(threadId: number, localPort: number | undefined): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    try {
+      const connection: unknown = await runner.connect();
+      const killed = this.killThread(runner, threadId, localPort);
+      await withTimeout(ENDING_MS, killed).catch(async (error: unknown) => {
+        killed.catch(() => undefined);
+        await this.discard(runner, connection);
+        throw error;
+      });
+    } finally {
+      await runner.release();
+    }
+  }
+
+  /**
+   * Kills a thread if it appears to be ours: it has our connection's port, or, behind a proxy, a long-running query. If the
+   * address leads to another server by now, the thread with this id belongs to somebody else.
+   */
+  private async killThread(runner: QueryRunner, threadId: number, localPort = 0): Promise<void> {
+    const { rows } = await this.send(
+      runner,
+      `SELECT ID FROM information_schema.PROCESSLIST
+       WHERE ID = ? AND (HOST LIKE CONCAT('%:', ?) OR COMMAND IN ('Query', 'Execute') AND TIME_MS >= ?)`,
+      [threadId, localPort, LONG_QUERY_MS],
+    );
+    if (rows.length > 0) await this.send(runner, 'KILL CONNECTION ?', [threadId]);
+  }
+
+  /** Set for each transaction: the default of one session says nothing about the pool's other connections. */
+  override isolationLevel(): Promise<'READ COMMITTED'> {
+    return Promise.resolve('READ COMMITTED');
+  }
+
+  /**
+   * Locks those rows that are not locked and still satisfy the condition; returns their ids in the given order.
+   * @param table its rows are `t` in the condition
+   */
+  async lockFree(
+    manager: EntityManager,
+    table: 'bill' | 'callback' | 'delivery',
+    ids: readonly string[],
+    condition: Statement,
+  ): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.rows<{ id: string }>(
+      sql`SELECT CAST(t.id AS CHAR) AS id FROM payment_acceptance.${rawSql(table)} t FORCE INDEX (PRIMARY)
+       WHERE t.id IN (${ids}) AND ${condition} FOR UPDATE SKIP LOCKED`,
+      {},
+      manager,
+    );
+    const locked = new Set(rows.map(({ id }) => id));
+    return ids.filter((id) => locked.has(id));
+  }
+
+  /**
+   * Deletes locked rows; returns their number. In key order: with another access path through a small table, DELETE, unlike
+   * UPDATE, would wait for every locked row that it passes.
+   */
+  remove(manager: EntityManager, table: string, ids: readonly string[]): Promise<number> {
+    return this.change(
+      sql`DELETE FROM payment_acceptance.${rawSql(table)} WHERE id IN (${ids}) ORDER BY id LIMIT ${ids.length}`,
+      manager,
+    );
+  }
+
+  override async verify(): Promise<void> {
+    const { type } = this.dataSource.options;
+    const [server] = await this.rows<{ version: string; mode: string }>(
+      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode`,
+      {},
+    );
+    const { version = '', mode = '' } = server ?? {};
+    const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
+    if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
+      throw new PaymentUnsupportedDataSourceError(
+        type,
+        `Its server is "${version}", but MariaDB 10.6 or newer is needed.`,
+      );
+    }
+    if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE/.test(mode)) {
+      throw new PaymentUnsupportedDataSourceError(
+        type,
+        `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
+          'NO_BACKSLASH_ESCAPES and ORACLE.',
+      );
+    }
+  }
+}
+
+/** The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes an empty subquery. */
+function given(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length > 0) return value ?? null;
+  return { toSqlString: () => 'SELECT NULL FROM DUAL WHERE FALSE' };
+}

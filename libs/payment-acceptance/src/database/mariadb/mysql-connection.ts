@@ -1,0 +1,18 @@
+import type { Stream } from '../socket.js';
+import { UndestroyableConnectionError } from '../database.errors.js';
+
+/** The parts of a `mysql2` connection that are used to destroy it. */
+export interface MysqlConnection {
+  readonly threadId: number;
+  readonly stream: Stream;
+  on(event: 'error', listener: () => void): void;
+}
+
+/** @throws UndestroyableConnectionError */
+export function mysqlConnectionOf(given: unknown): MysqlConnection {
+  const connection = given as Partial<MysqlConnection>;
+  if (typeof connection.stream?.destroy !== 'function' || typeof connection.threadId !== 'number') {
+    throw new UndestroyableConnectionError();
+  }
+  return connection as MysqlConnection;
+}

@@ -1,0 +1,87 @@
+import type { EntityManager } from 'typeorm';
+import type { Database } from '../../database.js';
+import type { Migration } from '../migration.js';
+import { flag } from '../../reading.js';
+import { rawSql, sql } from '../../statement.js';
+import { assertedEvents } from './asserted-events.js';
+import { deliveryErrorCodes } from './delivery-error-codes.js';
+import { failingBills } from './failing-bills.js';
+import { headsOfQueues } from './heads-of-queues.js';
+import { heldBills } from './held-bills.js';
+import { keptDeliveries } from './kept-deliveries.js';
+import { lostBills } from './lost-bills.js';
+import { redactedBills } from './redacted-bills.js';
+import { mariaSchema } from './schema.js';
+import { shopIdentities } from './shop-identities.js';
+
+export const MARIA_MIGRATIONS: readonly Migration[] = [
+  mariaSchema,
+  headsOfQueues,
+  shopIdentities,
+  failingBills,
+  keptDeliveries,
+  assertedEvents,
+  lostBills,
+  heldBills,
+  deliveryErrorCodes,
+  redactedBills,
+];
+
+const LOCK_SECONDS = 120;
+
+/** Instances that start together on one database take turns. The server releases the lock when the connection ends. */
+const LOCK = rawSql(`CONCAT('payment_acceptance:', MD5(DATABASE()))`);
+
+/** Whether our tables exist. */
+export async function mariaTables(database: Database, manager?: EntityManager): Promise<boolean> {
+  const [row] = await database.rows<{ found: boolean }>(
+    sql`SELECT EXISTS (SELECT 1 FROM information_schema.tables
+      WHERE table_schema = DATABASE() AND table_name = ${`${database.schema}_migration`}) AS found`,
+    { found: flag },
+    manager,
+  );
+  return row?.found === true;
+}
+
+/**
+ * Runs the missing migrations on one connection, which holds the lock. MariaDB commits each DDL statement on its own, so
+ * all of them may be repeated, and a migration counts once its last one has run.
+ */
+export async function migrateMaria(
+  database: Database,
+  missing: (manager: EntityManager) => Promise<readonly Migration[]>,
+): Promise<void> {
+  const runner = database.dataSource.createQueryRunner();
+  const { manager } = runner;
+  try {
+    const [turn] = await database.rows<{ mine: boolean }>(
+      sql`SELECT GET_LOCK(${LOCK}, ${LOCK_SECONDS}) AS mine`,
+      { mine: flag },
+      manager,
+    );
+    if (!turn?.mine) {
+      throw new Error(
+        'Another process has been migrating the tables of PaymentAcceptanceModule for two minutes. Find out what blocks it, and start again.',
+      );
+    }
+    try {
+      await database.change(
+        sql`CREATE TABLE IF NOT EXISTS payment_acceptance.migration (
+           version INT PRIMARY KEY, name VARCHAR(255) NOT NULL, applied_at DATETIME(6) NOT NULL) ENGINE=InnoDB`,
+        manager,
+      );
+      for (const { version, name, statements } of await missing(manager)) {
+        for (const statement of statements) await database.change(rawSql(statement), manager);
+        await database.change(
+          sql`INSERT INTO payment_acceptance.migration (version, name, applied_at)
+           VALUES (${version}, ${name}, UTC_TIMESTAMP(6))`,
+          manager,
+        );
+      }
+    } finally {
+      await database.change(sql`DO RELEASE_LOCK(${LOCK})`, manager);
+    }
+  } finally {
+    await runner.release();
+  }
+}

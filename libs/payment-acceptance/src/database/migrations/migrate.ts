@@ -1,0 +1,78 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { PaymentClock } from '../../common/clock.js';
+import type { Database } from '../database.js';
+import { MariaDatabase } from '../mariadb/maria.database.js';
+import { MARIA_MIGRATIONS, mariaTables, migrateMaria } from './mariadb/migrate.js';
+import type { Migration } from './migration.js';
+import { openDatabase } from '../open-database.js';
+import { migratePostgres, POSTGRES_MIGRATIONS, postgresTables } from './postgres/migrate.js';
+import { integer } from '../reading.js';
+import { MIGRATION_STATEMENT_MS } from '../statement-limit.js';
+import { sql } from '../statement.js';
+import { PaymentSchemaBehindError } from '../database.errors.js';
+
+/** Options of `migratePaymentAcceptance`. */
+export interface MigrationOptions {
+  /** As the module's option `schema`. Default `payment_acceptance`. */
+  schema?: string;
+  /** As the module's option `logStatements`. Default `false`. */
+  logStatements?: boolean;
+}
+
+/**
+ * Brings the module's tables up to date (in their own schema, on MariaDB under a prefix), under a lock; on PostgreSQL each
+ * migration runs in one transaction. A migration that cannot lock a table within some seconds, because of a long-running
+ * query, fails and can be repeated. Touches nothing of the host's and runs none of its migrations. Safe to call from several
+ * processes at once.
+ * @throws PaymentUnsupportedDataSourceError, or RangeError for an invalid schema name
+ */
+export async function migratePaymentAcceptance(
+  dataSource: DataSource,
+  { schema, logStatements }: MigrationOptions = {},
+): Promise<void> {
+  const database = await openDatabase(dataSource, new PaymentClock(), { schema, logStatements });
+  database.statementMs = MIGRATION_STATEMENT_MS;
+  if ((await missing(database)).length === 0) return;
+  const migrate = database instanceof MariaDatabase ? migrateMaria : migratePostgres;
+  await migrate(database, (manager) => missing(database, manager));
+}
+
+/**
+ * The migrations that {@link migratePaymentAcceptance} would run, in order. Changes nothing.
+ * @throws as {@link migratePaymentAcceptance}
+ * @internal
+ */
+export async function pendingMigrations(
+  dataSource: DataSource,
+  { schema }: MigrationOptions = {},
+): Promise<Pick<Migration, 'version' | 'name'>[]> {
+  const database = await openDatabase(dataSource, new PaymentClock(), { schema });
+  return (await missing(database)).map(({ version, name }) => ({ version, name }));
+}
+
+/** @throws PaymentSchemaBehindError if the tables are older than this release needs */
+export async function verifySchema(database: Database): Promise<void> {
+  const [first] = await missing(database);
+  if (!first) return;
+  const all = migrationsFor(database);
+  const before = first === all[0] ? 0 : first.version - 1;
+  throw new PaymentSchemaBehindError(before, Math.max(...all.map(({ version }) => version)));
+}
+
+/** The missing migrations, in order. Tables of a later release lack none. */
+async function missing(database: Database, manager?: EntityManager): Promise<readonly Migration[]> {
+  const all = migrationsFor(database);
+  const tables = database instanceof MariaDatabase ? mariaTables : postgresTables;
+  if (!(await tables(database, manager))) return all;
+  const rows = await database.rows<{ version: number }>(
+    sql`SELECT version FROM payment_acceptance.migration`,
+    { version: integer },
+    manager,
+  );
+  const present = new Set(rows.map(({ version }) => version));
+  return all.filter(({ version }) => !present.has(version));
+}
+
+function migrationsFor(database: Database): readonly Migration[] {
+  return database instanceof MariaDatabase ? MARIA_MIGRATIONS : POSTGRES_MIGRATIONS;
+}

@@ -1,0 +1,46 @@
+import type { QueryRunner } from 'typeorm';
+import type { Stream } from '../socket.js';
+import { UndestroyableConnectionError } from '../database.errors.js';
+
+/** The parts of `pg`'s client that are used to destroy its connection, and to see the status of a transaction. */
+export interface PgClient {
+  readonly processID: number;
+  /** Secret of the session, which authorizes cancelling its statements. */
+  readonly secretKey: unknown;
+  readonly host?: string;
+  readonly port: number;
+  readonly ssl?: unknown;
+  readonly sslNegotiation?: unknown;
+  readonly connection: PgConnection;
+}
+
+export interface PgConnection {
+  readonly stream: Stream;
+  on(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+  off(event: 'readyForQuery' | 'errorMessage', listener: OnAnswer): void;
+}
+
+/** Called after each statement, and before that on its error; status `E` is a failed transaction. */
+export type OnAnswer = (message: { readonly status?: string }) => void;
+
+/** A private method of TypeORM's query runner for PostgreSQL. */
+interface PgRunner {
+  releasePostgresConnection(error: Error): Promise<void>;
+}
+
+/** Releases the runner, and removes its connection from the pool. */
+export function removeFromPool(runner: QueryRunner): Promise<void> {
+  return (runner as unknown as PgRunner).releasePostgresConnection(new Error('The connection must not be used again.'));
+}
+
+/** @throws UndestroyableConnectionError */
+export function pgClientOf(connection: unknown): PgClient {
+  if (!isPgClient(connection)) throw new UndestroyableConnectionError();
+  return connection;
+}
+
+/** Whether it is a connection of the JavaScript client, not of pg-native. */
+export function isPgClient(connection: unknown): connection is PgClient {
+  const client = connection as Partial<PgClient>;
+  return typeof client.connection?.stream.destroy === 'function' && typeof client.processID === 'number';
+}

@@ -1,0 +1,54 @@
+import { QueryFailedError } from 'typeorm';
+import { PaymentReadOnlyDatabaseError } from './database.errors.js';
+
+/** The error codes of a failed statement; MariaDB adds error numbers. */
+function trouble(error: unknown): { code?: unknown; errno?: unknown; sqlState?: unknown } {
+  return error instanceof QueryFailedError ? (error.driverError as object) : {};
+}
+
+/** The database's own code of a failed statement; MariaDB's is a number. */
+export function errorCode(error: unknown): unknown {
+  const { code, errno } = trouble(error);
+  return errno ?? code;
+}
+
+/** Deadlock and serialization failure; on MariaDB also lock wait timeout and "record has changed". */
+const CONFLICTS = new Set<unknown>(['40001', '40P01', 1213, 1205, 1020]);
+
+/** Another transaction has just written data on which this one's decision depends: roll back and repeat it. */
+export class ConcurrentChangeError extends Error {
+  override readonly name = 'ConcurrentChangeError';
+}
+
+/** Whether the work was rolled back in favour of a concurrent transaction. */
+export function isConflict(error: unknown): boolean {
+  if (error instanceof ConcurrentChangeError) return true;
+  return CONFLICTS.has(errorCode(error));
+}
+
+/** SQLSTATE classes of errors of the database or the connection, rather than of the data. */
+const TROUBLE_OF_ALL = new Set(['08', '25', '40', '53', '57', '58', '70', 'HY']);
+
+/** Whether a single row of the statement may have caused the error, so that the others would succeed without it. */
+export function mayConcernOneRow(error: unknown): boolean {
+  const { code, errno, sqlState = errno === undefined ? code : undefined } = trouble(error);
+  return typeof sqlState === 'string' && !TROUBLE_OF_ALL.has(sqlState.slice(0, 2));
+}
+
+/**
+ * Errors of a read-only server: on PostgreSQL a standby or a read-only session; on MariaDB a server with `read_only` or
+ * `innodb_read_only`, or a read-only session.
+ */
+const READ_ONLY = new Set<unknown>(['25006', 1290, 1836, 1792]);
+
+/** Whether the connection leads to a read-only server, such as a former primary after a switchover. */
+export function isReadOnly(error: unknown): boolean {
+  if (error instanceof PaymentReadOnlyDatabaseError) return true;
+  return READ_ONLY.has(errorCode(error));
+}
+
+/** Whether a row with the same unique key already exists. */
+export function isUniqueViolation(error: unknown): boolean {
+  const { code, errno } = trouble(error);
+  return code === '23505' || errno === 1062;
+}

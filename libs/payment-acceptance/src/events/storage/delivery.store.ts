@@ -1,0 +1,200 @@
+import type { EntityManager } from 'typeorm';
+import { databaseText } from '../../common/text.js';
+import type { BillState } from '../../domain/bill.js';
+import type { DeliveryId, IntentId } from '../../domain/ids.js';
+import type { Database } from '../../database/database.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+
+/** A consumer of one event, hosted by this instance. */
+export interface HostedConsumer {
+  readonly name: string;
+  readonly event: string;
+  readonly shops: readonly string[] | null;
+}
+
+/** The deliveries of one bill to one consumer: one at a time, in settlement order. */
+export interface DeliveryQueue {
+  readonly intentId: IntentId;
+  readonly consumer: string;
+}
+
+/** Parameters of a claim. */
+export interface DeliveryClaim {
+  readonly hosted: readonly HostedConsumer[];
+  /** Shops whose deliveries are left to other instances, whatever the consumer. */
+  readonly foreignShops: readonly string[];
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly token: string;
+  /** A delivery whose last allowed attempt never ended is left to `deadLetterExhausted`. */
+  readonly maxAttempts: number;
+}
+
+/** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
+export interface ClaimedDelivery extends DeliveryQueue {
+  readonly id: DeliveryId;
+  readonly token: string;
+  readonly eventName: string;
+  readonly shop: string;
+  /** Number of this attempt: 1 for the first. */
+  readonly attempt: number;
+  /** The event as JSON. */
+  readonly payload: string;
+  /** Whether a later event of the same bill has already reached the consumer. */
+  readonly late: boolean;
+  /** Whether the consumer is known to have no other delivery of the bill. */
+  readonly alone: boolean;
+  /** Current state of the bill. */
+  readonly billState: BillState;
+  /** When the first callback that asserted an outcome came; `null` if none did. */
+  readonly assertedAt: Date | null;
+  /** Trace context of the settlement. */
+  readonly traceparent: string | null;
+}
+
+/**
+ * After this many attempts, about 27 minutes with the default pauses, a delivery no longer holds back those after it: its
+ * handler keeps failing, and the shop may be waiting for them.
+ */
+export const HOLDING_ATTEMPTS = 12;
+
+/** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */
+export const ABSENT_MS = 3_600_000;
+
+/** The `last_error_code` of a delivery whose handler found no order. */
+export const ORDER_NOT_FOUND = 'order-not-found';
+
+/** A consumer that no instance hosts, with the number of deliveries that wait for it. */
+export interface AbsentConsumer {
+  readonly name: string;
+  readonly event: string;
+  readonly waiting: number;
+}
+
+/**
+ * Whether a delivery is pending, phrased so that on PostgreSQL it fits only the index of queue heads. If the planner
+ * believed the index of all pending rows to be small, it would read the whole of it for a few rows.
+ */
+export function isPending(state: Expression): Statement {
+  return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
+}
+
+/**
+ * Whether the bill is held: none of its events is delivered before an operator releases it.
+ * @param billId the column with the bill's id
+ * @param end end of the subquery, for the planner
+ */
+export function isHeld(billId: Expression, end: Statement = rawSql('')): Statement {
+  return sql`EXISTS (SELECT 1 FROM payment_acceptance.held_bill h WHERE h.bill_id = ${toSql(billId)} ${end})`;
+}
+
+/** Consumers and their deliveries. */
+export abstract class DeliveryStore {
+  constructor(protected readonly database: Database) {}
+
+  /**
+   * Registers the consumers: from its commit on, every settlement of any instance creates their deliveries. Called
+   * repeatedly while they are hosted, since a consumer that is no longer hosted must hold nothing back. The shops of a
+   * consumer only grow: otherwise, during a rolling release, instances that name fewer shops would remove the others.
+   */
+  abstract register(consumers: readonly HostedConsumer[]): Promise<void>;
+
+  /** The consumers that are registered with more shops than given here; `shops` are the missing ones. */
+  async consumersMissingShops(consumers: readonly HostedConsumer[]): Promise<HostedConsumer[]> {
+    const known = await this.known();
+    return consumers.flatMap(({ name, event, shops }) => {
+      const other = known.find((each) => each.name === name && each.event === event);
+      if (!other || !shops) return [];
+      const lacking = other.shops && other.shops.filter((shop) => !shops.includes(shop));
+      return lacking?.length === 0 ? [] : { name, event, shops: lacking };
+    });
+  }
+
+  protected abstract known(): Promise<HostedConsumer[]>;
+
+  /**
+   * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only if
+   * no other delivery of the queue runs and the bill is not held. Deliveries for shops that a consumer does not name here
+   * are left to instances where it does.
+   *
+   * The column `behind` keeps the others out of the claim's index: it marks a delivery created while an earlier one of its
+   * queue is pending, or while its bill is held, until {@link free} clears it. A claim never relies on the mark: previous
+   * releases do not set it, and end deliveries without clearing it on the next.
+   */
+  abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
+
+  /**
+   * Clears `behind` on the next delivery of each of these queues, or of all, unless its bill is held or an earlier delivery
+   * holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
+   * for {@link ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
+   * wait for ever.
+   *
+   * Called after the commit that ended a delivery, and after a commit that marked some. If both happen at the same time,
+   * the later call sees the other's commit.
+   */
+  abstract free(
+    queues: readonly DeliveryQueue[] | 'all',
+    hosted: readonly HostedConsumer[],
+    manager?: EntityManager,
+  ): Promise<void>;
+
+  /** In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. */
+  abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
+
+  /** Dead-letters deliveries that have used up their attempts without ending the last: a handler may kill its process. */
+  abstract deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]>;
+
+  /**
+   * Marks the delivery done at the start of its handler's transaction, so that both commit together or not at all. Returns
+   * `undefined` if the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and
+   * comes first. `late`: a later event has reached the consumer meanwhile.
+   */
+  abstract completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined>;
+
+  /** Marks the delivery done; `false` if the token was replaced. */
+  abstract complete(delivery: ClaimedDelivery): Promise<boolean>;
+
+  /** Releases a claim whose attempt never began, and does not count it. */
+  async release(delivery: ClaimedDelivery): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET attempts = attempts - 1, lease_token = NULL, lease_until = NULL
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
+    );
+  }
+
+  /** Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done. */
+  async giveBack(delivery: ClaimedDelivery, error: string, pauseMs: number): Promise<boolean> {
+    const given = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = NULL, attempts = attempts - 1, lease_token = NULL,
+         lease_until = NULL, due_at = ${this.now(pauseMs)}
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
+    );
+    return given === 1;
+  }
+
+  /**
+   * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was replaced
+   * or it is done.
+   * @param code the kind of the error, of low cardinality
+   */
+  async fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {
+    const outcome =
+      pauseMs === null
+        ? sql`state = 'DEAD', ended_at = ${this.now()}`
+        : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
+    const failed = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = ${databaseText(code).slice(0, 255)},
+         lease_token = NULL, lease_until = NULL, ${outcome}
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
+    );
+    return failed === 1;
+  }
+
+  /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */
+  abstract absent(): Promise<AbsentConsumer[]>;
+
+  /** The current time, plus `laterMs` milliseconds. */
+  protected now(laterMs = 0): Statement {
+    return this.database.dialect.now(this.database.offsetMs + laterMs);
+  }
+}

@@ -1,0 +1,221 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import {
+  DeliveryStore,
+  isHeld,
+  isPending,
+  type AbsentConsumer,
+  ABSENT_MS,
+  type ClaimedDelivery,
+  type DeliveryClaim,
+  type DeliveryQueue,
+  type HostedConsumer,
+} from '../delivery.store.js';
+import { flag, instant, integer } from '../../../database/reading.js';
+import { join, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
+import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+/** How many of a consumer's next deliveries are read to find out when one is due. */
+const IN_SIGHT = 20;
+
+/** How many candidates are read per delivery to claim, since other instances may have locked some. */
+const CANDIDATES = 3;
+
+@Injectable()
+export class MariaDeliveryStore extends DeliveryStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super(database);
+  }
+
+  override async register(consumers: readonly HostedConsumer[]): Promise<void> {
+    if (consumers.length === 0) return;
+    const inOrder = [...consumers].sort((a, b) => (a.name + a.event < b.name + b.event ? -1 : 1));
+    const rows = inOrder.map(
+      ({ name, event, shops }) =>
+        sql`(${name}, ${event}, ${shops && JSON.stringify(shops)}, ${this.now()}, ${this.now()})`,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+       VALUES ${join(rows, ', ')}
+       ON DUPLICATE KEY UPDATE last_seen_at = VALUES(last_seen_at), shops = CASE
+         WHEN JSON_CONTAINS(shops, VALUES(shops)) THEN shops ELSE JSON_MERGE_PRESERVE(shops, VALUES(shops)) END`,
+    );
+  }
+
+  protected override known(): Promise<HostedConsumer[]> {
+    return this.database.rows<HostedConsumer>(
+      sql`SELECT name, event_name AS event, CAST(shops AS CHAR) AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
+      // Shops named by two releases are stored twice.
+      { shops: (value) => [...new Set(JSON.parse(String(value)) as string[])] },
+    );
+  }
+
+  override async claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]> {
+    const { hosted, foreignShops, limit, leaseMs, token, maxAttempts } = claim;
+    if (hosted.length === 0) return [];
+    const eligible = (alias: Expression): Statement => {
+      const d = toSql(alias);
+      const now = this.now();
+      const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
+      return sql`${d}.due_at <= ${now} AND ${known} AND NOT ${isHeld(sql`${d}.bill_id`)} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
+       AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
+         AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
+         AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
+    };
+    const most = limit * CANDIDATES;
+    const next = nextOfEach(hosted, sql`d.id, d.due_at, d.seq`, eligible('d'), most);
+    const due = await this.database.rows<{ id: string }>(
+      sql`SELECT CAST(id AS CHAR) AS id FROM (${next}) due ORDER BY due_at, seq LIMIT ${most}`,
+      {},
+    );
+    if (due.length === 0) return [];
+    return this.database.transaction(async (manager) => {
+      const locked = await this.database.lockFree(
+        manager,
+        'delivery',
+        due.map(({ id }) => id),
+        sql`t.state = 'PENDING' AND ${eligible('t')}`,
+      );
+      const ids = locked.slice(0, limit);
+      await this.database.change(
+        sql`UPDATE payment_acceptance.delivery SET attempts = attempts + 1, lease_token = ${token},
+           lease_until = ${this.now(leaseMs)} WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
+        manager,
+      );
+      return this.read(ids, manager);
+    });
+  }
+
+  override async free(
+    queues: readonly DeliveryQueue[] | 'all',
+    hosted: readonly HostedConsumer[],
+    manager?: EntityManager,
+  ): Promise<void> {
+    if (queues.length === 0) return;
+    const behind = sql`n.state = 'PENDING' AND n.behind = 1`;
+    const given =
+      queues === 'all'
+        ? sql`TRUE`
+        : sql`(n.bill_id, n.consumer) IN (${join(
+            queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
+            ', ',
+          )})`;
+    const next = await this.database.rows<{ id: string }>(
+      sql`SELECT CAST(d.id AS CHAR) AS id FROM (
+         SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND ${given}
+         GROUP BY n.bill_id, n.consumer) first
+       JOIN payment_acceptance.delivery d ON d.bill_id = first.bill_id AND d.consumer = first.consumer AND d.seq = first.seq
+       WHERE NOT ${isHeld('d.bill_id')} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+         WHERE other.state = 'PENDING' AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+         AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
+      {},
+      manager,
+    );
+    if (next.length === 0) return;
+    const ids = next.map(({ id }) => id);
+    await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET behind = 0 WHERE id ${mariadb.oneOf(ids, 'bigint')} ORDER BY id`,
+      manager,
+    );
+  }
+
+  private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
+    const rows = await this.database.rows<Omit<ClaimedDelivery, 'alone'>>(
+      sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
+         d.event_name AS "eventName", e.shop,
+         d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
+         ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
+       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
+       JOIN payment_acceptance.bill b ON b.id = d.bill_id WHERE d.id ${mariadb.oneOf(ids, 'bigint')}`,
+      { attempt: integer, assertedAt: instant, late: flag },
+      manager,
+    );
+    // Unused on MariaDB: `completeWith` always looks for others.
+    return rows.map((row) => ({ ...row, alone: false }));
+  }
+
+  override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+    if (hosted.length === 0) return null;
+    const at = sql`GREATEST(d.due_at, coalesce(d.lease_until, d.due_at)) AS at`;
+    const [row] = await this.database.rows<{ next: number | null; now: number }>(
+      sql`SELECT ${mariadb.epochMs('next')} AS next, ${mariadb.epochMs(this.now())} AS now
+       FROM (SELECT MIN(at) AS next FROM (${nextOfEach(hosted, at, sql`TRUE`, IN_SIGHT)}) soon WHERE at > ${this.now()}) soonest`,
+      { next: integer, now: integer },
+    );
+    return row && row.next !== null ? row.next - row.now : null;
+  }
+
+  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+    const condition = sql`t.state = 'PENDING' AND t.attempts >= ${maxAttempts} AND t.lease_until < ${this.now()}`;
+    const found = await this.database.rows<{ id: string; consumer: string }>(
+      sql`SELECT CAST(t.id AS CHAR) AS id, t.consumer FROM payment_acceptance.delivery t WHERE ${condition} LIMIT 100`,
+      {},
+    );
+    if (found.length === 0) return [];
+    return this.database.transaction(async (manager) => {
+      const ids = await this.database.lockFree(
+        manager,
+        'delivery',
+        found.map(({ id }) => id),
+        condition,
+      );
+      await this.database.change(
+        sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
+           lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
+         WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
+        manager,
+      );
+      return found.filter(({ id }) => ids.includes(id));
+    });
+  }
+
+  override async completeWith(
+    manager: EntityManager,
+    delivery: ClaimedDelivery,
+  ): Promise<{ late: boolean } | undefined> {
+    const [own] = await this.database.rows<{ until: string }>(
+      sql`SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`,
+      {},
+      manager,
+    );
+    if (!own) return undefined;
+    const [row] = await this.database.rows<{ late: boolean; rivalled: boolean }>(
+      sql`SELECT ${LATE}, EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE rival.state = 'PENDING'
+           AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${this.now()}
+           AND (rival.lease_until < ${own.until} OR rival.lease_until = ${own.until} AND rival.id < d.id)) AS rivalled
+       FROM payment_acceptance.delivery d WHERE d.id = ${delivery.id}`,
+      { late: flag, rivalled: flag },
+      manager,
+    );
+    if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
+    await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET ${this.done()} WHERE id = ${delivery.id}`,
+      manager,
+    );
+    return { late: row?.late === true };
+  }
+
+  override async complete(delivery: ClaimedDelivery): Promise<boolean> {
+    const completed = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET ${this.done()}
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
+    );
+    return completed === 1;
+  }
+
+  private done(): Statement {
+    return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
+  }
+
+  override absent(): Promise<AbsentConsumer[]> {
+    return this.database.rows<AbsentConsumer>(
+      sql`SELECT c.name, c.event_name AS event, (SELECT LEAST(10000, COUNT(*)) FROM payment_acceptance.delivery d
+         WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name) AS waiting
+       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
+      { waiting: integer },
+    );
+  }
+}

@@ -1,0 +1,243 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import {
+  DeliveryStore,
+  isHeld,
+  isPending,
+  type AbsentConsumer,
+  ABSENT_MS,
+  HOLDING_ATTEMPTS,
+  type ClaimedDelivery,
+  type DeliveryClaim,
+  type DeliveryQueue,
+  type HostedConsumer,
+} from '../delivery.store.js';
+import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { postgres } from '../../../database/postgres/dialect.js';
+import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { prepare } from '../../../database/postgres/prepare.js';
+
+/** How many of a consumer's next deliveries are read to find out when one is due. */
+const IN_SIGHT = opaque(sql`20`, 'int');
+
+/** The rows of consumers that were passed as {@link listed} JSON. */
+function hostedOf(consumers: Statement): Statement {
+  return givenRows(consumers, 'consumer text, event_name text, shops jsonb');
+}
+
+function listed(consumers: readonly HostedConsumer[]): string {
+  return JSON.stringify(consumers.map(({ name, event, shops }) => ({ consumer: name, event_name: event, shops })));
+}
+
+/** The shop of a delivery `d`, as JSON. */
+const SHOP_OF_D = sql`to_jsonb((SELECT e.shop FROM payment_acceptance.event e WHERE e.id = d.event_id))`;
+
+/** Whether a consumer names the shop of a delivery `d`. */
+function namesItsShop(consumer: Expression): Statement {
+  return sql`(${toSql(consumer)}.shops IS NULL OR ${toSql(consumer)}.shops @> ${SHOP_OF_D})`;
+}
+
+/** Whether a delivery is done, phrased like {@link isPending} so that it does not fit the index of finished rows. */
+function isDone(state: Expression): Statement {
+  return sql`${toSql(state)} NOT IN ('PENDING', 'DEAD')`;
+}
+
+/** Whether an earlier delivery of a queue holds back those after it; see `DeliveryStore.free`. */
+function holdsBack(earlier: Expression, now: Statement): Statement {
+  const each = toSql(earlier);
+  const longAgo = sql`${now} - ${rawSql(String(ABSENT_MS))} * interval '1 millisecond'`;
+  return sql`${each}.attempts < ${rawSql(String(HOLDING_ATTEMPTS))} AND EXISTS (
+    SELECT 1 FROM payment_acceptance.consumer c WHERE c.name = ${each}.consumer AND c.event_name = ${each}.event_name
+      AND c.last_seen_at >= ${longAgo})
+  AND (${each}.due_at >= ${longAgo} OR NOT EXISTS (SELECT 1 FROM hosted own
+    WHERE own.consumer = ${each}.consumer AND own.event_name = ${each}.event_name AND NOT ${namesItsShop('own')}))`;
+}
+
+/** See `DeliveryStore.claim`. */
+const CLAIM = prepare(
+  ['offsetMs', 'leaseMs', 'limit', 'hosted', 'foreignShops', 'token', 'maxAttempts'],
+  ({ offsetMs, leaseMs, limit, hosted, foreignShops, token, maxAttempts }) => {
+    const now = postgres.now(offsetMs);
+    const most = opaque(limit, 'int');
+    return sql`WITH hosted AS ${hostedOf(hosted)}, due AS (
+    SELECT d.id FROM hosted CROSS JOIN LATERAL (
+      SELECT d.id, next.due_at, next.seq FROM (
+        SELECT n.id, n.due_at, n.seq FROM payment_acceptance.delivery n
+        WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
+          AND NOT n.behind AND n.due_at <= ${now} ORDER BY n.due_at, n.seq ${IN_ORDER}) next
+      CROSS JOIN LATERAL (
+        SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
+          AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
+          AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int) AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)}
+          AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+            AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
+            AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
+        FOR UPDATE SKIP LOCKED) d
+      LIMIT ${most}) d
+    ORDER BY d.due_at, d.seq LIMIT ${most}
+  )
+  UPDATE payment_acceptance.delivery d
+  SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
+  FROM due, payment_acceptance.event e, payment_acceptance.bill b
+  WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
+  RETURNING d.id::text AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
+    e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+    NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.bill_id = d.bill_id
+      AND other.consumer = d.consumer AND other.id <> d.id) AS alone`;
+  },
+);
+
+/** See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. */
+const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
+  const now = postgres.now(offsetMs);
+  return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
+    SELECT bill_id, consumer FROM ${givenRows(queues, 'bill_id uuid, consumer text')} given
+    UNION SELECT bill_id, consumer FROM payment_acceptance.delivery
+    WHERE ${queues}::text IS NULL AND behind AND ${isPending('state')}
+  ), next AS (
+    SELECT d.id FROM queue CROSS JOIN LATERAL (
+      SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
+        AND n.behind AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
+    JOIN payment_acceptance.delivery d ON d.id = first.id
+    WHERE d.behind AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+      AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
+      AND ${holdsBack('other', now)} ${ROW_BY_ROW})
+    ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
+  )
+  UPDATE payment_acceptance.delivery d SET behind = false FROM next WHERE d.id = next.id`;
+});
+
+const NEXT_DUE = prepare(['offsetMs', 'hosted'], ({ offsetMs, hosted }) => {
+  const now = postgres.now(offsetMs);
+  return sql`SELECT ${postgres.epochMs('min(soon.at)')} AS next, ${postgres.epochMs(now)} AS now
+  FROM ${hostedOf(hosted)} hosted CROSS JOIN LATERAL (
+    SELECT greatest(d.due_at, d.lease_until) AS at FROM payment_acceptance.delivery d
+    WHERE d.consumer = hosted.consumer AND d.event_name = hosted.event_name AND ${isPending('d.state')}
+      AND NOT d.behind AND ${namesItsShop('hosted')}
+    ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}`;
+});
+
+const COMPLETE_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
+  const now = postgres.now(offsetMs);
+  return sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
+    lease_until = NULL, last_error = NULL
+  FROM payment_acceptance.delivery claimed
+  WHERE claimed.id = d.id AND d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')}
+  RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+      AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
+    EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
+      AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
+      AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`;
+});
+
+const COMPLETE = prepare(
+  ['offsetMs', 'id', 'token'],
+  ({ offsetMs, id, token }) =>
+    sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
+    lease_until = NULL, last_error = NULL
+  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} RETURNING id`,
+);
+
+@Injectable()
+export class PostgresDeliveryStore extends DeliveryStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super(database);
+  }
+
+  override async register(consumers: readonly HostedConsumer[]): Promise<void> {
+    const hosted = hostedOf(sql`${listed(consumers)}`);
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, shops, registered_at, last_seen_at)
+       SELECT consumer, event_name, CASE WHEN shops IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(shops)) END,
+         ${this.now()}, ${this.now()} FROM ${hosted} hosted ORDER BY 1, 2
+       ON CONFLICT (name, event_name) DO UPDATE SET last_seen_at = excluded.last_seen_at,
+         shops = CASE WHEN consumer.shops IS NOT NULL AND excluded.shops IS NOT NULL
+           THEN ARRAY(SELECT DISTINCT shop FROM unnest(consumer.shops || excluded.shops) AS shop ORDER BY 1) END`,
+    );
+  }
+
+  protected override known(): Promise<HostedConsumer[]> {
+    return this.database.rows<HostedConsumer>(
+      sql`SELECT name, event_name AS event, to_jsonb(shops)::text AS shops FROM payment_acceptance.consumer ORDER BY 1, 2`,
+      { shops: json },
+    );
+  }
+
+  override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
+    const { offsetMs } = this.database;
+    const reading: Reading<ClaimedDelivery> = { attempt: integer, assertedAt: instant, late: flag, alone: flag };
+    const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
+    return this.database.executeAtReadCommitted(CLAIM, given, reading);
+  }
+
+  override async free(
+    queues: readonly DeliveryQueue[] | 'all',
+    hosted: readonly HostedConsumer[],
+    manager?: EntityManager,
+  ): Promise<void> {
+    const rows =
+      queues === 'all'
+        ? null
+        : JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
+    const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
+    if (manager) await this.database.execute(FREE, given, {}, manager);
+    else await this.database.executeAtReadCommitted(FREE, given, {});
+  }
+
+  override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
+    const reading: Reading<{ next: number | null; now: number }> = { next: integer, now: integer };
+    const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted) };
+    const [row] = await this.database.execute(NEXT_DUE, given, reading);
+    return row && row.next !== null ? row.next - row.now : null;
+  }
+
+  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+    return this.database.rows<{ id: string; consumer: string }>(
+      sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
+         lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
+       WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE state = 'PENDING'
+         AND attempts >= ${maxAttempts} AND lease_until < ${this.now()} LIMIT 100 FOR UPDATE SKIP LOCKED)
+       RETURNING id::text AS id, consumer`,
+      {},
+    );
+  }
+
+  /**
+   * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
+   * not claimed before it ends.
+   */
+  override async completeWith(
+    manager: EntityManager,
+    delivery: ClaimedDelivery,
+  ): Promise<{ late: boolean } | undefined> {
+    if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
+    const reading: Reading<{ late: boolean; rivalled: boolean }> = { late: flag, rivalled: flag };
+    const [row] = await this.database.execute(COMPLETE_IN_TURN, this.held(delivery), reading, manager);
+    if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
+    return row && { late: row.late };
+  }
+
+  override async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
+    const rows = await this.database.execute(COMPLETE, this.held(delivery), {}, manager);
+    return rows.length === 1;
+  }
+
+  private held({ id, token }: ClaimedDelivery) {
+    return { offsetMs: this.database.offsetMs, id, token };
+  }
+
+  override absent(): Promise<AbsentConsumer[]> {
+    return this.database.rows<AbsentConsumer>(
+      sql`SELECT c.name, c.event_name AS event, (SELECT count(*) FROM (
+           SELECT 1 FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name
+             AND d.event_name = c.event_name LIMIT 10000) waiting) AS waiting
+       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
+      { waiting: integer },
+    );
+  }
+}

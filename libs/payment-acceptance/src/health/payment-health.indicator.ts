@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentServiceClient } from '../client/payment-service.client.js';
+import { errorType } from '../common/errors.js';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
+import type { WorkerState } from '../common/leased-worker.js';
+import { DeliveryWorker } from '../events/delivery.worker.js';
+import { Confirmer } from '../settlement/confirmer.js';
+import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js';
+import { PaymentReadOnlyDatabaseError } from '../database/database.errors.js';
+import { Snapshots, type Snapshot } from './snapshot.js';
+
+/** Values from which the module counts as degraded. Ages and durations in milliseconds. */
+export interface PaymentHealthThresholds {
+  /** How long the database may take to answer before it counts as unreachable. Default 2000. */
+  readonly timeLimitMs?: number;
+  /** How long the most overdue check of a bill has waited. Default 5 minutes. */
+  readonly overdueCheckMs?: number;
+  /** Bills whose last five or more checks have failed. Default 1. */
+  readonly failingBills?: number;
+  /** Age of the oldest undelivered event. Default 5 minutes. */
+  readonly oldestDeliveryMs?: number;
+  /** Age of the oldest event whose delivery is failing and being retried. Default 10 minutes. */
+  readonly failingDeliveryMs?: number;
+  /** Bills whose events are held until they are released. Default 1. */
+  readonly heldBills?: number;
+  /** Dead letters. Default 1. */
+  readonly deadLetters?: number;
+  /** Open reviews. Default 10. */
+  readonly openReviews?: number;
+  /** Creations whose outcome never became known. Default 10. */
+  readonly unknownBills?: number;
+  /** Bills that exist at the service but not in the ledger. Default 1. */
+  readonly lostBills?: number;
+  /** Consecutive requests from this process that got no usable answer from the service. Default 3. */
+  readonly serviceFailures?: number;
+  /** How long a worker of this process may go without polling for work. Default 60000. */
+  readonly workerSilenceMs?: number;
+}
+
+/** Reasons for being degraded; payments can still be taken. */
+export type PaymentDegradation =
+  | 'checks-overdue'
+  | 'checks-failing'
+  | 'deliveries-late'
+  | 'deliveries-failing'
+  | 'bills-held'
+  | 'dead-letters'
+  | 'open-reviews'
+  | 'unknown-outcomes'
+  | 'lost-bills'
+  | 'shops-refused'
+  | 'service-not-answering'
+  | 'worker-stalled';
+
+/** The indicator's details: only numbers and the names of shops, consumers and hosts. No order data, no secrets. */
+export interface PaymentHealth<Status extends string = 'up' | 'down'> {
+  readonly status: Status;
+  /** Everything that has reached its threshold; empty if all is well. */
+  readonly degraded: readonly PaymentDegradation[];
+  /** `readOnly`: it answers but takes no writes, like a standby or a demoted primary. */
+  readonly database: { readonly reachable: boolean; readonly readOnly?: true; readonly error?: string };
+  /** By host: how it answered this process's requests. A health check sends no request of its own. */
+  readonly service: Readonly<
+    Record<string, { lastAnswerAt: string | null; lastFailureAt: string | null; failuresInARow: number }>
+  >;
+  /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
+  readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
+  /** Of all instances together; absent while the database is unreachable. */
+  readonly backlog?: PaymentStats & {
+    readonly refusedShops: readonly string[];
+    /** Consumers whose deliveries are failing and being retried; the one with the oldest event comes first. */
+    readonly failingConsumers: readonly FailingConsumer[];
+    /** Shops with bills whose last five or more checks have failed. */
+    readonly failingShops: readonly FailingShop[];
+  };
+}
+
+const MINUTE = 60_000;
+
+const DEFAULTS: Required<PaymentHealthThresholds> = {
+  timeLimitMs: 2_000,
+  overdueCheckMs: 5 * MINUTE,
+  failingBills: 1,
+  oldestDeliveryMs: 5 * MINUTE,
+  failingDeliveryMs: 10 * MINUTE,
+  heldBills: 1,
+  deadLetters: 1,
+  openReviews: 10,
+  unknownBills: 10,
+  lostBills: 1,
+  serviceFailures: 3,
+  workerSilenceMs: MINUTE,
+};
+
+/**
+ * Health in the format of `@nestjs/terminus`, which is not required: `health.check([() => payments.isHealthy('payments')])`.
+ *
+ * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
+ * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. Never
+ * throws. Reads the tables at most once a second, however often it is called.
+ */
+@Injectable()
+export class PaymentHealthIndicator {
+  /** @internal */
+  constructor(
+    private readonly snapshots: Snapshots,
+    private readonly client: PaymentServiceClient,
+    private readonly confirmer: Confirmer,
+    private readonly deliveries: DeliveryWorker,
+  ) {}
+
+  /**
+   * @param key key of the result
+   * @param options thresholds, and the status to report when degraded: every version of Terminus understands `up` (the
+   *   default); version 12 also understands `degraded`, reports it for the whole application and still answers 200
+   */
+  async isHealthy<Key extends string, Degraded extends 'up' | 'degraded' = 'up'>(
+    key: Key,
+    options: PaymentHealthThresholds & { readonly degradedStatus?: Degraded } = {},
+  ): Promise<Record<Key, PaymentHealth<'up' | 'down' | Degraded>>> {
+    const { degradedStatus = 'up', ...given } = options;
+    const limits = { ...DEFAULTS, ...given };
+    const here = this.ofThisProcess(limits);
+    let health: PaymentHealth<'up' | 'down' | Degraded>;
+    try {
+      const backlog = await withTimeout(limits.timeLimitMs, this.snapshots.read());
+      const degraded = [...degradationsOf(backlog, limits), ...here.degraded];
+      const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
+      health = { ...here, status, degraded, database: { reachable: true }, backlog };
+    } catch (error) {
+      health = { ...here, status: 'down', database: whyDown(error) };
+    }
+    return { [key]: health } as Record<Key, typeof health>;
+  }
+
+  private ofThisProcess({ workerSilenceMs, serviceFailures }: Required<PaymentHealthThresholds>) {
+    const workers = {
+      confirmer: this.confirmer.state(workerSilenceMs),
+      deliveries: this.deliveries.state(workerSilenceMs),
+    };
+    const contacts = this.client.contacts.all();
+    const degraded: PaymentDegradation[] = [];
+    if (contacts.some(({ failuresInARow }) => failuresInARow >= serviceFailures))
+      degraded.push('service-not-answering');
+    if (Object.values(workers).includes('stalled')) degraded.push('worker-stalled');
+    const service = Object.fromEntries(
+      contacts.map(({ host, lastAnswerAt, lastFailureAt, failuresInARow }) => [
+        host,
+        {
+          lastAnswerAt: lastAnswerAt?.toISOString() ?? null,
+          lastFailureAt: lastFailureAt?.toISOString() ?? null,
+          failuresInARow,
+        },
+      ]),
+    );
+    return { workers, service, degraded };
+  }
+}
+
+function whyDown(error: unknown): PaymentHealth['database'] {
+  const readOnly = error instanceof PaymentReadOnlyDatabaseError;
+  return { reachable: readOnly, ...(readOnly && { readOnly }), error: reasonOf(error) };
+}
+
+/** A code such as `ECONNREFUSED`: the driver's messages name hosts and users, and health may be public. */
+function reasonOf(error: unknown): string {
+  return error instanceof TimeoutError ? error.message : errorType(error);
+}
+
+function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {
+  const found: [PaymentDegradation, boolean][] = [
+    ['checks-overdue', (now.oldestCheckMs ?? 0) >= limits.overdueCheckMs],
+    ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],
+    ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
+    ['deliveries-failing', now.failingConsumers.some(({ oldestMs }) => oldestMs >= limits.failingDeliveryMs)],
+    ['bills-held', now.heldBills >= limits.heldBills],
+    ['dead-letters', now.deadLetters >= limits.deadLetters],
+    ['open-reviews', now.openReviews >= limits.openReviews],
+    ['unknown-outcomes', now.unknownBills >= limits.unknownBills],
+    ['lost-bills', now.lostBills >= limits.lostBills],
+    ['shops-refused', now.refusedShops.length > 0],
+  ];
+  return found.filter(([, past]) => past).map(([reason]) => reason);
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { TimeoutError, withTimeout } from '../common/timeout.js';
+import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js';
+import { Database } from '../database/database.js';
+import { StatisticsStore } from './storage/statistics.store.js';
+import { RefusalStore } from './storage/refusal.store.js';
+
+/** The state of the module as read from its tables. */
+export interface Snapshot extends PaymentStats {
+  /** Names of the shops that the service refuses, at most {@link MAX_SHOPS}. */
+  readonly refusedShops: readonly string[];
+  /** Consumers whose deliveries are failing and being retried, at most {@link MAX_CONSUMERS}. */
+  readonly failingConsumers: readonly FailingConsumer[];
+  /** Shops with bills whose checks keep failing, at most {@link MAX_SHOPS}. */
+  readonly failingShops: readonly FailingShop[];
+}
+
+const MAX_SHOPS = 100;
+const MAX_CONSUMERS = 100;
+
+/** How long one reading is shared by all callers. */
+const KEPT_MS = 1_000;
+
+/** Timeout of a reading. Its connection may be dead, so the next caller starts a new one. */
+const LIMIT_MS = 10_000;
+
+/** Readings that timed out may still hold their connections; with this many of them no new one starts. */
+const MAX_UNFINISHED = 3;
+
+interface Reading {
+  readonly result: Promise<Snapshot>;
+  /** Absent while the reading is running. */
+  endedAt?: number;
+}
+
+/** Reads the snapshot, once for all callers within a second: probes and scrapes come in bursts. */
+@Injectable()
+export class Snapshots {
+  private latest: Reading | undefined;
+  private unfinished = 0;
+
+  constructor(
+    private readonly statistics: StatisticsStore,
+    private readonly refusals: RefusalStore,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Joins a reading that is still running.
+   * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
+   */
+  read(): Promise<Snapshot> {
+    const { latest } = this;
+    const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < KEPT_MS);
+    if (isFresh) return latest.result;
+    const reading: Reading = { result: withTimeout(LIMIT_MS, this.load()) };
+    const end = (): void => {
+      reading.endedAt = performance.now();
+    };
+    reading.result.then(end, end);
+    this.latest = reading;
+    return reading.result;
+  }
+
+  /** Runs its statements one after the other, so that it holds only one connection. */
+  private async load(): Promise<Snapshot> {
+    if (this.unfinished >= MAX_UNFINISHED)
+      throw new TimeoutError('The database has not answered earlier readings yet.');
+    this.unfinished += 1;
+    try {
+      const stats = await this.statistics.stats(null);
+      // A read-only server would answer all other queries normally.
+      await this.database.verifyWritable();
+      const refusedShops = await this.refusals.refused(MAX_SHOPS);
+      const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);
+      return { ...stats, refusedShops, failingConsumers, failingShops: await this.statistics.failingShops(MAX_SHOPS) };
+    } finally {
+      this.unfinished -= 1;
+    }
+  }
+}

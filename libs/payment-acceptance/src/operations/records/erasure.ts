@@ -1,0 +1,44 @@
+import type { BillState } from '../../domain/bill.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+
+/**
+ * What retention and erasure remove from the records of a bill: texts of the bill itself, the card numbers of its payments,
+ * `custom` and `fromCard` of its events, the raw fields of its callbacks, and error texts of its deliveries.
+ */
+export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deliveries';
+
+/**
+ * What an erasure removes besides: raw fields of postbacks that name the order and no known bill, the payments listed of its
+ * bills when they were lost bills, and the notes of operators' actions.
+ */
+export type ErasedPart = RedactedPart | 'waitingCallbacks' | 'lostBills' | 'notes';
+
+/** A bill of an erased order. */
+export interface ErasedBill {
+  readonly intentId: IntentId;
+  readonly billId: BillId | null;
+  readonly state: BillState;
+  /** Whether the service is still asked about it. What it lists from now on is stored without personal data. */
+  readonly followed: boolean;
+}
+
+/** What an erasure leaves, and why. */
+export interface ErasureRemainder {
+  readonly what: string;
+  readonly why: string;
+}
+
+/** The result of `PaymentOperations.eraseOrder`. */
+export interface PaymentErasure {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  /** True if nothing was changed; `removed` then says what would be. */
+  readonly dryRun: boolean;
+  readonly bills: readonly ErasedBill[];
+  /** The number of records from which something was removed; all 0 if it had been done before. */
+  readonly removed: Readonly<Record<ErasedPart, number>>;
+  /** Deliveries that wait or are dead letters: their consumers get the event with `redacted: true`. */
+  readonly undelivered: number;
+  /** For people to read. */
+  readonly stays: readonly ErasureRemainder[];
+}

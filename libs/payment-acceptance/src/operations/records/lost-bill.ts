@@ -1,0 +1,34 @@
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { ReportedPayment } from '../../domain/payment.js';
+
+/** A bill that the service created for a shop but that is missing from the ledger. */
+export interface LostBill {
+  /** Our id of this record. */
+  readonly id: string;
+  readonly shop: string;
+  /** The service's `bill_id`. */
+  readonly billId: BillId;
+  /** The order named by its first postback. Anybody can send a postback, so this proves nothing. */
+  readonly namedOrderId: OrderId | null;
+  /** How many different orders its waiting postbacks name; one for a genuine bill. */
+  readonly namedOrders: number;
+  /** Our intent of unknown outcome for the named order, if there is one: this may be its bill. */
+  readonly unknownIntentId: IntentId | null;
+  /** The payments last listed, at most 20, successful ones first; empty if the service has too many to list any. */
+  readonly payments: readonly LostBillPayment[];
+  /** How many payments were listed. */
+  readonly listed: number;
+  /** When its first postback came, when the service confirmed the bill, and when it was last asked: ISO 8601. */
+  readonly firstPostbackAt: string;
+  readonly foundAt: string;
+  readonly askedAt: string;
+}
+
+/** A payment of a lost bill, as the service last listed it (section 2.3). */
+export type LostBillPayment = Pick<
+  ReportedPayment,
+  'paymentId' | 'status' | 'statusText' | 'amount' | 'amountReceived' | 'currency' | 'fromCard' | 'createdAtText'
+> & {
+  /** ISO 8601, in the shop's `timeZone`; `null` if it could not be read. */
+  readonly createdAt: string | null;
+};

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { IntentId, OrderId } from '../../domain/ids.js';
+import type { ErasedBill, ErasedPart } from '../records/erasure.js';
+import { Database } from '../../database/database.js';
+import { IS_LOST } from '../../settlement/storage/lost-bills.js';
+import { flag, integer } from '../../database/reading.js';
+import {
+  markRedacted,
+  redactedCallbacks,
+  redactedNotes,
+  redactedParts,
+  remove,
+  type Redactable,
+} from '../../callbacks/storage/redaction.js';
+import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { sql, type Statement } from '../../database/statement.js';
+
+/** An order to erase. */
+export interface OrderKey {
+  readonly shop: string;
+  readonly orderId: OrderId;
+}
+
+/** The statements of erasures: the personal data of one order, wherever it is recorded. */
+@Injectable()
+export class ErasureStore {
+  constructor(private readonly database: Database) {}
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  /** First attempt first. */
+  billsOf({ shop, orderId }: OrderKey, manager?: EntityManager): Promise<ErasedBill[]> {
+    return this.database.rows<ErasedBill>(
+      sql`SELECT b.id AS "intentId", b.service_bill_id AS "billId", b.state, b.next_check_at IS NOT NULL AS followed
+       FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt`,
+      { followed: flag },
+      manager,
+    );
+  }
+
+  async openReviews(manager: EntityManager, intentIds: readonly IntentId[]): Promise<string[]> {
+    return this.ids(
+      manager,
+      sql`SELECT id FROM payment_acceptance.review WHERE ${this.of(intentIds)} AND state = 'OPEN'`,
+    );
+  }
+
+  /** How many deliveries of these bills wait or are dead letters. */
+  undelivered(manager: EntityManager, intentIds: readonly IntentId[]): Promise<number> {
+    return this.count(manager, sql`payment_acceptance.delivery WHERE ${this.of(intentIds)} AND state <> 'DONE'`);
+  }
+
+  /** How many lost bills there are whose first postback named the order. Only a person can tell whether it is theirs. */
+  lostBills(manager: EntityManager, { shop, orderId }: OrderKey): Promise<number> {
+    return this.count(
+      manager,
+      sql`payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.order_id = ${orderId} AND ${IS_LOST}`,
+    );
+  }
+
+  /** How many records of each part hold personal data. */
+  counts(manager: EntityManager, order: OrderKey, bills: readonly ErasedBill[]): Promise<Record<ErasedPart, number>> {
+    return this.each(manager, order, bills, ({ table, condition }) =>
+      this.count(manager, sql`${table} WHERE ${condition}`),
+    );
+  }
+
+  /** Removes it; returns from how many records of each part, and how many of the bills are newly marked as redacted. */
+  async erase(
+    manager: EntityManager,
+    order: OrderKey,
+    bills: readonly ErasedBill[],
+  ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
+    const removed = await this.each(manager, order, bills, (part) => remove(this.database, part, manager));
+    const ids = bills.map(({ intentId }) => intentId);
+    return { removed, marked: await markRedacted(this.database, ids, manager) };
+  }
+
+  private async each(
+    manager: EntityManager,
+    { shop, orderId }: OrderKey,
+    bills: readonly ErasedBill[],
+    work: (part: Redactable) => Promise<number>,
+  ): Promise<Record<ErasedPart, number>> {
+    const { dialect } = this.database;
+    const intentIds = bills.map(({ intentId }) => intentId);
+    const billIds = bills.flatMap(({ billId }) => billId ?? []);
+    const targets = [...intentIds, ...(await this.targets(manager, intentIds))];
+    const parts: Record<ErasedPart, Redactable> = {
+      ...redactedParts(dialect, intentIds),
+      waitingCallbacks: redactedCallbacks(
+        sql`shop = ${shop} AND order_id = ${orderId} AND pending = TRUE AND bill_id IS NULL`,
+      ),
+      lostBills: {
+        table: sql`payment_acceptance.lost_bill`,
+        condition: sql`shop = ${shop} AND service_bill_id ${dialect.oneOf(billIds, 'text')} AND payments IS NOT NULL`,
+        change: sql`payments = NULL`,
+      },
+      notes: redactedNotes(
+        dialect,
+        sql`(target ${dialect.oneOf(targets, 'text')} OR action = 'release' AND target = ${orderId})`,
+      ),
+    };
+    const numbers: [string, number][] = [];
+    for (const [name, part] of Object.entries(parts)) numbers.push([name, await work(part)]);
+    return Object.fromEntries(numbers) as Record<ErasedPart, number>;
+  }
+
+  /** The reviews and deliveries of these bills: operators' actions name them. */
+  private async targets(manager: EntityManager, intentIds: readonly IntentId[]): Promise<string[]> {
+    const { text } = this.database.dialect;
+    const reviews = sql`SELECT ${text('id')} AS id FROM payment_acceptance.review WHERE ${this.of(intentIds)}`;
+    const deliveries = sql`SELECT ${text('id')} AS id FROM payment_acceptance.delivery WHERE ${this.of(intentIds)}`;
+    return [...(await this.ids(manager, reviews)), ...(await this.ids(manager, deliveries))];
+  }
+
+  private of(intentIds: readonly IntentId[]): Statement {
+    return sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
+  }
+
+  private async ids(manager: EntityManager, statement: Statement): Promise<string[]> {
+    return (await this.database.rows<{ id: string }>(statement, {}, manager)).map(({ id }) => id);
+  }
+
+  /** @param from the statement from its first table on */
+  private async count(manager: EntityManager, from: Statement): Promise<number> {
+    const statement = sql`SELECT count(*) AS count FROM ${from}`.withTime(LONG_STATEMENT_MS);
+    const [row] = await this.database.rows<{ count: number }>(statement, { count: integer }, manager);
+    return row?.count ?? 0;
+  }
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { BillState } from '../../domain/bill.js';
+import type { DecimalAmount } from '../../domain/money.js';
+import { Database } from '../../database/database.js';
+import { sql } from '../../database/statement.js';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+
+/** A bill that another program created at the service. */
+export interface ForeignBill {
+  readonly intentId: IntentId;
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly payerPaysCommission: boolean;
+  readonly description: string | null;
+  readonly name: string | null;
+  readonly type: string;
+  readonly custom: string;
+  readonly customGiven: boolean;
+  /** The service's id. */
+  readonly billId: BillId;
+  readonly linkUrl: string | null;
+  readonly linkPageUrl: string | null;
+  readonly createdAt: Date;
+}
+
+/** What the ledger already has of a bill. */
+export interface KnownBill {
+  readonly orderId: OrderId;
+  readonly amount: DecimalAmount;
+  readonly currency: string;
+  readonly state: BillState;
+}
+
+/** The statements that import bills created elsewhere. */
+@Injectable()
+export class ImportStore {
+  constructor(private readonly database: Database) {}
+
+  async known(shop: string, billId: BillId, manager?: EntityManager): Promise<KnownBill | undefined> {
+    const [bill] = await this.database.rows<KnownBill>(
+      sql`SELECT order_id AS "orderId", ${this.database.dialect.text('amount')} AS amount, currency, state
+       FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      {},
+      manager,
+    );
+    return bill;
+  }
+
+  /**
+   * Stores the bill as open and due, as the next attempt of its order, which must be locked.
+   * @param hold holds its events back until the bill is released
+   */
+  async insert(manager: EntityManager, bill: ForeignBill, hold: boolean): Promise<void> {
+    const { dialect, offsetMs } = this.database;
+    const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
+         description, name, type, custom, custom_given, service_bill_id, link_url, link_page_url, created_at, opened_at,
+         next_check_at, check_after)
+       SELECT ${bill.intentId}, ${bill.shop}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
+           FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),
+         'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
+         ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
+         ${createdAt}, ${createdAt}, ${now}, ${now}`,
+      manager,
+    );
+    if (!hold) return;
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.held_bill (bill_id, shop, held_since)
+       VALUES (${bill.intentId}, ${bill.shop}, ${now})`,
+      manager,
+    );
+  }
+}

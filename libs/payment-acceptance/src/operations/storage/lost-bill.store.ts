@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { LostBill } from '../records/lost-bill.js';
+import { isUuid } from '../../domain/uuid.js';
+import { Database } from '../../database/database.js';
+import { IS_LOST, WAITS } from '../../settlement/storage/lost-bills.js';
+import { integer, json, type Reading } from '../../database/reading.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
+import { rawSql, sql, type Statement } from '../../database/statement.js';
+
+const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };
+
+/** The statements of lost bills: those that the service created but that are missing from the ledger. */
+@Injectable()
+export class LostBillStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Lost bills, in the order in which they were found.
+   * @param after id of the last one of the previous page
+   */
+  list(limit: number, scope: ShopScope, after?: string): Promise<LostBill[]> {
+    const later =
+      after !== undefined && isUuid(after)
+        ? sql`AND (l.found_at, l.id) > (SELECT found_at, id FROM payment_acceptance.lost_bill
+           WHERE id = ${after} AND ${ofScope('shop', scope)})`
+        : rawSql('');
+    return this.read(sql`${ofScope('l.shop', scope)} ${later} ORDER BY l.found_at, l.id LIMIT ${limit}`);
+  }
+
+  /** `undefined` if there is none, or if it is no longer lost. */
+  async byId(id: string, scope: ShopScope): Promise<LostBill | undefined> {
+    if (!isUuid(id)) return undefined;
+    const [lost] = await this.read(sql`l.id = ${id} AND ${ofScope('l.shop', scope)}`);
+    return lost;
+  }
+
+  async dismiss(manager: EntityManager, id: string): Promise<boolean> {
+    const dismissed = await this.database.change(
+      sql`UPDATE payment_acceptance.lost_bill SET state = 'DISMISSED', ask_after = NULL WHERE id = ${id} AND state = 'LOST'`,
+      manager,
+    );
+    return dismissed === 1;
+  }
+
+  private read(which: Statement): Promise<LostBill[]> {
+    const { iso, text } = this.database.dialect;
+    return this.database.rows<LostBill>(
+      sql`SELECT l.id, l.shop, l.service_bill_id AS "billId", l.order_id AS "namedOrderId", (
+           SELECT count(DISTINCT c.order_id) FROM payment_acceptance.callback c WHERE c.shop = l.shop
+             AND c.service_bill_id = l.service_bill_id AND ${WAITS}) AS "namedOrders", (
+           SELECT u.id FROM payment_acceptance.bill u WHERE u.shop = l.shop AND u.order_id = l.order_id
+             AND u.state = 'UNKNOWN' ORDER BY u.attempt DESC LIMIT 1) AS "unknownIntentId",
+         ${text('l.payments')} AS payments, l.listed, ${iso('l.first_postback_at')} AS "firstPostbackAt",
+         ${iso('l.found_at')} AS "foundAt", ${iso('l.asked_at')} AS "askedAt"
+       FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${which}`,
+      LOST_BILL,
+    );
+  }
+}

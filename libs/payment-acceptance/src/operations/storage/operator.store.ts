@@ -1,0 +1,208 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { databaseText } from '../../common/text.js';
+import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import type { DeadLetterFilter } from '../records/dead-letter.js';
+import type { Released, ReleaseFilter } from '../records/release.js';
+import { Database } from '../../database/database.js';
+import { deadLettersOf } from './dead-letters.js';
+import { integer } from '../../database/reading.js';
+import { isReleased, orderlessOf } from './release.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
+import { rawSql, sql, type Statement } from '../../database/statement.js';
+
+/** A review, for an operator's decision. */
+export interface ReviewRow {
+  readonly id: string;
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly intentId: IntentId;
+  readonly paymentId: PaymentId | null;
+  readonly reason: string;
+  readonly state: 'OPEN' | 'ACCEPTED' | 'DISMISSED';
+  /** What the service listed, as JSON. */
+  readonly detail: string;
+}
+
+/** A review of a payment. */
+export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
+
+/** The statements of operators' actions, each recorded with who did it. */
+@Injectable()
+export class OperatorStore {
+  constructor(private readonly database: Database) {}
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  async record(
+    manager: EntityManager,
+    action: { id: string; operator: string; action: string; target: string; detail: object },
+  ): Promise<void> {
+    const detail = JSON.stringify(action.detail, (_name, value: unknown) =>
+      typeof value === 'string' ? databaseText(value) : value,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
+       VALUES (${action.id}, ${this.now()}, ${databaseText(action.operator)}, ${action.action}, ${action.target}, ${detail})`,
+      manager,
+    );
+  }
+
+  /** Attaches the service's bill to a creation of unknown outcome, to be checked at once. */
+  async attach(manager: EntityManager, id: string, billId: BillId, linkPageUrl: string | null): Promise<boolean> {
+    const attached = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = 'OPEN', service_bill_id = ${billId}, link_page_url = ${linkPageUrl},
+         failure = NULL, opened_at = ${this.now()}, ended_at = NULL, next_check_at = ${this.now()}, check_after = ${this.now()}
+       WHERE id = ${id} AND state = 'UNKNOWN'`,
+      manager,
+    );
+    return attached === 1;
+  }
+
+  async void(manager: EntityManager, id: string): Promise<boolean> {
+    const voided = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET state = 'VOIDED', ended_at = ${this.now()}
+       WHERE id = ${id} AND state = 'UNKNOWN'`,
+      manager,
+    );
+    return voided === 1;
+  }
+
+  async review(id: string, scope: ShopScope, manager?: EntityManager): Promise<ReviewRow | undefined> {
+    const [review] = await this.database.rows<ReviewRow>(
+      sql`SELECT id, shop, order_id AS "orderId", bill_id AS "intentId", payment_id AS "paymentId", reason, state,
+         ${this.database.dialect.text('detail')} AS detail
+       FROM payment_acceptance.review WHERE id = ${id} AND ${ofScope('shop', scope)}
+       ${rawSql(manager ? 'FOR UPDATE' : '')}`,
+      {},
+      manager,
+    );
+    return review;
+  }
+
+  /** The newest review of a payment of this bill, decided or not. */
+  async newestReview(
+    manager: EntityManager,
+    intentId: IntentId,
+    paymentId: PaymentId,
+  ): Promise<PaymentReview | undefined> {
+    const [newest] = await this.database.rows<PaymentReview>(
+      sql`SELECT r.id, r.reason, r.state, ${this.database.dialect.text('r.detail')} AS detail
+       FROM payment_acceptance.review r WHERE r.bill_id = ${intentId} AND r.payment_id = ${paymentId}
+       ORDER BY r.opened_at DESC, r.id LIMIT 1`,
+      {},
+      manager,
+    );
+    return newest;
+  }
+
+  /** The order of the bill with this id at the service, in any state. */
+  async orderOfBill(manager: EntityManager, shop: string, billId: BillId): Promise<string | undefined> {
+    const [bill] = await this.database.rows<{ orderId: OrderId }>(
+      sql`SELECT b.order_id AS "orderId" FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.service_bill_id = ${billId}`,
+      {},
+      manager,
+    );
+    return bill?.orderId;
+  }
+
+  async closeReview(
+    manager: EntityManager,
+    id: string,
+    state: 'ACCEPTED' | 'DISMISSED',
+    operator: string,
+  ): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.review SET state = ${state}, closed_at = ${this.now()}, closed_by = ${operator}
+       WHERE id = ${id}`,
+      manager,
+    );
+  }
+
+  /** How many dead letters {@link replay} would make due again. */
+  async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
+    const [row] = await this.database.rows<{ dead: number }>(
+      sql`SELECT count(*) AS dead ${deadLettersOf(filter, scope)}`,
+      { dead: integer },
+    );
+    return row?.dead ?? 0;
+  }
+
+  /**
+   * Makes dead letters due again, with all their attempts; returns their number. All are marked `behind` until
+   * `DeliveryStore.free` clears the heads of their queues.
+   */
+  async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
+    const { dialect } = this.database;
+    const found = await this.database.rows<{ id: DeliveryId }>(
+      sql`SELECT ${dialect.text('d.id')} AS id ${deadLettersOf(filter, scope)} ORDER BY d.id`,
+      {},
+      manager,
+    );
+    const ids = found.map(({ id }) => id);
+    // Another operator may have replayed some of them since.
+    return this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
+         due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
+       WHERE id ${dialect.oneOf(ids, 'bigint')} AND state = 'DEAD'`,
+      manager,
+    );
+  }
+
+  /** What {@link release} would release. */
+  async releasable(filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
+    const fits = isReleased(filter, scope);
+    const [row] = await this.database.rows<Released>(
+      sql`SELECT
+         (SELECT count(*) FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
+          WHERE ${fits}) AS bills,
+         (SELECT count(*) ${orderlessOf(fits)} AND d.lease_token IS NULL) AS retried`,
+      { bills: integer, retried: integer },
+    );
+    return row ?? { bills: 0, retried: 0 };
+  }
+
+  /**
+   * Releases held bills, and retries deliveries whose handler found no order. The released ones stay marked `behind` until
+   * `DeliveryStore.free` clears the heads of their queues.
+   */
+  async release(manager: EntityManager, filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
+    const { dialect } = this.database;
+    const fits = isReleased(filter, scope);
+    const held = await this.database.rows<{ id: IntentId }>(
+      sql`SELECT b.id FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
+       WHERE ${fits} ORDER BY b.id`,
+      {},
+      manager,
+    );
+    const bills = await this.database.change(
+      sql`DELETE FROM payment_acceptance.held_bill WHERE bill_id ${dialect.oneOf(
+        held.map(({ id }) => id),
+        'uuid',
+      )}`,
+      manager,
+    );
+    const missing = await this.database.rows<{ id: DeliveryId }>(
+      sql`SELECT ${dialect.text('d.id')} AS id ${orderlessOf(fits)} ORDER BY d.id`,
+      {},
+      manager,
+    );
+    // An attempt in flight finds the order, or is retried by itself.
+    const retried = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET attempts = 0, due_at = ${dialect.now(0)}
+       WHERE id ${dialect.oneOf(
+         missing.map(({ id }) => id),
+         'bigint',
+       )} AND state = 'PENDING' AND lease_token IS NULL`,
+      manager,
+    );
+    return { bills, retried };
+  }
+
+  private now(): Statement {
+    return this.database.dialect.now(this.database.offsetMs);
+  }
+}

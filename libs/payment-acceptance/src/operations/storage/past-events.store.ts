@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { databaseText } from '../../common/text.js';
+import type { PastEventCounts, PastEventFilter } from '../records/past-events.js';
+import { Database } from '../../database/database.js';
+import { flag, integer } from '../../database/reading.js';
+import { ofScope, type ShopScope } from '../../database/scope.js';
+import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { countWhere, join, sql, type Statement } from '../../database/statement.js';
+
+/**
+ * Whether a consumer `c` without a delivery of an event `e` never had one: the event is older than its registration, or so
+ * recent that retention has not removed any delivery since.
+ */
+const NEVER_HAD = sql`(e.occurred_at < c.registered_at OR e.occurred_at >= coalesce(c.kept_since, c.registered_at))`;
+
+/** Events that a consumer takes but has no delivery of. */
+@Injectable()
+export class PastEventsStore {
+  constructor(private readonly database: Database) {}
+
+  /** Whether any instance has ever hosted the consumer. */
+  async isRegistered(consumer: string): Promise<boolean> {
+    const [row] = await this.database.rows<{ known: boolean }>(
+      sql`SELECT EXISTS (SELECT 1 FROM payment_acceptance.consumer WHERE name = ${databaseText(consumer)}) AS known`,
+      { known: flag },
+    );
+    return row?.known === true;
+  }
+
+  async count(filter: PastEventFilter, scope: ShopScope, manager?: EntityManager): Promise<PastEventCounts> {
+    const [counts] = await this.database.rows<PastEventCounts>(
+      sql`SELECT ${countWhere(NEVER_HAD)} AS missing, ${countWhere(sql`NOT ${NEVER_HAD}`)} AS uncertain
+       ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
+      { missing: integer, uncertain: integer },
+      manager,
+    );
+    return counts ?? { missing: 0, uncertain: 0 };
+  }
+
+  /** Creates the missing deliveries, marked `behind` until `DeliveryStore.free` clears them; returns their number. */
+  async deliver(manager: EntityManager, filter: PastEventFilter, scope: ShopScope): Promise<number> {
+    const { dialect, offsetMs } = this.database;
+    const made = await this.database.rows(
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+       SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
+       ${this.undelivered(filter, scope)} AND ${NEVER_HAD} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`.withTime(
+        LONG_STATEMENT_MS,
+      ),
+      {},
+      manager,
+    );
+    return made.length;
+  }
+
+  /** FROM and WHERE for events `e` and consumers `c`. */
+  private undelivered({ consumer, event, shop, orderId, from, to }: PastEventFilter, scope: ShopScope): Statement {
+    const { dialect } = this.database;
+    const at = (instant: Date): Statement => dialect.instant(instant.getTime());
+    const conditions = [
+      sql`c.name = ${databaseText(consumer)}`,
+      sql`(c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')})`,
+      ...(event === undefined ? [] : [sql`e.name = ${databaseText(event)}`]),
+      ...(shop === undefined ? [] : [sql`e.shop = ${databaseText(shop)}`]),
+      ...(orderId === undefined ? [] : [sql`b.order_id = ${databaseText(orderId)}`]),
+      ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
+      ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
+      ofScope('e.shop', scope),
+      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name)`,
+    ];
+    return sql`FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+     JOIN payment_acceptance.bill b ON b.id = e.bill_id WHERE ${join(conditions, ' AND ')}`;
+  }
+}

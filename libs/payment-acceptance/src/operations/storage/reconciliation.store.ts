@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import type { BillState } from '../../domain/bill.js';
+import type { DecimalAmount } from '../../domain/money.js';
+import type { PaymentStatus } from '../../domain/payment.js';
+import { Database } from '../../database/database.js';
+import { flag, instant, type Reading } from '../../database/reading.js';
+import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+
+/** A bill that may have had payments in a period. */
+export interface BillToReconcile {
+  readonly intentId: IntentId;
+  readonly orderId: OrderId;
+  /** The service's id. */
+  readonly billId: BillId;
+  readonly state: BillState;
+  readonly openedAt: Date;
+}
+
+/** A payment in the ledger. */
+export interface PaymentToReconcile {
+  readonly paymentId: PaymentId;
+  readonly status: PaymentStatus;
+  readonly amount: DecimalAmount | null;
+  readonly currency: string | null;
+  /** The service's `created_at`, as sent. */
+  readonly createdAtText: string | null;
+  readonly firstSeenAt: Date;
+  readonly verdict: string;
+  /** Whether it has a `payment.succeeded` event. */
+  readonly succeeded: boolean;
+}
+
+/** A payment in the ledger, with its bill. */
+export interface LedgerPaymentOfBill extends PaymentToReconcile {
+  readonly orderId: OrderId;
+  /** The service's id of its bill. */
+  readonly billId: BillId;
+  readonly billState: BillState;
+}
+
+/** A bill of ours, by the service's id. */
+export interface NamedBill {
+  readonly billId: BillId;
+  readonly orderId: OrderId;
+  readonly state: BillState;
+}
+
+export interface ReconciliationSpan {
+  readonly shop: string;
+  readonly from: Date;
+  /** Exclusive. */
+  readonly to: Date;
+  /** Also includes bills that ended since then: they are still checked, because a payment may come late. */
+  readonly followedSince: Date | null;
+}
+
+const PAYMENT: Reading<PaymentToReconcile> = { firstSeenAt: instant, succeeded: flag };
+
+/** Sorts before every other id. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Reads what is compared with the service's lists. Read-only. */
+@Injectable()
+export class ReconciliationStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Bills that were open during the period, or had a payment or a callback then; at most `limit`, in the order of their
+   * opening, after the given one.
+   */
+  bills(span: ReconciliationSpan, after: BillToReconcile | undefined, limit: number): Promise<BillToReconcile[]> {
+    const { dialect } = this.database;
+    const [from, to] = [dialect.instant(span.from.getTime()), dialect.instant(span.to.getTime())];
+    const within = (column: Expression) => sql`${toSql(column)} >= ${from} AND ${toSql(column)} < ${to}`;
+    const openedAt = dialect.epochMs('b.opened_at');
+    const afterMs = after?.openedAt.getTime() ?? 0;
+    const followed = span.followedSince
+      ? sql`OR b.ended_at >= ${dialect.instant(span.followedSince.getTime())}`
+      : rawSql('');
+    return this.database.rows<BillToReconcile>(
+      sql`SELECT b.id AS "intentId", b.order_id AS "orderId", b.service_bill_id AS "billId", b.state,
+         ${openedAt} AS "openedAt"
+       FROM payment_acceptance.bill b
+       WHERE b.shop = ${span.shop} AND b.service_bill_id IS NOT NULL AND b.opened_at < ${to}
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_ID})
+         AND (b.state = 'OPEN' OR b.ended_at >= ${from} ${followed}
+           OR EXISTS (SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id
+             AND (${within('p.first_seen_at')} OR ${within('p.changed_at')}))
+           OR EXISTS (SELECT 1 FROM payment_acceptance.callback c WHERE c.bill_id = b.id AND ${within('c.received_at')}))
+       ORDER BY ${openedAt}, b.id LIMIT ${limit}`.withTime(LONG_STATEMENT_MS),
+      { openedAt: instant },
+    );
+  }
+
+  /** The ledger's payments of a bill. */
+  payments(intentId: IntentId): Promise<PaymentToReconcile[]> {
+    return this.database.rows<PaymentToReconcile>(
+      sql`SELECT ${this.paymentColumns()} FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+       ORDER BY p.first_seen_at, p.payment_id`,
+      PAYMENT,
+    );
+  }
+
+  /** The shop's payments with these ids, as far as the ledger has them. */
+  paymentsNamed(shop: string, paymentIds: readonly PaymentId[]): Promise<LedgerPaymentOfBill[]> {
+    const named = this.database.dialect.oneOf(paymentIds, 'text');
+    return this.paymentsOfBills(sql`p.shop = ${shop} AND p.payment_id ${named}`);
+  }
+
+  /** The shop's payments first seen at that time or later, ordered by id; at most `limit`, after the given one. */
+  paymentsSeen(shop: string, from: Date, after: PaymentId, limit: number): Promise<LedgerPaymentOfBill[]> {
+    const since = this.database.dialect.instant(from.getTime());
+    return this.paymentsOfBills(
+      sql`p.shop = ${shop} AND p.payment_id > ${after} AND p.first_seen_at >= ${since} ORDER BY p.payment_id LIMIT ${limit}`,
+    );
+  }
+
+  /** The shop's bills with these ids, in any state, as far as the ledger has them. */
+  billsNamed(shop: string, billIds: readonly BillId[]): Promise<NamedBill[]> {
+    return this.database.rows<NamedBill>(
+      sql`SELECT b.service_bill_id AS "billId", b.order_id AS "orderId", b.state FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.service_bill_id ${this.database.dialect.oneOf(billIds, 'text')}`,
+      {},
+    );
+  }
+
+  private paymentsOfBills(condition: Statement): Promise<LedgerPaymentOfBill[]> {
+    return this.database.rows<LedgerPaymentOfBill>(
+      sql`SELECT ${this.paymentColumns()}, b.order_id AS "orderId", b.service_bill_id AS "billId", b.state AS "billState"
+       FROM payment_acceptance.payment p JOIN payment_acceptance.bill b ON b.id = p.bill_id WHERE ${condition}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
+      PAYMENT,
+    );
+  }
+
+  private paymentColumns(): Statement {
+    const { dialect } = this.database;
+    return sql`p.payment_id AS "paymentId", p.status, ${dialect.text('p.amount')} AS amount, p.currency,
+      p.service_created_at AS "createdAtText", ${dialect.epochMs('p.first_seen_at')} AS "firstSeenAt", p.verdict,
+      EXISTS (SELECT 1 FROM payment_acceptance.event e
+        WHERE e.key = concat('payment.succeeded:', p.shop, ':', p.payment_id)) AS succeeded`;
+  }
+}

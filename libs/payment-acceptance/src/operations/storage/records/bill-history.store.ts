@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import type { IntentId } from '../../../domain/ids.js';
+import type {
+  BillDetails,
+  BillHistory,
+  BillSummary,
+  RecordedAction,
+  RecordedCallback,
+  RecordedEvent,
+  RecordedPayment,
+  RecordedReview,
+} from '../../records/bill-history.js';
+import { isUuid } from '../../../domain/uuid.js';
+import { Database } from '../../../database/database.js';
+import { flag, integer, json } from '../../../database/reading.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
+import { sql } from '../../../database/statement.js';
+import { ACTION, BILL, REVIEW, actionColumns, billColumns, reviewColumns } from './columns.js';
+
+/** Maximum rows of each kind, since anybody may send thousands of callbacks. */
+const ROWS = 300;
+
+/** Everything recorded about one bill, from its intent to its deliveries. Read-only. */
+@Injectable()
+export class BillHistoryStore {
+  constructor(private readonly database: Database) {}
+
+  /** `undefined` if the scope has no such bill. */
+  async ofBill(scope: ShopScope, intentId: IntentId): Promise<BillHistory | undefined> {
+    const bill = await this.bill(scope, intentId);
+    if (!bill) return undefined;
+    const [attempts, payments, callbacks, events, reviews] = await Promise.all([
+      this.attempts(bill),
+      this.payments(intentId),
+      this.callbacks(intentId),
+      this.events(intentId),
+      this.reviews(intentId),
+    ]);
+    const targets = [
+      intentId,
+      ...reviews.map(({ id }) => id),
+      ...events.flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId)),
+    ];
+    const actions = await this.actions(targets);
+    const cut = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
+    return { bill, attempts, payments, callbacks, events, reviews, actions, cut };
+  }
+
+  async bill(scope: ShopScope, intentId: IntentId): Promise<BillDetails | undefined> {
+    if (!isUuid(intentId)) return undefined;
+    const { dialect } = this.database;
+    const [bill] = await this.database.rows<BillDetails>(
+      sql`SELECT ${billColumns(dialect)}, b.description, b.custom, b.custom_given AS "customGiven",
+         b.payer_pays_commission AS "payerPaysCommission", b.link_page_url AS "linkPageUrl",
+         ${dialect.iso('b.opened_at')} AS "openedAt", ${dialect.iso('b.paid_at')} AS "paidAt",
+         ${dialect.iso('b.ended_at')} AS "endedAt", ${dialect.iso('b.checked_at')} AS "checkedAt",
+         ${dialect.iso('b.next_check_at')} AS "nextCheckAt", b.last_check_error AS "lastCheckError",
+         b.failed_checks AS "failedChecks", ${dialect.iso('b.redacted_at')} AS "redactedAt"
+       FROM payment_acceptance.bill b WHERE b.id = ${intentId} AND ${ofScope('b.shop', scope)}`,
+      { ...BILL, customGiven: flag, payerPaysCommission: flag, failedChecks: integer },
+    );
+    return bill;
+  }
+
+  private attempts({ shop, orderId }: BillSummary): Promise<BillSummary[]> {
+    return this.database.rows<BillSummary>(
+      sql`SELECT ${billColumns(this.database.dialect)} FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.order_id = ${orderId} ORDER BY b.attempt LIMIT ${ROWS}`,
+      BILL,
+    );
+  }
+
+  private payments(intentId: IntentId): Promise<RecordedPayment[]> {
+    const { dialect } = this.database;
+    return this.database.rows<RecordedPayment>(
+      sql`SELECT p.payment_id AS "paymentId", p.status, p.service_status AS "serviceStatus",
+         ${dialect.text('p.amount')} AS amount, ${dialect.text('p.amount_received')} AS "amountReceived", p.currency,
+         p.from_card AS "fromCard", p.service_created_at AS "serviceCreatedAt", p.verdict,
+         ${dialect.iso('p.first_seen_at')} AS "firstSeenAt", ${dialect.iso('p.changed_at')} AS "changedAt"
+       FROM payment_acceptance.payment p WHERE p.bill_id = ${intentId}
+       ORDER BY p.first_seen_at, p.payment_id LIMIT ${ROWS}`,
+      {},
+    );
+  }
+
+  /** Newest first, so that the limit cuts off the oldest. */
+  private callbacks(intentId: IntentId): Promise<RecordedCallback[]> {
+    const { dialect } = this.database;
+    return this.database.rows<RecordedCallback>(
+      sql`SELECT c.id, c.kind, c.status, c.digest, ${dialect.text('c.corroboration')} AS corroboration,
+         ${dialect.text('c.fields')} AS fields, c.pending, c.asks, c.outcome, ${dialect.iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c WHERE c.bill_id = ${intentId}
+       ORDER BY c.received_at DESC, c.id DESC LIMIT ${ROWS}`,
+      { corroboration: json, fields: json, pending: flag, asks: integer },
+    );
+  }
+
+  private events(intentId: IntentId): Promise<RecordedEvent[]> {
+    const { dialect } = this.database;
+    const deliveries = dialect.jsonArray(
+      {
+        deliveryId: dialect.text('d.id'),
+        consumer: 'd.consumer',
+        state: 'd.state',
+        attempts: 'd.attempts',
+        replays: 'd.replays',
+        dueAt: dialect.iso('d.due_at'),
+        endedAt: dialect.iso('d.ended_at'),
+        lastError: 'd.last_error',
+      },
+      'd.consumer',
+    );
+    return this.database.rows<RecordedEvent>(
+      sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
+         (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
+       FROM payment_acceptance.event e WHERE e.bill_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
+      { payload: json, deliveries: json },
+    );
+  }
+
+  private reviews(intentId: IntentId): Promise<RecordedReview[]> {
+    return this.database.rows<RecordedReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.bill_id = ${intentId} ORDER BY r.opened_at, r.id LIMIT ${ROWS}`,
+      REVIEW,
+    );
+  }
+
+  private actions(targets: readonly string[]): Promise<RecordedAction[]> {
+    const { dialect } = this.database;
+    return this.database.rows<RecordedAction>(
+      sql`SELECT ${actionColumns(dialect)} FROM payment_acceptance.operator_action a
+       WHERE a.target ${dialect.oneOf(targets, 'text')} ORDER BY a.at, a.id LIMIT ${ROWS}`,
+      ACTION,
+    );
+  }
+}

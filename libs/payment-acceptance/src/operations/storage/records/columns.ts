@@ -1,0 +1,40 @@
+import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
+import type { RecordPage } from '../../records/lists.js';
+import type { Dialect } from '../../../database/dialect.js';
+import { flag, integer, json, type Reading } from '../../../database/reading.js';
+import { sql, type Statement } from '../../../database/statement.js';
+
+/** The columns of a {@link BillSummary} of the bill `b`. */
+export const billColumns = ({ text, iso }: Dialect): Statement =>
+  sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  ${text('b.amount')} AS amount, b.currency, b.failure, ${iso('b.created_at')} AS "createdAt"`;
+
+export const BILL = { attempt: integer } satisfies Reading<BillSummary>;
+
+/** The columns of a {@link RecordedReview} of the review `r` and its bill `b`. */
+export const reviewColumns = ({ text, iso }: Dialect): Statement =>
+  sql`r.id, r.bill_id AS "intentId", r.shop, r.order_id AS "orderId", b.service_bill_id AS "billId",
+  r.payment_id AS "paymentId", r.reason, r.state, ${text('r.detail')} AS detail, b.currency, EXISTS (
+    SELECT 1 FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id
+      AND p.bill_id = r.bill_id AND p.verdict = 'succeeded') AS succeeded,
+  (SELECT p.status FROM payment_acceptance.payment p WHERE p.shop = r.shop AND p.payment_id = r.payment_id)
+    AS "ledgerStatus",
+  (SELECT ${text('n.detail')} FROM payment_acceptance.review n WHERE n.bill_id = r.bill_id AND n.payment_id = r.payment_id
+    ORDER BY n.opened_at DESC, n.id LIMIT 1) AS newest,
+  ${iso('r.opened_at')} AS "openedAt", ${iso('r.closed_at')} AS "closedAt", r.closed_by AS "closedBy"`;
+
+export const REVIEW: Reading<RecordedReview> = { detail: json, succeeded: flag, newest: json };
+
+/** The columns of a {@link RecordedAction} of the action `a`. */
+export const actionColumns = ({ text, iso }: Dialect): Statement =>
+  sql`a.id, ${iso('a.at')} AS at, a.operator, a.action, a.target, ${text('a.detail')} AS detail`;
+
+export const ACTION: Reading<RecordedAction> = { detail: json };
+
+/** Rows per page: a full page is smaller than 50 KB, whatever it lists. */
+export const PAGE = 20;
+
+/** Makes a page of rows that were read with one more than it shows. */
+export function pageOf<Row>(rows: readonly Row[]): RecordPage<Row> {
+  return { rows: rows.slice(0, PAGE), more: rows.length > PAGE };
+}

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { BILL_STATES } from '../../../domain/bill.js';
+import type { ErrorCount, HourOfPayments, PaymentFigures, WaitingWork } from '../../records/figures.js';
+import { Database } from '../../../database/database.js';
+import { instant, integer } from '../../../database/reading.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
+import { rawSql, countWhere, join, sql, type Statement } from '../../../database/statement.js';
+
+/** Maximum rows read for one figure, so that the cost of a busy day is limited. */
+const NEWEST = 20_000;
+const NEWEST_SETTLED = 5_000;
+const KINDS = 8;
+
+const HOUR = 3_600_000;
+const HOURS = 24;
+
+/** The figures as stored: for settled payments, the two times, each on its own clock. */
+export interface RecordedFigures extends Omit<PaymentFigures, 'settlementDelaysMs'> {
+  readonly settled: readonly SettledPayment[];
+}
+
+export interface SettledPayment {
+  readonly shop: string;
+  /** `created_at` as the service sent it, on its own clock. */
+  readonly createdAtText: string;
+  readonly settledAt: Date;
+}
+
+/** Figures of the last day, for charts. Read-only; each statement reads a limited number of rows. */
+@Injectable()
+export class FiguresStore {
+  constructor(private readonly database: Database) {}
+
+  /** @param ages lower bounds of the age groups of waiting work, in milliseconds, ascending */
+  async read(scope: ShopScope, ages: readonly number[]): Promise<RecordedFigures> {
+    const [events, settled, waiting, errors, states] = await Promise.all([
+      this.hours(scope),
+      this.settled(scope),
+      this.waiting(scope, ages),
+      this.errors(scope),
+      this.states(scope),
+    ]);
+    return { ...events, settled, waiting, errors, states };
+  }
+
+  private async hours(scope: ShopScope): Promise<Pick<PaymentFigures, 'hours' | 'cut'>> {
+    const { dialect } = this.database;
+    const count = (name: string): Statement => countWhere(sql`${ofScope('e.shop', scope)} AND e.name = ${name}`);
+    const rows = await this.database.rows<Omit<HourOfPayments, 'hour'> & { at: number; all: number }>(
+      sql`SELECT floor(${dialect.epochMs('e.occurred_at')} / ${rawSql(String(HOUR))}) AS at, count(*) AS "all",
+         ${count('payment.succeeded')} AS succeeded, ${count('payment.failed')} AS failed,
+         ${count('payment.review')} AS reviews
+       FROM (${this.newestEvents(sql`name`, NEWEST)}) e GROUP BY 1`,
+      { at: integer, all: integer, succeeded: integer, failed: integer, reviews: integer },
+    );
+    const [clock] = await this.database.rows<{ now: number }>(sql`SELECT ${dialect.epochMs(this.ago(0))} AS now`, {
+      now: integer,
+    });
+    const first = Math.floor(Number(clock?.now) / HOUR) - HOURS + 1;
+    const hours = Array.from({ length: HOURS }, (_, index) => {
+      const { succeeded = 0, failed = 0, reviews = 0 } = rows.find(({ at }) => at === first + index) ?? {};
+      return { hour: new Date((first + index) * HOUR).toISOString(), succeeded, failed, reviews };
+    });
+    return { hours, cut: rows.reduce((sum, { all }) => sum + all, 0) === NEWEST };
+  }
+
+  private settled(scope: ShopScope): Promise<SettledPayment[]> {
+    const { dialect } = this.database;
+    return this.database.rows<SettledPayment>(
+      sql`SELECT e.shop, p.service_created_at AS "createdAtText", ${dialect.epochMs('e.occurred_at')} AS "settledAt"
+       FROM (${this.newestEvents(sql`name, payload`, NEWEST_SETTLED)}) e
+       JOIN payment_acceptance.payment p
+         ON p.shop = e.shop AND p.payment_id = ${dialect.jsonText('e.payload', 'paymentId')}
+       WHERE ${ofScope('e.shop', scope)} AND e.name = 'payment.succeeded' AND p.service_created_at IS NOT NULL`,
+      { settledAt: instant },
+    );
+  }
+
+  private waiting(scope: ShopScope, ages: readonly number[]): Promise<WaitingWork[]> {
+    const passed = ages.map((ms) => sql`CASE WHEN since <= ${this.ago(ms)} THEN 1 ELSE 0 END`);
+    return this.database.rows<WaitingWork>(
+      sql`SELECT kind, ${join([...passed, rawSql('0')], ' + ')} - 1 AS age, count(*) AS count FROM (
+         (SELECT 'check' AS kind, next_check_at AS since FROM payment_acceptance.bill
+          WHERE next_check_at <= ${this.ago(0)} AND ${ofScope('shop', scope)} LIMIT ${NEWEST})
+         UNION ALL
+         (SELECT 'delivery', e.occurred_at FROM payment_acceptance.delivery d
+          JOIN payment_acceptance.event e ON e.id = d.event_id
+          WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)} LIMIT ${NEWEST})
+       ) due GROUP BY 1, 2`,
+      { age: integer, count: integer },
+    );
+  }
+
+  /** Grouped by the name of the error, which precedes the first colon: its message varies. */
+  private errors(scope: ShopScope): Promise<ErrorCount[]> {
+    return this.database.rows<ErrorCount>(
+      sql`SELECT place AS "where", left(left(error, position(':' IN concat(error, ':')) - 1), 60) AS kind, count(*) AS count
+       FROM (
+         (SELECT CASE WHEN failure IS NULL THEN 'check' ELSE 'creation' END AS place, coalesce(failure, last_check_error) AS error
+          FROM payment_acceptance.bill WHERE ${this.madeToday(scope)}
+            AND (failure IS NOT NULL OR last_check_error IS NOT NULL) LIMIT ${NEWEST})
+         UNION ALL
+         (SELECT d.consumer, d.last_error FROM payment_acceptance.delivery d
+          JOIN payment_acceptance.event e ON e.id = d.event_id
+          WHERE d.state IN ('PENDING', 'DEAD') AND d.last_error IS NOT NULL AND ${ofScope('e.shop', scope)}
+            AND coalesce(d.ended_at, d.due_at) > ${this.ago(HOURS * HOUR)} LIMIT ${NEWEST})
+       ) errors GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${KINDS}`,
+      { count: integer },
+    );
+  }
+
+  private states(scope: ShopScope): Promise<PaymentFigures['states'][number][]> {
+    return this.database.rows<PaymentFigures['states'][number]>(
+      sql`SELECT state, count(*) AS count FROM (
+         SELECT state FROM payment_acceptance.bill WHERE ${this.madeToday(scope)} LIMIT ${10 * NEWEST}) made
+       GROUP BY state ORDER BY 2 DESC, 1`,
+      { count: integer },
+    );
+  }
+
+  /** Bills of the last day. Names all states, so that the index of the lists can be used. */
+  private madeToday(scope: ShopScope): Statement {
+    const { oneOf } = this.database.dialect;
+    return sql`${ofScope('shop', scope)} AND state ${oneOf(BILL_STATES, 'text')} AND created_at > ${this.ago(HOURS * HOUR)}`;
+  }
+
+  /** Events of the last day, read from the newest backwards. */
+  private newestEvents(columns: Statement, limit: number): Statement {
+    return sql`SELECT * FROM (
+        SELECT shop, occurred_at, ${columns} FROM payment_acceptance.event ORDER BY seq DESC LIMIT ${limit}) newest
+      WHERE newest.occurred_at > ${this.ago(HOURS * HOUR)}`;
+  }
+
+  private ago(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs - ms);
+  }
+}

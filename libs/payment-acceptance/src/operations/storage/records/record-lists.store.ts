@@ -1,0 +1,181 @@
+import { Injectable } from '@nestjs/common';
+import type { BillState } from '../../../domain/bill.js';
+import type { IntentId, OrderId } from '../../../domain/ids.js';
+import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
+import { isDeliveryId, type DeadLetter, type DeadLetterFilter } from '../../records/dead-letter.js';
+import type { LoggedAction, RecordPage, WaitingPostback } from '../../records/lists.js';
+import { isUuid } from '../../../domain/uuid.js';
+import { Database } from '../../../database/database.js';
+import { deadLettersOf } from '../dead-letters.js';
+import { notAcceptedElsewhere } from '../../../callbacks/storage/accepted-elsewhere.js';
+import { integer } from '../../../database/reading.js';
+import { ofScope, type ShopScope } from '../../../database/scope.js';
+import { rawSql, join, sql } from '../../../database/statement.js';
+import { ACTION, BILL, PAGE, REVIEW, actionColumns, billColumns, pageOf, reviewColumns } from './columns.js';
+
+/** The lists of the operator console, page by page. Read-only. */
+@Injectable()
+export class RecordListsStore {
+  constructor(private readonly database: Database) {}
+
+  /** Newest first. Each state is a range of the index, so rare states are found as fast as others. */
+  async bills(scope: ShopScope, states: readonly BillState[], before?: string): Promise<RecordPage<BillSummary>> {
+    if (states.length === 0) return pageOf([]);
+    const older = isId(before)
+      ? sql`AND (b.created_at, b.id) < (SELECT created_at, id FROM payment_acceptance.bill
+           WHERE id = ${before} AND ${ofScope('shop', scope)})`
+      : rawSql('');
+    const newest = states.map(
+      (state) => sql`(SELECT b.* FROM payment_acceptance.bill b
+         WHERE b.state = ${state} AND ${ofScope('b.shop', scope)} ${older}
+         ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1})`,
+    );
+    const rows = await this.database.rows<BillSummary>(
+      sql`SELECT ${billColumns(this.database.dialect)} FROM (${join(newest, ' UNION ALL ')}) b
+       ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE + 1}`,
+      BILL,
+    );
+    return pageOf(rows);
+  }
+
+  /** Bills by order id, by the service's bill or payment id, or by intent id. Exact matches only. */
+  async search(scope: ShopScope, text: string): Promise<BillSummary[]> {
+    const { dialect } = this.database;
+    const ofShops = sql`shop ${dialect.oneOf(scope === null ? await this.shops() : [scope], 'text')}`;
+    const byId = isUuid(text)
+      ? sql`UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND id = ${text}`
+      : rawSql('');
+    return this.database.rows<BillSummary>(
+      sql`SELECT ${billColumns(dialect)} FROM (
+         SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND order_id = ${text}
+         UNION SELECT id FROM payment_acceptance.bill WHERE ${ofShops} AND service_bill_id = ${text}
+         UNION SELECT bill_id FROM payment_acceptance.payment WHERE ${ofShops} AND payment_id = ${text}
+         ${byId}) found
+       JOIN payment_acceptance.bill b ON b.id = found.id ORDER BY b.created_at DESC, b.id DESC LIMIT ${PAGE}`,
+      BILL,
+    );
+  }
+
+  /** Every shop that has ever been registered. */
+  async shops(): Promise<string[]> {
+    const rows = await this.database.rows<{ shop: string }>(
+      sql`SELECT shop FROM payment_acceptance.shop_state ORDER BY shop`,
+      {},
+    );
+    return rows.map(({ shop }) => shop);
+  }
+
+  /** Open reviews, oldest first. */
+  async reviews(scope: ShopScope, after?: string): Promise<RecordPage<RecordedReview>> {
+    const newer = isId(after)
+      ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
+           WHERE id = ${after} AND ${ofScope('shop', scope)})`
+      : rawSql('');
+    const rows = await this.database.rows<RecordedReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
+      REVIEW,
+    );
+    return pageOf(rows);
+  }
+
+  async review(scope: ShopScope, id: string): Promise<RecordedReview | undefined> {
+    if (!isUuid(id)) return undefined;
+    const [review] = await this.database.rows<RecordedReview>(
+      sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
+       JOIN payment_acceptance.bill b ON b.id = r.bill_id WHERE r.id = ${id} AND ${ofScope('r.shop', scope)}`,
+      REVIEW,
+    );
+    return review;
+  }
+
+  /**
+   * Dead letters that match the filter, in settlement order.
+   * @param after id of the last one of the previous page
+   */
+  deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
+    const { dialect } = this.database;
+    const later =
+      after !== undefined && isDeliveryId(after)
+        ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
+           JOIN payment_acceptance.event e ON e.id = last.event_id
+           WHERE last.id = ${after} AND ${ofScope('e.shop', scope)})`
+        : rawSql('');
+    return this.database.rows<DeadLetter>(
+      sql`SELECT ${dialect.text('d.id')} AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId",
+         b.shop, b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
+         ${dialect.iso('d.ended_at')} AS "endedAt"
+       ${deadLettersOf(filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${limit}`,
+      { attempts: integer, replays: integer },
+    );
+  }
+
+  async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
+    const [row] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count ${deadLettersOf(filter, scope)}`,
+      { count: integer },
+    );
+    return row?.count ?? 0;
+  }
+
+  /** The newest postbacks that name no bill of ours and still wait for one. */
+  waitingPostbacks(scope: ShopScope): Promise<WaitingPostback[]> {
+    const { dialect } = this.database;
+    return this.database.rows<WaitingPostback>(
+      sql`SELECT c.shop, c.order_id AS "orderId", c.service_bill_id AS "trsId", c.status, c.digest,
+         ${dialect.iso('c.received_at')} AS "receivedAt"
+       FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+         AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}
+       ORDER BY c.received_at DESC, c.id LIMIT ${PAGE}`,
+      {},
+    );
+  }
+
+  /** Operators' actions for all shops, newest first. */
+  async actions(before?: string): Promise<RecordPage<LoggedAction>> {
+    const older = isId(before)
+      ? sql`WHERE (a.at, a.id) < (SELECT at, id FROM payment_acceptance.operator_action WHERE id = ${before})`
+      : rawSql('');
+    const actions = await this.database.rows<RecordedAction>(
+      sql`SELECT ${actionColumns(this.database.dialect)} FROM payment_acceptance.operator_action a
+       ${older} ORDER BY a.at DESC, a.id DESC LIMIT ${PAGE + 1}`,
+      ACTION,
+    );
+    const bills = new Map((await this.billsOf(actions)).map((bill) => [bill.target, bill]));
+    return pageOf(
+      actions.map((action) => {
+        const { intentId = null, orderId = null } = bills.get(action.target) ?? {};
+        return { ...action, intentId, orderId };
+      }),
+    );
+  }
+
+  /** The bills of the intents, reviews and deliveries that the actions concern. */
+  private billsOf(actions: readonly RecordedAction[]): Promise<BillOfTarget[]> {
+    const { text, oneOf } = this.database.dialect;
+    const targets = actions.map(({ target }) => target);
+    const [uuids, deliveries] = [targets.filter(isUuid), targets.filter(isDeliveryId)];
+    const bill = sql`b.id AS "intentId", b.order_id AS "orderId"`;
+    return this.database.rows<BillOfTarget>(
+      sql`SELECT ${text('b.id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.id ${oneOf(uuids, 'uuid')}
+       UNION ALL
+       SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
+       WHERE r.id ${oneOf(uuids, 'uuid')}
+       UNION ALL
+       SELECT ${text('d.id')}, ${bill} FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       WHERE d.id ${oneOf(deliveries, 'bigint')}`,
+      {},
+    );
+  }
+}
+
+interface BillOfTarget {
+  readonly target: string;
+  readonly intentId: IntentId;
+  readonly orderId: OrderId;
+}
+
+function isId(text: string | undefined): text is string {
+  return text !== undefined && isUuid(text);
+}

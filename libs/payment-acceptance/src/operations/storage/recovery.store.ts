@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import { Database } from '../../database/database.js';
+import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
+import { instant, integer } from '../../database/reading.js';
+import { sql } from '../../database/statement.js';
+
+/** A bill to be checked again. */
+export interface BillToRecheck {
+  readonly intentId: IntentId;
+  readonly openedAt: Date;
+}
+
+/** A postback for a bill that is not in the ledger. */
+export interface UnknownBillPostback {
+  readonly id: string;
+  readonly billId: BillId;
+  /** The order that it names: anybody can send one. */
+  readonly orderId: OrderId;
+  readonly status: string | null;
+  readonly digest: string;
+  /** `OutSum` and `CurrencyIn` as received; `null` once retention has removed them. */
+  readonly amountText: string | null;
+  readonly currencyText: string | null;
+  readonly receivedAt: Date;
+}
+
+/** Sorts before every other id. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** The statements that find out what the tables have lost. */
+@Injectable()
+export class RecoveryStore {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * The shop's bills with an id at the service that are open, or were opened, ended or had a payment change at that time or
+   * later; at most `limit`, in the order of their opening, after the given one.
+   */
+  billsToRecheck(shop: string, since: Date, after: BillToRecheck | undefined, limit: number): Promise<BillToRecheck[]> {
+    const { dialect } = this.database;
+    const from = dialect.instant(since.getTime());
+    const openedAt = dialect.epochMs('b.opened_at');
+    const afterMs = after?.openedAt.getTime() ?? 0;
+    return this.database.rows<BillToRecheck>(
+      sql`SELECT b.id AS "intentId", ${openedAt} AS "openedAt" FROM payment_acceptance.bill b
+       WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
+         AND (${openedAt} > ${afterMs} OR ${openedAt} = ${afterMs} AND b.id > ${after?.intentId ?? FIRST_ID})
+         AND (b.state = 'OPEN' OR b.opened_at >= ${from} OR b.ended_at >= ${from} OR EXISTS (
+           SELECT 1 FROM payment_acceptance.payment p WHERE p.bill_id = b.id AND p.changed_at >= ${from}))
+       ORDER BY ${openedAt}, b.id LIMIT ${limit}`,
+      { openedAt: instant },
+    );
+  }
+
+  /** Schedules checks of the bills after `inMs` milliseconds, unless they are due earlier. */
+  async recheck(intentIds: readonly IntentId[], inMs: number): Promise<void> {
+    const { dialect, offsetMs } = this.database;
+    const at = dialect.now(offsetMs + inMs);
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET next_check_at = ${at}
+       WHERE id ${dialect.oneOf(intentIds, 'uuid')} AND (next_check_at IS NULL OR next_check_at > ${at})`,
+    );
+  }
+
+  /**
+   * Postbacks received at that time or later that name an unknown bill of the shop, whether they still wait for it or not,
+   * except those that another integration has accepted; at most `limit`, oldest first, after the given one.
+   */
+  postbacksOfUnknownBills(
+    shop: string,
+    since: Date,
+    after: UnknownBillPostback | undefined,
+    limit: number,
+  ): Promise<UnknownBillPostback[]> {
+    const { dialect } = this.database;
+    const receivedAt = dialect.epochMs('c.received_at');
+    const afterMs = after?.receivedAt.getTime() ?? 0;
+    return this.database.rows<UnknownBillPostback>(
+      sql`SELECT c.id, c.service_bill_id AS "billId", c.order_id AS "orderId", c.status, c.digest,
+         ${dialect.jsonText('c.fields', 'OutSum')} AS "amountText",
+         ${dialect.jsonText('c.fields', 'CurrencyIn')} AS "currencyText", ${receivedAt} AS "receivedAt"
+       FROM payment_acceptance.callback c
+       WHERE c.shop = ${shop} AND c.kind = 'postback' AND c.bill_id IS NULL AND c.service_bill_id IS NOT NULL
+         AND c.received_at >= ${dialect.instant(since.getTime())}
+         AND (${receivedAt} > ${afterMs} OR ${receivedAt} = ${afterMs} AND c.id > ${after?.id ?? FIRST_ID})
+         AND ${notAcceptedElsewhere(dialect, 'c.corroboration')}
+         AND NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
+           WHERE b.shop = c.shop AND b.service_bill_id = c.service_bill_id)
+       ORDER BY ${receivedAt}, c.id LIMIT ${limit}`,
+      { receivedAt: instant },
+    );
+  }
+
+  /** How many creations of the shop have an unknown outcome. */
+  async unknownOutcomes(shop: string): Promise<number> {
+    const [row] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count FROM payment_acceptance.bill WHERE shop = ${shop} AND state = 'UNKNOWN'`,
+      { count: integer },
+    );
+    return row?.count ?? 0;
+  }
+}

@@ -1,0 +1,155 @@
+import type { EntityManager } from 'typeorm';
+import type { AnsweredHints, Hint } from '../../domain/callback.js';
+import type { ClaimedBill } from '../../domain/claim.js';
+import type { IntentId } from '../../domain/ids.js';
+import type { Database } from '../../database/database.js';
+import type { Dialect } from '../../database/dialect.js';
+import { flag, instant, integer, type Reading } from '../../database/reading.js';
+import { rawSql, sql, type Statement } from '../../database/statement.js';
+
+/** Limits of the checks of one shop, over all instances. */
+export interface ClaimLimits {
+  /** Maximum bills to claim. */
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly requestsPerSecond: number;
+  /** Pause between the probes of a shop that the service refuses. */
+  readonly probeMs: number;
+}
+
+/** A claimed bill as a statement returns it. */
+export type ClaimedBillRow = Omit<ClaimedBill, 'hints'>;
+
+export const CLAIMED_BILL: Reading<ClaimedBillRow> = {
+  scheduled: flag,
+  failedChecks: integer,
+  openedAt: instant,
+  paidAt: instant,
+  endedAt: instant,
+  now: instant,
+  shopRefused: flag,
+};
+
+/** A hint and its bill. */
+export type HintOfBill = Hint & { readonly intentId: IntentId };
+
+export const HINT_OF_BILL: Reading<HintOfBill> = { receivedAt: instant, asks: integer, due: flag };
+
+export const HINTS_PER_BILL = 5_000;
+
+/** How many hints a claim reads per bill: a payment usually has a postback and a redirect. */
+export const HINTS_OF_A_CLAIM = 4;
+
+/** The columns of a claimed bill `b`, except `scheduled` and `shopRefused`. */
+export function claimedColumns({ epochMs }: Dialect, now: Statement): Statement {
+  return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.service_bill_id AS "billId", b.lease_token AS token,
+    b.failed_checks AS "failedChecks", b.state, ${epochMs('b.opened_at')} AS "openedAt",
+    ${epochMs('b.paid_at')} AS "paidAt", ${epochMs('b.ended_at')} AS "endedAt", ${epochMs(now)} AS now, b.traceparent`;
+}
+
+/** Condition for a bill that can be claimed: it has an id at the service, no lease, and no recent check. */
+export function freeAt(now: Statement, bill: 'b' | 't' = 'b'): Statement {
+  const b = rawSql(bill);
+  return sql`${b}.service_bill_id IS NOT NULL AND (${b}.lease_until IS NULL OR ${b}.lease_until < ${now}) AND ${b}.check_after <= ${now}`;
+}
+
+/** The statements of checks: which bills are checked, by whom, and when next. */
+export abstract class CheckStore {
+  protected abstract readonly database: Database;
+
+  /**
+   * Leases due bills of a shop, as many as its rate allows: hinted and scheduled ones alternately, chosen at random if only
+   * one fits, so that neither starves the other. A fresh token makes every answer to an earlier claim stale. Claims nothing
+   * while another instance claims for the same shop. A clock that was set back restarts the rate.
+   */
+  abstract claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]>;
+
+  /**
+   * Leases one bill now, by the service's id or by ours, regardless of its schedule and its shop's rate. `busy` while
+   * another check of it is in flight.
+   */
+  abstract claimOne(
+    shop: string,
+    bill: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<ClaimedBill | 'busy' | 'unknown'>;
+
+  /** Stores the outcome of the hints. Callbacks that came later stay pending, and cause another check. */
+  abstract answerHints(answered: AnsweredHints, manager?: EntityManager): Promise<void>;
+
+  /**
+   * The hints that came before the claim. A later one must cause another check: recording relies on it. Of each bill, the
+   * earliest due come first, so that none waits behind hints that are not due yet.
+   */
+  protected abstract hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]>;
+
+  /**
+   * Ends a check without an answer. The bill is due again after the pause, its hints still pending; `nextCheckAt` is its
+   * next scheduled check, `undefined` to keep the current one. `false` if the claim was replaced.
+   */
+  async fail(
+    { intentId, token }: ClaimedBill,
+    pauseMs: number,
+    nextCheckAt: Date | null | undefined,
+    error: string,
+  ): Promise<boolean> {
+    const place = nextCheckAt && this.database.dialect.instant(nextCheckAt.getTime());
+    const failed = await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
+         check_after = ${this.later(pauseMs)}, last_check_error = ${error},
+         next_check_at = ${place === undefined ? sql`next_check_at` : place}
+       WHERE id = ${intentId} AND lease_token = ${token}`,
+    );
+    return failed === 1;
+  }
+
+  /** Makes postponed bills due now, except those being checked. */
+  async hasten(intentIds: readonly IntentId[]): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET check_after = ${this.later(0)}
+       WHERE id ${this.database.dialect.oneOf(intentIds, 'uuid')} AND lease_token IS NULL AND check_after > ${this.later(0)}`,
+    );
+  }
+
+  /** Releases an unused claim. */
+  async release(claim: Pick<ClaimedBill, 'intentId' | 'token'>): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL
+       WHERE id = ${claim.intentId} AND lease_token = ${claim.token}`,
+    );
+  }
+
+  /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
+  async refuseShop(shop: string, reason: string, probeMs: number): Promise<boolean> {
+    const refused = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state
+       SET refused_since = ${this.later(0)}, refused_reason = ${reason}, probe_at = ${this.later(probeMs)}
+       WHERE shop = ${shop} AND refused_since IS NULL`,
+    );
+    return refused === 1;
+  }
+
+  /** Marks the shop as accepted again. */
+  async acceptShop(shop: string): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
+       WHERE shop = ${shop}`,
+    );
+  }
+
+  protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
+    if (bills.length === 0) return [];
+    const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {
+      // They are already leased, but will not be checked.
+      await Promise.all(bills.map((bill) => this.release(bill)));
+      throw error;
+    });
+    return bills.map((bill) => ({ ...bill, hints: hints.filter(({ intentId }) => intentId === bill.intentId) }));
+  }
+
+  /** The current time, plus `ms` milliseconds. */
+  protected later(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs + ms);
+  }
+}

@@ -1,0 +1,188 @@
+import { Injectable } from '@nestjs/common';
+import type { BillId } from '../../domain/ids.js';
+import type { ReportedPayment } from '../../domain/payment.js';
+import { Database } from '../../database/database.js';
+import type { LostBillPayment } from '../../operations/records/lost-bill.js';
+import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
+import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
+import { integer } from '../../database/reading.js';
+import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
+
+/** A bill named by a postback, for which the service is to be asked. */
+export interface SoughtBill {
+  readonly billId: BillId;
+  /** How often the service was already asked for it. */
+  readonly asks: number;
+}
+
+/** A shop whose next inquiry is due. */
+export interface ShopToAsk {
+  readonly shop: string;
+  /** Unused part of its rate limit, as milliseconds up to one second; negative if it is used up. */
+  readonly savedMs: number;
+}
+
+/** Characters that occur in no bill id of the service. Ids with one are never asked for. */
+const NOT_OF_A_BILL_ID = '[^!-~]';
+
+/** The longest pause between two inquiries: a later date comes from a clock that was set back since. */
+const MAX_PAUSE_MS = 3_600_000;
+
+/** Maximum payments stored per lost bill. */
+const MAX_PAYMENTS = 20;
+
+/** Maximum rows deleted at once. */
+const BATCH = 1_000;
+
+/** The statements of inquiries: asking the service for bills that postbacks name but the ledger lacks. */
+@Injectable()
+export class InquiryStore {
+  constructor(private readonly database: Database) {}
+
+  /** Shops that the service accepts, whose next inquiry is due, and that have a waiting postback or a bill to ask for again. */
+  shopsToAsk(): Promise<ShopToAsk[]> {
+    const { dialect } = this.database;
+    const saved = dialect.msBetween(sql`greatest(s.next_request_at, ${this.now(-1_000)})`, this.now());
+    return this.database.rows<ShopToAsk>(
+      sql`SELECT s.shop, ${saved} AS "savedMs" FROM (
+         SELECT c.shop FROM payment_acceptance.callback c WHERE ${WAITS}
+         UNION SELECT l.shop FROM payment_acceptance.lost_bill l WHERE l.ask_after <= ${this.now()}) named
+       JOIN payment_acceptance.shop_state s ON s.shop = named.shop WHERE ${this.mayAsk()} ORDER BY s.shop`,
+      { savedMs: integer },
+    );
+  }
+
+  /**
+   * A bill that was never asked for and that nothing explains: no other integration has accepted a postback for it. Each
+   * bill counts once, however many postbacks name it.
+   * @param creationMs how long a creation may still be in flight after its postback has come
+   */
+  async nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number): Promise<SoughtBill | undefined> {
+    const { dialect } = this.database;
+    const accepted = sql`NOT ${notAcceptedElsewhere(dialect, 'c.corroboration')}`;
+    const [sought] = await this.database.rows<SoughtBill>(
+      sql`SELECT named.service_bill_id AS "billId", 0 AS asks FROM (
+         SELECT c.shop, c.service_bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
+         FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
+           AND NOT ${dialect.hasMatch('c.service_bill_id', NOT_OF_A_BILL_ID)}
+         GROUP BY c.shop, c.service_bill_id
+         HAVING min(c.received_at) <= ${this.now(-creationMs)} AND ${countWhere(accepted)} = 0) named
+       WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
+       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT 1`,
+      { asks: integer },
+    );
+    return sought;
+  }
+
+  /** A bill that is due to be asked for again. */
+  async nextAgain(shop: string): Promise<SoughtBill | undefined> {
+    const [sought] = await this.database.rows<SoughtBill>(
+      sql`SELECT l.service_bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
+       WHERE l.shop = ${shop} AND l.ask_after <= ${this.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT 1`,
+      { asks: integer },
+    );
+    return sought;
+  }
+
+  /**
+   * Takes the shop's turn and one request of its rate; `false` if another instance was faster, or the rate is used up. A
+   * single statement, so that the shop's row is locked only briefly.
+   * @param gapMs pause until the next turn of any instance
+   */
+  async takeTurn({ shop, savedMs }: ShopToAsk, requestsPerSecond: number, gapMs: number): Promise<boolean> {
+    const spent = this.now(Math.round(1_000 / requestsPerSecond) - savedMs);
+    const taken = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(gapMs)}, next_request_at = ${spent}
+       WHERE shop = ${shop} AND ${this.mayAsk()} AND next_request_at <= ${spent}`,
+    );
+    return taken === 1;
+  }
+
+  /** Postpones the shop's next inquiry. */
+  async putOff(shop: string, pauseMs: number): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(Math.min(pauseMs, MAX_PAUSE_MS))}
+       WHERE shop = ${shop}`,
+    );
+  }
+
+  /**
+   * Counts a request before it is made.
+   * @param id id of a new record, if there is none yet
+   * @param pauseMs pause before it may be asked for again; `null` for never
+   */
+  async noteAsked(shop: string, { billId, asks }: SoughtBill, id: string, pauseMs: number | null): Promise<void> {
+    const askAfter = pauseMs === null ? null : this.now(pauseMs);
+    await this.database.change(
+      asks === 0
+        ? sql`INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, ask_after)
+           VALUES (${id}, ${shop}, ${billId}, 'SOUGHT', 1, ${this.now()}, ${askAfter})
+           ${this.database.dialect.unlessThere('shop')}`
+        : sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.now()}, ask_after = ${askAfter}
+           WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+    );
+  }
+
+  /** Stores that the service has confirmed the bill. Returns whether that is news and the ledger still lacks the bill. */
+  async found(shop: string, billId: BillId, payments: readonly ReportedPayment[]): Promise<boolean> {
+    const succeededFirst = [...payments].sort(
+      (a, b) => Number(b.status === 'SUCCESS') - Number(a.status === 'SUCCESS'),
+    );
+    const listed = sql`payments = ${JSON.stringify(succeededFirst.slice(0, MAX_PAYMENTS).map(kept))}, listed = ${payments.length}`;
+    const ofBill = sql`shop = ${shop} AND service_bill_id = ${billId}`;
+    const first = (column: Lowercase<string>): Statement => sql`(
+      SELECT ${rawSql(column)} FROM payment_acceptance.callback WHERE pending = TRUE AND bill_id IS NULL AND ${ofBill}
+      ORDER BY received_at LIMIT 1)`;
+    const changed = await this.database.change(
+      sql`UPDATE payment_acceptance.lost_bill SET state = 'LOST', ${listed}, found_at = ${this.now()},
+         order_id = ${first('order_id')}, first_postback_at = coalesce(${first('received_at')}, asked_at)
+       WHERE ${ofBill} AND state = 'SOUGHT'`,
+    );
+    if (changed === 0) {
+      await this.database.change(sql`UPDATE payment_acceptance.lost_bill SET ${listed} WHERE ${ofBill}`);
+      return false;
+    }
+    const lost = await this.database.rows(
+      sql`SELECT 1 FROM payment_acceptance.lost_bill l WHERE l.shop = ${shop} AND l.service_bill_id = ${billId} AND ${IS_LOST}`,
+      {},
+    );
+    return lost.length > 0;
+  }
+
+  /** Deletes unconfirmed bills that were last asked for long ago; returns their number. */
+  async forget(afterMs: number): Promise<number> {
+    const old = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM payment_acceptance.lost_bill WHERE state = 'SOUGHT' AND asked_at < ${this.now(-afterMs)} LIMIT ${BATCH}`,
+      {},
+    );
+    if (old.length === 0) return 0;
+    const ids = old.map(({ id }) => id);
+    return this.database.change(
+      sql`DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`,
+    );
+  }
+
+  /** Whether the next inquiry for a shop of `shop_state` is due. */
+  private mayAsk(): Statement {
+    return sql`refused_since IS NULL
+      AND (next_inquiry_at IS NULL OR NOT next_inquiry_at BETWEEN ${this.now()} AND ${this.now(MAX_PAUSE_MS)})`;
+  }
+
+  /** The current time, plus `laterMs` milliseconds. */
+  private now(laterMs = 0): Statement {
+    return this.database.dialect.now(this.database.offsetMs + laterMs);
+  }
+}
+
+function kept(payment: ReportedPayment): LostBillPayment {
+  const { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt } =
+    payment;
+  const at = createdAt?.toISOString() ?? null;
+  return { paymentId, status, statusText, amount, amountReceived, currency, fromCard, createdAtText, createdAt: at };
+}
+
+/** Whether a table has no row for the bill `named`. A lookup by key, not a join: the planner cannot know how few there are. */
+function isNotIn(table: Lowercase<string>): Statement {
+  return sql`(SELECT count(*) FROM payment_acceptance.${rawSql(table)} known
+    WHERE known.shop = named.shop AND known.service_bill_id = named.service_bill_id) = 0`;
+}

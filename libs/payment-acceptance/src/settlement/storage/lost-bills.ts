@@ -1,0 +1,11 @@
+import { sql } from '../../database/statement.js';
+
+/** Whether the ledger has no bill for the row `l` of `lost_bill`: once attached or imported, a bill is no longer lost. */
+export const NOT_IN_LEDGER = sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
+  WHERE b.shop = l.shop AND b.service_bill_id = l.service_bill_id)`;
+
+/** Whether the row `l` of `lost_bill` is confirmed by the service and not dealt with yet. */
+export const IS_LOST = sql`l.state = 'LOST' AND ${NOT_IN_LEDGER}`;
+
+/** Whether a callback `c` waits for an unknown bill. */
+export const WAITS = sql`c.pending = TRUE AND c.bill_id IS NULL`;

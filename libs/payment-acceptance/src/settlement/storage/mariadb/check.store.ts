@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { AnsweredHints } from '../../../domain/callback.js';
+import type { ClaimedBill } from '../../../domain/claim.js';
+import type { IntentId } from '../../../domain/ids.js';
+import { isUuid } from '../../../domain/uuid.js';
+import { assertedStatus } from '../../../callbacks/storage/assertion.js';
+import {
+  CheckStore,
+  CLAIMED_BILL,
+  claimedColumns,
+  freeAt,
+  HINT_OF_BILL,
+  HINTS_OF_A_CLAIM,
+  HINTS_PER_BILL,
+  type ClaimedBillRow,
+  type ClaimLimits,
+  type HintOfBill,
+} from '../check.store.js';
+import { flag, integer } from '../../../database/reading.js';
+import { sql, type Statement } from '../../../database/statement.js';
+import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+interface Budget {
+  /** From when on the rate counts, as text. */
+  readonly start: string;
+  readonly refused: boolean;
+  readonly most: number;
+}
+
+/** A clock that was set back restarts the rate. */
+function rateStart(now: Statement): Statement {
+  return sql`CASE WHEN next_request_at BETWEEN ${now} - INTERVAL 1 SECOND AND ${now} + INTERVAL 1 SECOND
+    THEN next_request_at ELSE ${now} - INTERVAL 1 SECOND END`;
+}
+
+@Injectable()
+export class MariaCheckStore extends CheckStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super();
+  }
+
+  /** Locks the shop's row while its bills are claimed: another instance skips it, and polls again later. */
+  override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
+    const bills = await this.database.transaction(async (manager) => {
+      const budget = await this.budget(manager, shop, limits);
+      if (!budget || budget.most <= 0) return [];
+      const due = await this.due(manager, shop, token, limits.limit);
+      const taken: string[] = [];
+      // A bill that a settlement has locked is skipped in favour of the next.
+      for (let from = 0; from < due.length && taken.length < budget.most;) {
+        const next = due.slice(from, from + budget.most - taken.length);
+        from += next.length;
+        taken.push(...(await this.database.lockFree(manager, 'bill', next, freeAt(this.later(0), 't'))));
+      }
+      if (taken.length === 0) return [];
+      await this.database.change(
+        sql`UPDATE payment_acceptance.shop_state
+         SET next_request_at = TIMESTAMPADD(MICROSECOND, ${taken.length} * 1000000 DIV ${limits.requestsPerSecond}, ${budget.start}),
+           probe_at = CASE WHEN ${budget.refused} THEN ${this.later(limits.probeMs)} END
+         WHERE shop = ${shop}`,
+        manager,
+      );
+      return this.lease(manager, taken, token, limits.leaseMs, budget.refused);
+    });
+    return this.withHints(bills);
+  }
+
+  override async claimOne(
+    shop: string,
+    bill: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
+    const claimed = await this.database.transaction(async (manager) => {
+      const [found] = await this.database.rows<{ id: string; free: boolean; refused: boolean }>(
+        sql`SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
+           SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
+         FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
+           AND (b.service_bill_id = ${bill} OR b.id = ${isUuid(bill) ? bill : null}) FOR UPDATE`,
+        { free: flag, refused: flag },
+        manager,
+      );
+      if (!found) return 'unknown';
+      if (!found.free) return 'busy';
+      return this.lease(manager, [found.id], token, leaseMs, found.refused);
+    });
+    if (typeof claimed === 'string') return claimed;
+    const [own] = await this.withHints(claimed);
+    return own ?? 'unknown';
+  }
+
+  override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
+    for (const [outcome, ids] of groups(consumed, (hint) => hint.outcome)) {
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback SET pending = false, consumed_at = ${this.later(0)}, outcome = ${outcome}
+         WHERE id IN (${ids})`,
+        manager,
+      );
+    }
+    for (const [pauseMs, ids] of groups(again, (hint) => hint.pauseMs)) {
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback SET asks = asks + 1, due_at = ${this.later(pauseMs)} WHERE id IN (${ids})`,
+        manager,
+      );
+    }
+  }
+
+  private async budget(manager: EntityManager, shop: string, limits: ClaimLimits): Promise<Budget | undefined> {
+    const { limit, requestsPerSecond, probeMs } = limits;
+    const now = this.later(0);
+    const start = rateStart(now);
+    const [budget] = await this.database.rows<Budget>(
+      sql`SELECT CAST(${start} AS CHAR) AS start, refused_since IS NOT NULL AS refused, CASE
+           WHEN refused_since IS NULL
+             THEN LEAST(${limit}, TIMESTAMPDIFF(MICROSECOND, ${start}, ${now}) * ${requestsPerSecond} DIV 1000000)
+           WHEN probe_at <= ${now} OR probe_at > ${this.later(probeMs)} THEN 1 ELSE 0 END AS most
+       FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED`,
+      { refused: flag, most: integer },
+      manager,
+    );
+    return budget;
+  }
+
+  /** Hinted and scheduled bills alternately; random where both have the same turn. */
+  private async due(manager: EntityManager, shop: string, token: string, limit: number): Promise<string[]> {
+    const now = this.later(0);
+    const free = freeAt(now);
+    const rows = await this.database.rows<{ id: string }>(
+      sql`SELECT id FROM (
+         (SELECT b.id, ROW_NUMBER() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+          WHERE b.shop = ${shop} AND b.next_check_at <= ${now} AND ${free} ORDER BY b.next_check_at LIMIT ${limit})
+         UNION ALL
+         (SELECT id, ROW_NUMBER() OVER (ORDER BY MIN(due_at)) FROM (
+            SELECT b.id, c.due_at FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+            WHERE c.pending = 1 AND c.shop = ${shop} AND c.due_at <= ${now} AND b.shop = ${shop} AND ${free}
+            ORDER BY c.due_at LIMIT ${limit * HINTS_OF_A_CLAIM}) earliest
+          GROUP BY id ORDER BY MIN(due_at) LIMIT ${limit})) every
+       GROUP BY id ORDER BY MIN(turn), MD5(CONCAT(id, ${token}))`,
+      {},
+      manager,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Leases bills that are already locked. */
+  private async lease(
+    manager: EntityManager,
+    ids: readonly string[],
+    token: string,
+    leaseMs: number,
+    shopRefused: boolean,
+  ): Promise<ClaimedBillRow[]> {
+    const now = this.later(0);
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill SET lease_token = ${token}, lease_until = ${this.later(leaseMs)}, check_after = ${now}
+       WHERE id IN (${ids})`,
+      manager,
+    );
+    return this.database.rows(
+      sql`SELECT ${claimedColumns(mariadb, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled,
+         ${shopRefused} AS "shopRefused"
+       FROM payment_acceptance.bill b WHERE b.id IN (${ids})`,
+      CLAIMED_BILL,
+      manager,
+    );
+  }
+
+  protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
+    return this.database.rows(
+      sql`SELECT id, intentId, asserts, receivedAt, asks, due FROM (
+         SELECT c.id, c.bill_id AS intentId, ${assertedStatus('c.kind', 'c.status')} AS asserts,
+           ${mariadb.epochMs('c.received_at')} AS receivedAt, c.asks, c.due_at <= ${this.later(0)} AS due, c.due_at,
+           ROW_NUMBER() OVER (PARTITION BY c.bill_id ORDER BY c.due_at) AS place
+         FROM payment_acceptance.bill b JOIN payment_acceptance.callback c ON c.bill_id = b.id
+         WHERE b.id IN (${intentIds}) AND c.pending = 1 AND c.received_at <= b.check_after) hint
+       WHERE place <= ${HINTS_PER_BILL} ORDER BY due_at`,
+      HINT_OF_BILL,
+    );
+  }
+}
+
+/** Groups ids by the value to write. */
+function groups<T extends { readonly id: string }, K>(all: readonly T[], by: (one: T) => K): Map<K, string[]> {
+  const groups = new Map<K, string[]>();
+  for (const one of all) groups.set(by(one), [...(groups.get(by(one)) ?? []), one.id]);
+  return groups;
+}

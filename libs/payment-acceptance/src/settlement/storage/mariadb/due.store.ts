@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { freeAt } from '../check.store.js';
+import {
+  claimableAt,
+  DUE_IN_SIGHT,
+  DueStore,
+  NEAR_ROW,
+  nearOf,
+  NEXT_IN_SIGHT,
+  type Near,
+  type NearRow,
+} from '../due.store.js';
+import { flag } from '../../../database/reading.js';
+import { join, sql, type Statement } from '../../../database/statement.js';
+import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+@Injectable()
+export class MariaDueStore extends DueStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super();
+  }
+
+  override async registerShops(shops: readonly string[]): Promise<void> {
+    if (shops.length === 0) return;
+    const rows = [...shops].sort().map((shop) => sql`(${shop}, '1970-01-01')`);
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ${join(rows, ', ')}
+       ON DUPLICATE KEY UPDATE shop = shop`,
+    );
+  }
+
+  protected override async near(probeMs: number): Promise<Near> {
+    const now = mariadb.now(this.database.offsetMs);
+    const called = await this.called(now);
+    const bills = (condition: Statement, limit: number): Statement =>
+      sql`(SELECT b.shop, ${claimableAt('b.next_check_at')} AS at, b.service_bill_id FROM payment_acceptance.bill b
+       WHERE b.next_check_at ${condition} ${now} ORDER BY b.next_check_at LIMIT ${limit})`;
+    const hinted = called.map(({ shop, due }) =>
+      due
+        ? sql`SELECT ${shop} AS shop, ${now} AS at`
+        : sql`SELECT ${shop} AS shop, ${claimableAt('c.due_at')} AS at FROM (
+            SELECT bill_id, due_at FROM payment_acceptance.callback
+            WHERE shop = ${shop} AND pending = 1 AND bill_id IS NOT NULL ORDER BY due_at LIMIT ${NEXT_IN_SIGHT}) c
+          JOIN payment_acceptance.bill b ON b.id = c.bill_id AND b.service_bill_id IS NOT NULL`,
+    );
+    const every = [
+      sql`SELECT shop, at FROM due WHERE service_bill_id IS NOT NULL`,
+      sql`SELECT shop, at FROM upcoming WHERE service_bill_id IS NOT NULL`,
+      ...hinted,
+    ];
+    const rows = await this.database.rows<NearRow>(
+      sql`WITH due AS (${bills(sql`<=`, DUE_IN_SIGHT)}), upcoming AS (${bills(sql`>`, NEXT_IN_SIGHT)}),
+       near AS (SELECT shop, MIN(at) AS at FROM (${join(every, ' UNION ALL ')}) every GROUP BY shop)
+       SELECT near.shop, ${mariadb.epochMs('near.at')} AS at, ${mariadb.epochMs(sql`(
+           SELECT ${this.nextProbe(probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+         (SELECT COUNT(*) FROM due) AS seen, ${mariadb.epochMs(now)} AS now
+       FROM (SELECT 1) one LEFT JOIN near ON TRUE ORDER BY near.shop`,
+      NEAR_ROW,
+    );
+    return nearOf(rows);
+  }
+
+  /** Shops with pending callbacks, and whether one is due. A statement of its own, since MariaDB has no LATERAL. */
+  private called(now: Statement): Promise<{ shop: string; due: boolean }[]> {
+    return this.database.rows(
+      sql`SELECT s.shop, ${this.hasDueCallback(now)} AS due
+       FROM (SELECT DISTINCT shop FROM payment_acceptance.callback WHERE pending = 1) s ORDER BY s.shop`,
+      { due: flag },
+    );
+  }
+
+  protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+    const now = mariadb.now(this.database.offsetMs);
+    const rows = await this.database.rows<{ shop: string }>(
+      sql`SELECT s.shop FROM payment_acceptance.shop_state s
+       WHERE s.shop ${mariadb.oneOf(shops, 'text')} AND ${this.nextProbe(probeMs)} IS NULL AND (EXISTS (
+           SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${now} AND ${freeAt(now)}
+         ) OR ${this.hasDueCallback(now)}) ORDER BY s.shop`,
+      {},
+    );
+    return rows.map(({ shop }) => shop);
+  }
+
+  /** Whether a shop `s` has a due callback whose bill can be claimed. */
+  private hasDueCallback(now: Statement): Statement {
+    return sql`EXISTS (
+      SELECT 1 FROM payment_acceptance.callback c JOIN payment_acceptance.bill b ON b.id = c.bill_id
+      WHERE c.shop = s.shop AND c.pending = 1 AND c.due_at <= ${now} AND ${freeAt(now)})`;
+  }
+
+  /** When a refused shop of `shop_state s` is probed next, if that is in the future. */
+  private nextProbe(probeMs: number): Statement {
+    const { offsetMs } = this.database;
+    return sql`CASE WHEN s.refused_since IS NOT NULL
+      AND s.probe_at BETWEEN ${mariadb.now(offsetMs)} AND ${mariadb.now(offsetMs + probeMs)} THEN s.probe_at END`;
+  }
+}

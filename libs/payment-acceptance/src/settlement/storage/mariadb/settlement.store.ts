@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { LockedBill } from '../../../domain/bill.js';
+import type { KnownPayment } from '../../../domain/callback.js';
+import type { LockedClaim } from '../../../domain/claim.js';
+import type { IntentId, OrderId, PaymentId } from '../../../domain/ids.js';
+import {
+  confirmed,
+  knownPayment,
+  LOCKED_BILL,
+  lockedBill,
+  PAYMENT_ROW,
+  SettlementStore,
+  toKnownPayment,
+  type ClaimKey,
+  type PaymentKey,
+  type PaymentRow,
+} from '../settlement.store.js';
+import { join, sql } from '../../../database/statement.js';
+import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+interface HeldOrder {
+  readonly shop: string;
+  readonly orderId: OrderId;
+  readonly firstPaymentId: PaymentId | null;
+}
+
+@Injectable()
+export class MariaSettlementStore extends SettlementStore {
+  constructor(protected override readonly database: MariaDatabase) {
+    super(database);
+  }
+
+  /** By primary key: any other access path would lock the rows that it passes. */
+  override async lockClaimed(
+    manager: EntityManager,
+    claims: readonly ClaimKey[],
+    wait: boolean,
+  ): Promise<LockedClaim[]> {
+    if (claims.length === 0) return [];
+    const lock = wait ? sql`FOR UPDATE` : sql`FOR UPDATE SKIP LOCKED`;
+    const key = (shop: string, orderId: OrderId): string => `${shop} ${orderId}`;
+    const keys = claims.map(({ shop, orderId }) => sql`(${shop}, ${orderId})`);
+    const orders = await this.database.rows<HeldOrder>(
+      sql`SELECT o.shop, o.order_id AS "orderId", o.first_payment_id AS "firstPaymentId"
+       FROM payment_acceptance.shop_order o FORCE INDEX (PRIMARY)
+       WHERE (o.shop, o.order_id) IN (${join(keys, ', ')}) ORDER BY o.shop, o.order_id ${lock}`,
+      {},
+      manager,
+    );
+    const held = new Map(orders.map((order) => [key(order.shop, order.orderId), order.firstPaymentId]));
+    const near = claims.filter(({ shop, orderId }) => held.has(key(shop, orderId)));
+    const claimed = new Set(near.map(({ intentId, token }) => key(intentId, token)));
+    const ids = [...new Set(near.map(({ intentId }) => intentId))];
+    const rows = await this.database.rows<LockedBill & { token: string | null }>(
+      sql`SELECT ${lockedBill(mariadb, mariadb.now(this.database.offsetMs))}, b.lease_token AS token
+       FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id ${mariadb.oneOf(ids, 'uuid')} ORDER BY b.id ${lock}`,
+      LOCKED_BILL,
+      manager,
+    );
+    return rows.flatMap(({ token, ...bill }) =>
+      token === null || !claimed.has(key(bill.intentId, token))
+        ? []
+        : [{ bill, token, firstPaymentId: held.get(key(bill.shop, bill.orderId)) ?? null }],
+    );
+  }
+
+  override async payments(
+    manager: EntityManager,
+    intentIds: readonly IntentId[],
+    listed: readonly PaymentKey[],
+  ): Promise<KnownPayment[]> {
+    const known = await this.database.rows<PaymentRow>(
+      sql`SELECT ${knownPayment(mariadb)}, ${confirmed('SUCCESS')}, ${confirmed('FAIL')}
+       FROM payment_acceptance.payment p WHERE p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+      PAYMENT_ROW,
+      manager,
+    );
+    if (listed.length === 0) return known.map(toKnownPayment);
+    const keys = listed.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
+    const elsewhere = await this.database.rows<PaymentRow>(
+      sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
+       WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND NOT p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+      PAYMENT_ROW,
+      manager,
+    );
+    return [...known, ...elsewhere].map(toKnownPayment);
+  }
+}

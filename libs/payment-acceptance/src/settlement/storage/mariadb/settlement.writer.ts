@@ -1,0 +1,182 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { NewEvent, Settlement } from '../../../domain/settlement.js';
+import { isHeld } from '../../../events/storage/delivery.store.js';
+import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
+import { flag, integer } from '../../../database/reading.js';
+import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
+import { join, sql, type Statement } from '../../../database/statement.js';
+import { MariaCheckStore } from './check.store.js';
+import { mariadb } from '../../../database/mariadb/dialect.js';
+import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
+
+/** Writes in several statements of the given transaction: MariaDB has no data-modifying WITH. */
+@Injectable()
+export class MariaSettlementWriter implements SettlementWriter {
+  private readonly checks: MariaCheckStore;
+
+  constructor(private readonly database: MariaDatabase) {
+    this.checks = new MariaCheckStore(database);
+  }
+
+  async write(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+  ): Promise<readonly AddedEvent[]> {
+    const now = await this.moment(manager);
+    await this.openReviews(manager, settlements, now);
+    await this.upsertPayments(manager, settlements, now);
+    for (const { bill, firstPaymentId } of settlements) {
+      if (firstPaymentId !== null) {
+        await this.database.change(
+          sql`UPDATE payment_acceptance.shop_order SET first_payment_id = ${firstPaymentId}, first_paid_at = ${now}
+           WHERE shop = ${bill.shop} AND order_id = ${bill.orderId} AND first_payment_id IS NULL`,
+          manager,
+        );
+      }
+    }
+    for (const settlement of settlements) await this.endCheck(manager, settlement, minGapMs, now);
+    const consumed = settlements.flatMap(({ hints }) => hints.consumed);
+    await this.checks.answerHints({ consumed, again: [] }, manager);
+    const added: AddedEvent[] = [];
+    for (const settlement of settlements) {
+      for (const event of settlement.events) {
+        if (!(await this.addEvent(manager, settlement, event, now))) continue;
+        const deliveries = await this.database.rows<{ consumer: string; behind: boolean }>(
+          sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}, EXISTS (
+             SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+               AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name) OR ${isHeld('e.bill_id')}
+           FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}
+           RETURNING consumer, behind`,
+          { behind: flag },
+          manager,
+        );
+        const behind = deliveries.filter((each) => each.behind).map(({ consumer }) => consumer);
+        added.push({ id: event.id, deliveries: deliveries.length, behind });
+      }
+    }
+    return added;
+  }
+
+  private async openReviews(manager: EntityManager, settlements: readonly Settlement[], now: Statement): Promise<void> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
+    if (reviews.length === 0) return;
+    const rows = reviews.sort(by(({ key }) => [key])).map(
+      ({ id, key, bill, paymentId, reason, detail }) =>
+        sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
+            ${JSON.stringify(detail)}, 'OPEN', ${now})`,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.review
+         (id, \`key\`, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
+       ${mariadb.unlessThere('id')}`,
+      manager,
+    );
+  }
+
+  /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
+  private async upsertPayments(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    now: Statement,
+  ): Promise<void> {
+    const payments = settlements.flatMap(({ bill, payments: of }) =>
+      of.map((payment) => ({ shop: bill.shop, ...payment })),
+    );
+    if (payments.length === 0) return;
+    const rows = payments.sort(by(({ shop, paymentId }) => [shop, paymentId])).map(
+      (p) =>
+        sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
+            ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.verdict}, ${now}, ${now})`,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+       VALUES ${join(rows, ', ')}
+       ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
+         status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
+         commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
+         service_status = VALUES(service_status), verdict = VALUES(verdict)`,
+      manager,
+    );
+    const keys = payments.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
+    const [own] = await this.database.rows<{ count: number }>(
+      sql`SELECT count(*) AS count FROM payment_acceptance.payment
+       WHERE (shop, payment_id, bill_id) IN (${join(keys, ', ')})`,
+      { count: integer },
+      manager,
+    );
+    if (own?.count !== payments.length) {
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
+    }
+  }
+
+  /** Sets `state` last: MariaDB evaluates assignments in order, and `ended_at` needs the old state. */
+  private async endCheck(
+    manager: EntityManager,
+    { bill, change }: Settlement,
+    minGapMs: number,
+    now: Statement,
+  ): Promise<void> {
+    if (!change) return;
+    const { state, scheduled, nextCheckAt } = change;
+    await this.database.change(
+      sql`UPDATE payment_acceptance.bill
+       SET next_check_at = ${nextCheckAt && mariadb.instant(nextCheckAt.getTime())},
+         check_after = ${now} + INTERVAL 1000 * ${minGapMs} MICROSECOND, checks = checks + ${scheduled ? 1 : 0}, failed_checks = 0,
+         checked_at = ${now}, last_check_error = NULL, lease_token = NULL, lease_until = NULL,
+         paid_at = ${state === 'PAID' ? sql`coalesce(paid_at, ${now})` : sql`paid_at`},
+         ended_at = CASE WHEN state = ${state} THEN ended_at ELSE ${now} END, state = ${state}
+       WHERE id = ${bill.intentId}`,
+      manager,
+    );
+  }
+
+  /** `false` if the event already exists; the unique key decides between concurrent inserts. */
+  private async addEvent(
+    manager: EntityManager,
+    { bill, traceparent, assertedAt }: Settlement,
+    { id, key, name, payload }: NewEvent,
+    now: Statement,
+  ): Promise<boolean> {
+    const known = await this.database.rows(
+      sql`SELECT 1 AS known FROM payment_acceptance.event WHERE \`key\` = ${key}`,
+      {},
+      manager,
+    );
+    if (known.length > 0) return false;
+    try {
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, asserted_at,
+           occurred_at)
+         VALUES (${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
+           ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
+        manager,
+      );
+      return true;
+    } catch (error) {
+      // Only the statement is undone, not the transaction.
+      if (isUniqueViolation(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * The current time, read once, so that everything a settlement writes has the same timestamp, as with PostgreSQL's single
+   * statement. If the clock advanced between statements, its records would sometimes sort in another order.
+   */
+  private async moment(manager: EntityManager): Promise<Statement> {
+    const present = mariadb.now(this.database.offsetMs);
+    const [row] = await this.database.rows<{ now: string }>(sql`SELECT ${mariadb.text(present)} AS now`, {}, manager);
+    return row ? sql`CAST(${row.now} AS DATETIME(6))` : present;
+  }
+}
+
+/** Sorts rows by key: all instances must write in the same order. */
+function by<T>(keysOf: (one: T) => readonly string[]): (a: T, b: T) => number {
+  const key = (one: T): string => keysOf(one).join('\0');
+  return (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
+}

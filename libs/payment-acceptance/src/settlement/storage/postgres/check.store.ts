@@ -1,0 +1,162 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { AnsweredHints } from '../../../domain/callback.js';
+import type { ClaimedBill } from '../../../domain/claim.js';
+import type { IntentId } from '../../../domain/ids.js';
+import { isUuid } from '../../../domain/uuid.js';
+import { assertedStatus } from '../../../callbacks/storage/assertion.js';
+import {
+  CheckStore,
+  CLAIMED_BILL,
+  claimedColumns,
+  freeAt,
+  HINT_OF_BILL,
+  HINTS_OF_A_CLAIM,
+  HINTS_PER_BILL,
+  type ClaimLimits,
+  type HintOfBill,
+} from '../check.store.js';
+import { rawSql, sql } from '../../../database/statement.js';
+import { postgres } from '../../../database/postgres/dialect.js';
+import { IN_ORDER, later, opaque, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { prepare } from '../../../database/postgres/prepare.js';
+
+/** See `CheckStore.claim`. */
+const CLAIM = prepare(
+  ['offsetMs', 'leaseMs', 'limit', 'token', 'shop', 'requestsPerSecond', 'probeMs'],
+  ({ offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs }) => {
+    const now = postgres.now(offsetMs);
+    const opaqueNow = sql`(SELECT ${now})`;
+    const opaqueLimit = opaque(limit, 'int');
+    const ofShop = sql`b.shop = ${shop} AND ${freeAt(opaqueNow)}`;
+    return sql`WITH shop AS (
+      SELECT refused_since, probe_at, CASE WHEN next_request_at BETWEEN ${now} - interval '1 second' AND ${now} + interval '1 second'
+        THEN next_request_at ELSE ${now} - interval '1 second' END AS start
+      FROM payment_acceptance.shop_state WHERE shop = ${shop} FOR UPDATE SKIP LOCKED
+    ), budget AS (
+      SELECT start, refused_since IS NOT NULL AS refused, least(${limit}::int, CASE
+        WHEN refused_since IS NULL THEN floor(extract(epoch FROM ${now} - start) * ${requestsPerSecond}::int)::int
+        WHEN probe_at <= ${now} OR probe_at > ${later(now, probeMs)} THEN 1 ELSE 0 END) AS most FROM shop
+    ), scheduled AS (
+      SELECT b.id, row_number() OVER (ORDER BY b.next_check_at) AS turn FROM payment_acceptance.bill b
+      WHERE b.next_check_at <= ${opaqueNow} AND ${ofShop} ORDER BY b.next_check_at LIMIT ${opaqueLimit}
+    ), hinted AS (
+      SELECT h.id, row_number() OVER (ORDER BY h.first) AS turn FROM (
+        SELECT id, min(due_at) AS first FROM (
+          SELECT b.id, c.due_at FROM (
+            SELECT bill_id, due_at FROM payment_acceptance.callback
+            WHERE shop = ${shop} AND pending AND bill_id IS NOT NULL AND due_at <= ${opaqueNow} ORDER BY due_at ${IN_ORDER}) c
+          CROSS JOIN LATERAL (
+            SELECT b.id FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${ofShop} ${ROW_BY_ROW}) b
+          ORDER BY c.due_at LIMIT ${rawSql(String(HINTS_OF_A_CLAIM))} * ${opaqueLimit}) earliest
+        GROUP BY id ORDER BY first LIMIT ${opaqueLimit}) h
+    ), due AS (
+      SELECT id, min(turn) AS turn FROM (SELECT * FROM scheduled UNION ALL SELECT * FROM hinted) every GROUP BY id
+    ), taken AS (
+      SELECT b.id, b.next_check_at <= ${now} AS scheduled
+      FROM (SELECT * FROM due ORDER BY turn, md5(id::text || ${token}::text)) due
+      CROSS JOIN LATERAL (
+        SELECT b.id, b.next_check_at FROM payment_acceptance.bill b WHERE b.id = due.id AND ${ofShop}
+        FOR UPDATE SKIP LOCKED) b
+      LIMIT greatest(0, coalesce((SELECT most FROM budget), 0))
+    ), spent AS (
+      UPDATE payment_acceptance.shop_state s
+      SET next_request_at = budget.start + taking.bills * interval '1 second' / ${requestsPerSecond}::int,
+        probe_at = CASE WHEN budget.refused THEN ${later(now, probeMs)} END
+      FROM budget, (SELECT count(*) AS bills FROM taken) taking WHERE s.shop = ${shop} AND taking.bills > 0
+    )
+    UPDATE payment_acceptance.bill b SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
+    FROM taken, budget WHERE b.id = taken.id
+    RETURNING ${claimedColumns(postgres, now)}, coalesce(taken.scheduled, false) AS scheduled,
+      budget.refused AS "shopRefused"`;
+  },
+);
+
+/** See `CheckStore.claimOne`. */
+const CLAIM_ONE = prepare(
+  ['offsetMs', 'leaseMs', 'bill', 'intentId', 'shop', 'token'],
+  ({ offsetMs, leaseMs, bill, intentId, shop, token }) => {
+    const now = postgres.now(offsetMs);
+    return sql`UPDATE payment_acceptance.bill b
+    SET lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}, check_after = ${now}
+    WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL AND (b.service_bill_id = ${bill} OR b.id = ${intentId}::uuid)
+      AND (b.lease_until IS NULL OR b.lease_until < ${now})
+    RETURNING ${claimedColumns(postgres, now)}, coalesce(b.next_check_at <= ${now}, false) AS scheduled, EXISTS (
+      SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS "shopRefused"`;
+  },
+);
+
+/** Whether a callback of a bill is pending, phrased so that the planner does not use the index of all pending ones. */
+const WAITS = sql`c.pending IS NOT FALSE`;
+
+/** See `CheckStore.hintsOf`. */
+const HINTS_OF = prepare(['offsetMs', 'intentIds', 'limit'], ({ offsetMs, intentIds, limit }) => {
+  const now = postgres.now(offsetMs);
+  return sql`SELECT hint.id, hint.bill_id AS "intentId", ${assertedStatus('hint.kind', 'hint.status')} AS asserts,
+      ${postgres.epochMs('hint.received_at')} AS "receivedAt", hint.asks, hint.due_at <= ${now} AS due
+    FROM payment_acceptance.bill b CROSS JOIN LATERAL (
+      SELECT * FROM payment_acceptance.callback c WHERE ${WAITS} AND c.bill_id = b.id AND c.received_at <= b.check_after
+      ORDER BY c.due_at LIMIT ${limit}) hint
+    WHERE b.id = ANY(${opaque(intentIds, 'uuid[]')})`;
+});
+
+@Injectable()
+export class PostgresCheckStore extends CheckStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super();
+  }
+
+  override async claim(shop: string, token: string, limits: ClaimLimits): Promise<ClaimedBill[]> {
+    const { limit, leaseMs, requestsPerSecond, probeMs } = limits;
+    const { offsetMs } = this.database;
+    const given = { offsetMs, leaseMs, limit, token, shop, requestsPerSecond, probeMs };
+    return this.withHints(await this.database.executeAtReadCommitted(CLAIM, given, CLAIMED_BILL));
+  }
+
+  override async claimOne(
+    shop: string,
+    bill: string,
+    token: string,
+    leaseMs: number,
+  ): Promise<ClaimedBill | 'busy' | 'unknown'> {
+    const intentId = isUuid(bill) ? bill : null;
+    const given = { offsetMs: this.database.offsetMs, leaseMs, bill, intentId, shop, token };
+    const [own] = await this.withHints(await this.database.executeAtReadCommitted(CLAIM_ONE, given, CLAIMED_BILL));
+    if (own) return own;
+    const found = await this.database.rows(
+      sql`SELECT 1 FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
+         AND (b.service_bill_id = ${bill} OR b.id = ${intentId}::uuid)`,
+      {},
+    );
+    return found.length > 0 ? 'busy' : 'unknown';
+  }
+
+  /** The limits drop no row: they tell the planner how few there are, so that it looks callbacks up by key. */
+  override async answerHints({ consumed, again }: AnsweredHints, manager?: EntityManager): Promise<void> {
+    const now = this.later(0);
+    if (consumed.length > 0) {
+      const given = recordSet(sql`${JSON.stringify(consumed)}`);
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
+         FROM (SELECT * FROM ${given} AS r (id uuid, outcome text) LIMIT ${consumed.length}) AS answered
+         WHERE c.id = answered.id`,
+        manager,
+      );
+    }
+    if (again.length > 0) {
+      const given = recordSet(sql`${JSON.stringify(again)}`);
+      await this.database.change(
+        sql`UPDATE payment_acceptance.callback c SET asks = asks + 1, due_at = ${later(now, 'paused.ms')}
+         FROM (SELECT * FROM ${given} AS r (id uuid, "pauseMs" double precision) LIMIT ${again.length}) AS paused (id, ms)
+         WHERE c.id = paused.id`,
+        manager,
+      );
+    }
+  }
+
+  protected override hintsOf(intentIds: readonly IntentId[]): Promise<HintOfBill[]> {
+    const given = { offsetMs: this.database.offsetMs, intentIds, limit: HINTS_PER_BILL };
+    return this.database.execute(HINTS_OF, given, HINT_OF_BILL);
+  }
+}

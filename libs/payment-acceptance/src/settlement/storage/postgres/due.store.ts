@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { freeAt } from '../check.store.js';
+import { claimableAt, DUE_IN_SIGHT, DueStore, NEAR_ROW, nearOf, NEXT_IN_SIGHT, type Near } from '../due.store.js';
+import { rawSql, sql, type Statement } from '../../../database/statement.js';
+import { postgres } from '../../../database/postgres/dialect.js';
+import { IN_ORDER, later, opaque, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { prepare } from '../../../database/postgres/prepare.js';
+
+/** Whether a shop `s` has a due callback whose bill can be claimed. */
+function hasDueCallback(now: Statement): Statement {
+  return sql`EXISTS (
+    SELECT FROM (
+      SELECT bill_id FROM payment_acceptance.callback c
+      WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL AND c.due_at <= ${now}
+      ORDER BY c.due_at ${IN_ORDER}) c
+    CROSS JOIN LATERAL (
+      SELECT FROM payment_acceptance.bill b WHERE b.id = c.bill_id AND ${freeAt(now)} ${ROW_BY_ROW}) b ${ROW_BY_ROW})`;
+}
+
+/** When a refused shop of `shop_state s` is probed next, if that is in the future. */
+function nextProbe(now: Statement, probeMs: Statement): Statement {
+  return sql`CASE WHEN s.refused_since IS NOT NULL AND s.probe_at BETWEEN ${now} AND ${later(now, probeMs)} THEN s.probe_at END`;
+}
+
+/** See `DueStore.near`. Reads the shops with pending callbacks from their index, one lookup per shop (a loose index scan). */
+const NEAR = prepare(['offsetMs', 'probeMs'], ({ offsetMs, probeMs }) => {
+  const now = postgres.now(offsetMs);
+  const opaqueNow = sql`(SELECT ${now})`;
+  const next = opaque(rawSql(String(NEXT_IN_SIGHT)), 'int');
+  const nextOfIndex = (condition: Statement): Statement => sql`
+    SELECT * FROM payment_acceptance.bill b WHERE ${condition} ORDER BY b.next_check_at ${IN_ORDER}`;
+  return sql`WITH RECURSIVE due AS MATERIALIZED (
+    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    FROM (${nextOfIndex(sql`b.next_check_at <= ${opaqueNow}`)}) b LIMIT ${opaque(rawSql(String(DUE_IN_SIGHT)), 'int')}
+  ), upcoming AS (
+    SELECT b.shop, b.service_bill_id, ${claimableAt('b.next_check_at')} AS at
+    FROM (${nextOfIndex(sql`b.next_check_at > ${opaqueNow}`)}) b LIMIT ${next}
+  ), called AS (
+    (SELECT c.shop FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NOT NULL ORDER BY c.shop LIMIT 1)
+    UNION ALL
+    SELECT (SELECT c.shop FROM payment_acceptance.callback c
+      WHERE c.pending AND c.bill_id IS NOT NULL AND c.shop > s.shop ORDER BY c.shop LIMIT 1)
+    FROM called s WHERE s.shop IS NOT NULL
+  ), hinted AS (
+    SELECT s.shop, CASE WHEN ${hasDueCallback(opaqueNow)} THEN ${now} ELSE (
+      SELECT min(${claimableAt('c.due_at')}) FROM (
+        SELECT bill_id, due_at FROM payment_acceptance.callback c
+        WHERE c.shop = s.shop AND c.pending AND c.bill_id IS NOT NULL ORDER BY c.due_at LIMIT ${next}) c
+      JOIN payment_acceptance.bill b ON b.id = c.bill_id AND b.service_bill_id IS NOT NULL) END AS at
+    FROM called s WHERE s.shop IS NOT NULL
+  ), near AS (
+    SELECT shop, min(at) AS at FROM (
+      SELECT shop, at FROM due WHERE service_bill_id IS NOT NULL
+      UNION ALL SELECT shop, at FROM upcoming WHERE service_bill_id IS NOT NULL
+      UNION ALL SELECT shop, at FROM hinted) every WHERE at IS NOT NULL GROUP BY shop
+  )
+  SELECT near.shop, ${postgres.epochMs('near.at')} AS at, ${postgres.epochMs(sql`(
+      SELECT ${nextProbe(now, probeMs)} FROM payment_acceptance.shop_state s WHERE s.shop = near.shop)`)} AS probe,
+    (SELECT count(*) FROM due) AS seen, ${postgres.epochMs(now)} AS now
+  FROM (SELECT 1) one LEFT JOIN near ON true ORDER BY near.shop`;
+});
+
+/** See `DueStore.dueOf`. */
+const DUE_OF = prepare(['offsetMs', 'shops', 'probeMs'], ({ offsetMs, shops, probeMs }) => {
+  const now = postgres.now(offsetMs);
+  const opaqueNow = sql`(SELECT ${now})`;
+  return sql`SELECT s.shop FROM payment_acceptance.shop_state s
+  WHERE s.shop = ANY(${opaque(shops, 'text[]')}) AND ${nextProbe(now, probeMs)} IS NULL AND (EXISTS (
+      SELECT FROM (
+        SELECT * FROM payment_acceptance.bill b WHERE b.shop = s.shop AND b.next_check_at <= ${opaqueNow}
+        ORDER BY b.next_check_at ${IN_ORDER}) b WHERE ${freeAt(opaqueNow)} ${ROW_BY_ROW}
+    ) OR ${hasDueCallback(opaqueNow)}) ORDER BY s.shop`;
+});
+
+@Injectable()
+export class PostgresDueStore extends DueStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super();
+  }
+
+  override async registerShops(shops: readonly string[]): Promise<void> {
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
+       SELECT shop, '-infinity' FROM unnest(${shops}::text[]) AS shop ORDER BY 1 ON CONFLICT DO NOTHING`,
+    );
+  }
+
+  protected override async near(probeMs: number): Promise<Near> {
+    const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
+    return nearOf(rows);
+  }
+
+  /** Asks for the first row in index order, so that the indexes of pending rows are used rather than a scan. */
+  protected override async dueOf(shops: readonly string[], probeMs: number): Promise<readonly string[]> {
+    const { offsetMs } = this.database;
+    const rows = await this.database.execute<{ shop: string }, 'offsetMs' | 'shops' | 'probeMs'>(
+      DUE_OF,
+      { offsetMs, shops, probeMs },
+      {},
+    );
+    return rows.map(({ shop }) => shop);
+  }
+}

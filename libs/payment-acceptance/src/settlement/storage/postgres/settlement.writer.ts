@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Settlement } from '../../../domain/settlement.js';
+import { ConcurrentChangeError } from '../../../database/query-errors.js';
+import { isHeld, isPending } from '../../../events/storage/delivery.store.js';
+import { integer, json } from '../../../database/reading.js';
+import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
+import { sql } from '../../../database/statement.js';
+import { postgres } from '../../../database/postgres/dialect.js';
+import { givenRows, later, recordSet, ROW_BY_ROW } from '../../../database/postgres/planner.js';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { prepare } from '../../../database/postgres/prepare.js';
+
+/**
+ * Everything in one statement. The orders' rows exist, so their INSERT always conflicts: this finds them by key, however
+ * small PostgreSQL believes the table to be.
+ */
+const WRITE = prepare(
+  ['offsetMs', 'minGapMs', 'payments', 'paid', 'changes', 'consumed', 'events'],
+  ({ offsetMs, minGapMs, payments, paid, changes, consumed, events }) => {
+    const now = postgres.now(offsetMs);
+    return sql`WITH payments AS (
+        INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+          currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+        SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, bill_id uuid, status text,
+          amount numeric, amount_received numeric, commission numeric, currency text, from_card text,
+          service_created_at text, service_status text, verdict text) ORDER BY 1, 2
+        ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
+          amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
+          from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
+          changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
+        WHERE payment.bill_id = excluded.bill_id
+        RETURNING payment_id
+      ), orders AS (
+        INSERT INTO payment_acceptance.shop_order (shop, order_id, first_payment_id, first_paid_at)
+        SELECT paid.*, ${now} FROM ${recordSet(paid)} AS paid (shop text, order_id text, payment_id text)
+        ON CONFLICT (shop, order_id) DO UPDATE SET first_payment_id = excluded.first_payment_id,
+          first_paid_at = excluded.first_paid_at WHERE shop_order.first_payment_id IS NULL
+      ), bills AS (
+        UPDATE payment_acceptance.bill b SET state = checked.state,
+          next_check_at = to_timestamp(checked.next_check_ms / 1000), check_after = ${later(now, minGapMs)},
+          checks = b.checks + checked.scheduled::int, failed_checks = 0, checked_at = ${now}, last_check_error = NULL,
+          lease_token = NULL, lease_until = NULL,
+          paid_at = CASE WHEN checked.state = 'PAID' THEN coalesce(b.paid_at, ${now}) ELSE b.paid_at END,
+          ended_at = CASE WHEN checked.state = b.state THEN b.ended_at ELSE ${now} END
+        FROM ${givenRows(changes, 'id uuid, state text, next_check_ms float8, scheduled boolean')} checked
+        WHERE b.id = checked.id
+      ), hints AS (
+        UPDATE payment_acceptance.callback c SET pending = false, consumed_at = ${now}, outcome = answered.outcome
+        FROM ${givenRows(consumed, 'id uuid, outcome text')} answered
+        WHERE c.id = answered.id
+      ), added AS (
+        INSERT INTO payment_acceptance.event (id, key, name, shop, bill_id, payload, traceparent, asserted_at, occurred_at)
+        SELECT e.id, e.key, e.name, e.shop, e.bill_id, e.payload, e.traceparent, to_timestamp(e.asserted_ms / 1000), ${now} FROM ${recordSet(events)}
+          AS e (turn int, id uuid, key text, name text, shop text, bill_id uuid, payload jsonb, traceparent text,
+            asserted_ms float8)
+        ORDER BY e.turn
+        ON CONFLICT (key) DO NOTHING RETURNING id, seq, name, shop, bill_id
+      ), deliveries AS (
+        INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+        SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${now},
+          row_number() OVER (PARTITION BY added.bill_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
+            SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
+              AND earlier.bill_id = added.bill_id AND earlier.consumer = c.name ${ROW_BY_ROW}) OR ${isHeld('added.bill_id', ROW_BY_ROW)}
+        FROM added JOIN payment_acceptance.consumer c
+          ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
+        RETURNING event_id, consumer, behind
+      )
+      SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
+        'id', added.id, 'deliveries', (SELECT count(*) FROM deliveries d WHERE d.event_id = added.id),
+        'behind', ARRAY(SELECT d.consumer FROM deliveries d WHERE d.event_id = added.id AND d.behind))) FROM added), '[]')::text
+        AS added`;
+  },
+);
+
+interface Written {
+  /** How many payments still belong to the bill they were decided for. */
+  readonly payments: number;
+  readonly added: readonly AddedEvent[];
+}
+
+@Injectable()
+export class PostgresSettlementWriter implements SettlementWriter {
+  constructor(private readonly database: PostgresDatabase) {}
+
+  async write(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+  ): Promise<readonly AddedEvent[]> {
+    await this.openReviews(manager, settlements);
+    const [written] = await this.database.execute<Written, keyof ReturnType<typeof records> | 'offsetMs' | 'minGapMs'>(
+      WRITE,
+      { offsetMs: this.database.offsetMs, minGapMs, ...records(settlements) },
+      { payments: integer, added: json },
+      manager,
+    );
+    const payments = settlements.reduce((sum, settlement) => sum + settlement.payments.length, 0);
+    if (!written || written.payments < payments)
+      throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
+    return written.added;
+  }
+
+  private async openReviews(manager: EntityManager, settlements: readonly Settlement[]): Promise<void> {
+    const reviews = settlements.flatMap(({ bill, reviews: opened }) =>
+      opened.map(({ id, key, paymentId, reason, detail }) => ({
+        id,
+        key,
+        shop: bill.shop,
+        order_id: bill.orderId,
+        bill_id: bill.intentId,
+        payment_id: paymentId,
+        reason,
+        detail,
+      })),
+    );
+    if (reviews.length === 0) return;
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.review
+         (id, key, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at)
+       SELECT r.*, 'OPEN', ${postgres.now(this.database.offsetMs)}
+       FROM ${recordSet(sql`${JSON.stringify(reviews)}`)} AS r (id uuid, key text, shop text, order_id text, bill_id uuid,
+         payment_id text, reason text, detail jsonb) ON CONFLICT (key) DO NOTHING`,
+      manager,
+    );
+  }
+}
+
+/** The JSON record sets for {@link WRITE}. */
+function records(settlements: readonly Settlement[]) {
+  const payments = settlements.flatMap(({ bill, payments: of }) =>
+    of.map((payment) => ({
+      shop: bill.shop,
+      payment_id: payment.paymentId,
+      bill_id: payment.intentId,
+      status: payment.status,
+      amount: payment.amount,
+      amount_received: payment.amountReceived,
+      commission: payment.commission,
+      currency: payment.currency,
+      from_card: payment.fromCard,
+      service_created_at: payment.createdAtText,
+      service_status: payment.statusText,
+      verdict: payment.verdict,
+    })),
+  );
+  const paid = settlements.flatMap(({ bill, firstPaymentId }) =>
+    firstPaymentId === null ? [] : { shop: bill.shop, order_id: bill.orderId, payment_id: firstPaymentId },
+  );
+  const changes = settlements.flatMap(({ bill, change }) =>
+    change
+      ? {
+          id: bill.intentId,
+          state: change.state,
+          next_check_ms: change.nextCheckAt?.getTime() ?? null,
+          scheduled: change.scheduled,
+        }
+      : [],
+  );
+  const events = settlements
+    .flatMap(({ bill, traceparent, assertedAt, events: of }) =>
+      of.map((event) => ({
+        ...event,
+        shop: bill.shop,
+        bill_id: bill.intentId,
+        traceparent,
+        asserted_ms: assertedAt?.getTime() ?? null,
+      })),
+    )
+    .map((event, turn) => ({ ...event, turn }));
+  return {
+    payments: JSON.stringify(payments),
+    paid: JSON.stringify(paid),
+    changes: JSON.stringify(changes),
+    consumed: JSON.stringify(settlements.flatMap(({ hints }) => hints.consumed)),
+    events: JSON.stringify(events),
+  };
+}

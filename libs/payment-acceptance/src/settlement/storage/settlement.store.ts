@@ -1,0 +1,118 @@
+import type { EntityManager } from 'typeorm';
+import type { LockedBill } from '../../domain/bill.js';
+import type { Assertion, KnownPayment } from '../../domain/callback.js';
+import type { LockedClaim } from '../../domain/claim.js';
+import type { IntentId, PaymentId } from '../../domain/ids.js';
+import type { EarlierReviews } from '../../domain/occasion.js';
+import type { Database } from '../../database/database.js';
+import type { Dialect } from '../../database/dialect.js';
+import { instant, integer, flag, type Reading } from '../../database/reading.js';
+import { redactedCallbacks, remove } from '../../callbacks/storage/redaction.js';
+import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
+
+/** A claimed bill and the claim's token. */
+export type ClaimKey = Pick<LockedBill, 'intentId' | 'shop' | 'orderId'> & { readonly token: string };
+
+/** The key of a payment. */
+export interface PaymentKey {
+  readonly shop: string;
+  readonly paymentId: PaymentId;
+}
+
+/** The statements that lock and read for a settlement. */
+export abstract class SettlementStore {
+  constructor(protected readonly database: Database) {}
+
+  /**
+   * Locks the bills whose claims are still current, with their orders: orders first, each in key order, as every instance
+   * does, so that no deadlocks occur. Without `wait`, it skips rows that others have locked.
+   */
+  abstract lockClaimed(manager: EntityManager, claims: readonly ClaimKey[], wait: boolean): Promise<LockedClaim[]>;
+
+  /** The ledger's payments of these bills, and the listed ones, whichever bill they belong to. The bills must be locked. */
+  abstract payments(
+    manager: EntityManager,
+    intentIds: readonly IntentId[],
+    listed: readonly PaymentKey[],
+  ): Promise<KnownPayment[]>;
+
+  transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  /** Earlier reviews of the whole bill for one reason. */
+  async reviewsOfBill(intentId: IntentId, reason: string): Promise<EarlierReviews> {
+    const [reviews] = await this.database.rows<EarlierReviews>(
+      sql`SELECT ${countWhere(sql`state = 'OPEN'`)} AS "open", ${countWhere(sql`state <> 'OPEN'`)} AS closed,
+         ${this.database.dialect.epochMs('max(closed_at)')} AS "lastClosedAt"
+       FROM payment_acceptance.review WHERE bill_id = ${intentId} AND payment_id IS NULL AND reason = ${reason}`,
+      { open: integer, closed: integer, lastClosedAt: instant },
+    );
+    return reviews ?? { open: 0, closed: 0, lastClosedAt: null };
+  }
+
+  /**
+   * Empties the raw fields of callbacks of redacted bills. A callback that was being recorded while its bill was redacted
+   * has kept them; it is pending, so a settlement of the bill follows.
+   */
+  async redactCallbacks(manager: EntityManager, intentIds: readonly IntentId[]): Promise<void> {
+    const ofBills = sql`bill_id ${this.database.dialect.oneOf(intentIds, 'uuid')}`;
+    await remove(this.database, redactedCallbacks(ofBills), manager);
+  }
+
+  /** Locks a bill regardless of claims, for an operator. The order must be locked. */
+  async lockBill(manager: EntityManager, id: string): Promise<LockedBill | undefined> {
+    const { dialect, offsetMs } = this.database;
+    const [bill] = await this.database.rows(
+      sql`SELECT ${lockedBill(dialect, dialect.now(offsetMs))} FROM payment_acceptance.bill b WHERE b.id = ${id} FOR UPDATE`,
+      LOCKED_BILL,
+      manager,
+    );
+    return bill;
+  }
+}
+
+/** The columns of a {@link LockedBill} `b`. */
+export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
+  return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+    ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
+    b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
+    ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;
+}
+
+export const LOCKED_BILL: Reading<LockedBill> = {
+  attempt: integer,
+  payerPaysCommission: flag,
+  customGiven: flag,
+  redacted: flag,
+  checks: integer,
+  openedAt: instant,
+  paidAt: instant,
+  endedAt: instant,
+  nextCheckAt: instant,
+  now: instant,
+};
+
+/** A known payment as a statement returns it. */
+export type PaymentRow = Omit<KnownPayment, 'confirmedSince'> & Record<Assertion, number>;
+
+/** The columns of a {@link PaymentRow} `p`, except the counts of assertions. */
+export function knownPayment({ text, epochMs }: Dialect): Statement {
+  return sql`p.shop, p.payment_id AS "paymentId", p.bill_id AS "intentId", p.status, ${text('p.amount')} AS amount,
+    ${text('p.amount_received')} AS "amountReceived", ${text('p.commission')} AS commission, p.currency,
+    p.from_card AS "fromCard", p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
+    ${epochMs('p.changed_at')} AS "knownAt"`;
+}
+
+/** The number of assertions of a status confirmed since a payment `p` reached its own status. */
+export function confirmed(status: Assertion): Statement {
+  const name = rawSql(status);
+  return sql`(SELECT count(*) FROM payment_acceptance.callback c WHERE c.bill_id = p.bill_id AND c.outcome = 'confirmed'
+    AND c.consumed_at >= p.changed_at AND c.status = '${name}') AS "${name}"`;
+}
+
+export const PAYMENT_ROW: Reading<PaymentRow> = { knownAt: instant, SUCCESS: integer, FAIL: integer };
+
+export function toKnownPayment({ SUCCESS, FAIL, ...payment }: PaymentRow): KnownPayment {
+  return { ...payment, confirmedSince: { SUCCESS, FAIL } };
+}

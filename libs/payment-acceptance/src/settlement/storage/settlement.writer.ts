@@ -1,0 +1,25 @@
+import type { EntityManager } from 'typeorm';
+import type { Settlement } from '../../domain/settlement.js';
+
+/** A newly stored event. */
+export interface AddedEvent {
+  readonly id: string;
+  /** How many consumers get it. */
+  readonly deliveries: number;
+  /** The consumers for which it waits behind an earlier event of the bill. */
+  readonly behind: readonly string[];
+}
+
+/** The statements that write the decisions of settlements. Nothing else writes payments, events or reviews. */
+export abstract class SettlementWriter {
+  /**
+   * Writes the settlements of any number of bills, which must be locked with their orders; returns the new events. Opens
+   * each review once: a closed one stays closed.
+   * @throws ConcurrentChangeError if a payment was assigned to another bill after these bills were locked
+   */
+  abstract write(
+    manager: EntityManager,
+    settlements: readonly Settlement[],
+    minGapMs: number,
+  ): Promise<readonly AddedEvent[]>;
+}

@@ -1,6 +1,0 @@
-import { toSql, sql, type Expression, type Statement } from './statement.js';
-
-/** The outcome that a postback asserts; NULL for a redirect or an unknown status. */
-export function assertedStatus(kind: Expression, status: Expression): Statement {
-  return sql`CASE WHEN ${toSql(kind)} = 'postback' AND ${toSql(status)} IN ('SUCCESS', 'FAIL') THEN ${toSql(status)} END`;
-}
