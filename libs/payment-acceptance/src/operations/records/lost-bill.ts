@@ -1,5 +1,7 @@
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
-import type { ReportedPayment } from '../../domain/payment.js';
+import type { LostBillPayment } from '../../settlement/storage/inquiry.store.js';
+
+export type { LostBillPayment };
 
 /** A bill that the service created for a shop but that is missing from the ledger. */
 export interface LostBill {
@@ -23,12 +25,3 @@ export interface LostBill {
   readonly foundAt: string;
   readonly askedAt: string;
 }
-
-/** A payment of a lost bill, as the service last listed it (section 2.3). */
-export type LostBillPayment = Pick<
-  ReportedPayment,
-  'paymentId' | 'status' | 'statusText' | 'amount' | 'amountReceived' | 'currency' | 'fromCard' | 'createdAtText'
-> & {
-  /** ISO 8601, in the shop's `timeZone`; `null` if it could not be read. */
-  readonly createdAt: string | null;
-};

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { BillId } from '../../domain/ids.js';
 import type { ReportedPayment } from '../../domain/payment.js';
 import { Database } from '../../database/database.js';
-import type { LostBillPayment } from '../../operations/records/lost-bill.js';
 import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
 import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../database/reading.js';
@@ -14,6 +13,15 @@ export interface SoughtBill {
   /** How often the service was already asked for it. */
   readonly asks: number;
 }
+
+/** A payment of a lost bill, as the service last listed it (section 2.3). */
+export type LostBillPayment = Pick<
+  ReportedPayment,
+  'paymentId' | 'status' | 'statusText' | 'amount' | 'amountReceived' | 'currency' | 'fromCard' | 'createdAtText'
+> & {
+  /** ISO 8601, in the shop's `timeZone`; `null` if it could not be read. */
+  readonly createdAt: string | null;
+};
 
 /** A shop whose next inquiry is due. */
 export interface ShopToAsk {
