@@ -1,11 +1,8 @@
 import type { BillState } from '../../domain/bill.js';
 import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
+import type { RedactedPart } from '../../retention/storage/redaction.js';
 
-/**
- * What retention and erasure remove from the records of a bill: texts of the bill itself, the card numbers of its payments,
- * `custom` and `fromCard` of its events, the raw fields of its callbacks, and error texts of its deliveries.
- */
-export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deliveries';
+export type { RedactedPart };
 
 /**
  * What an erasure removes besides: raw fields of postbacks that name the order and no known bill, the payments listed of its

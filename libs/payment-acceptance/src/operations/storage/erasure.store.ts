@@ -5,14 +5,9 @@ import type { ErasedBill, ErasedPart } from '../records/erasure.js';
 import { Database } from '../../database/database.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { flag, integer } from '../../database/reading.js';
-import {
-  markRedacted,
-  redactedCallbacks,
-  redactedNotes,
-  redactedParts,
-  remove,
-  type Redactable,
-} from '../../callbacks/storage/redaction.js';
+import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
+import { remove, type Redactable } from '../../database/redactable.js';
+import { markRedacted, redactedNotes, redactedParts } from '../../retention/storage/redaction.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { sql, type Statement } from '../../database/statement.js';
 

@@ -7,7 +7,8 @@ import type { EarlierReviews } from '../../domain/occasion.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { instant, integer, flag, type Reading } from '../../database/reading.js';
-import { redactedCallbacks, remove } from '../../callbacks/storage/redaction.js';
+import { remove } from '../../database/redactable.js';
+import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
 import { rawSql, countWhere, sql, type Statement } from '../../database/statement.js';
 
 /** A claimed bill and the claim's token. */

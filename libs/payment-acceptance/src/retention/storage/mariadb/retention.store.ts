@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { flag } from '../../../database/reading.js';
-import { isOver, redactBills, redactedNotes, remove } from '../../../callbacks/storage/redaction.js';
+import { remove } from '../../../database/redactable.js';
+import { isOver, redactBills, redactedNotes } from '../redaction.js';
 import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
 import { rawSql, sql, type Statement } from '../../../database/statement.js';

@@ -3,7 +3,7 @@ import { RetentionStore } from '../retention.store.js';
 import { LONG_STATEMENT_MS } from '../../../database/statement-limit.js';
 import { sql, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
-import { isOver, redactBills } from '../../../callbacks/storage/redaction.js';
+import { isOver, redactBills } from '../redaction.js';
 import { later, ROW_BY_ROW } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 import { prepare } from '../../../database/postgres/prepare.js';

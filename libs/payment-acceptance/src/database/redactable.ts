@@ -1,0 +1,22 @@
+import type { EntityManager } from 'typeorm';
+import type { Database } from './database.js';
+import { LONG_STATEMENT_MS } from './statement-limit.js';
+import { sql, type Statement } from './statement.js';
+
+/** Rows that hold personal data, and the change that removes it. */
+export interface Redactable {
+  readonly table: Statement;
+  /** Selects the rows that still hold some. */
+  readonly condition: Statement;
+  readonly change: Statement;
+}
+
+/** Changes the rows, and returns their number. */
+export function remove(
+  database: Database,
+  { table, condition, change }: Redactable,
+  manager: EntityManager,
+): Promise<number> {
+  const statement = sql`UPDATE ${table} SET ${change} WHERE ${condition}`;
+  return database.change(statement.withTime(LONG_STATEMENT_MS), manager);
+}

@@ -1,0 +1,96 @@
+import type { EntityManager } from 'typeorm';
+import { redactedCallbacks } from '../../callbacks/storage/redaction.js';
+import type { Database } from '../../database/database.js';
+import type { Dialect } from '../../database/dialect.js';
+import { remove, type Redactable } from '../../database/redactable.js';
+import { rawSql, sql, toSql, type Expression, type Statement } from '../../database/statement.js';
+import type { IntentId } from '../../domain/ids.js';
+
+/**
+ * What retention and erasure remove from the records of a bill: texts of the bill itself, the card numbers of its payments,
+ * `custom` and `fromCard` of its events, the raw fields of its callbacks, and error texts of its deliveries.
+ */
+export type RedactedPart = 'bills' | 'payments' | 'events' | 'callbacks' | 'deliveries';
+
+/**
+ * All personal data recorded about these bills, table by table. What identifies a payment and what books need stays: ids,
+ * amounts, states, times. docs/privacy.md lists both.
+ */
+export function redactedParts(dialect: Dialect, intentIds: readonly IntentId[]): Record<RedactedPart, Redactable> {
+  const ofBill = sql`bill_id ${dialect.oneOf(intentIds, 'uuid')}`;
+  const { jsonText, jsonWith } = dialect;
+  return {
+    bills: {
+      table: sql`payment_acceptance.bill`,
+      condition: sql`id ${dialect.oneOf(intentIds, 'uuid')} AND (description IS NOT NULL OR name IS NOT NULL
+        OR custom_given AND custom <> '' OR failure IS NOT NULL OR last_check_error IS NOT NULL)`,
+      change: sql`description = NULL, name = NULL, custom = CASE WHEN custom_given THEN '' ELSE custom END,
+        failure = NULL, last_check_error = NULL`,
+    },
+    payments: {
+      table: sql`payment_acceptance.payment`,
+      condition: sql`${ofBill} AND from_card IS NOT NULL`,
+      change: sql`from_card = NULL`,
+    },
+    events: {
+      table: sql`payment_acceptance.event`,
+      condition: sql`${ofBill} AND ${jsonText('payload', 'redacted')} IS NULL`,
+      // A bill that expired has no payment, so its event has no card.
+      change: sql`payload = CASE name WHEN 'bill.expired' THEN ${jsonWith('payload', { custom: null, redacted: true })}
+        ELSE ${jsonWith('payload', { custom: null, fromCard: null, redacted: true })} END`,
+    },
+    callbacks: redactedCallbacks(ofBill),
+    deliveries: {
+      table: sql`payment_acceptance.delivery`,
+      condition: sql`${ofBill} AND last_error IS NOT NULL`,
+      change: sql`last_error = NULL`,
+    },
+  };
+}
+
+/** The notes of operators' actions. @param which selects the actions */
+export function redactedNotes({ jsonText, jsonWith }: Dialect, which: Statement): Redactable {
+  return {
+    table: sql`payment_acceptance.operator_action`,
+    condition: sql`${which} AND ${jsonText('detail', 'note')} <> ''`,
+    change: sql`detail = ${jsonWith('detail', { note: '' })}`,
+  };
+}
+
+/**
+ * Whether nothing that is recorded about a bill is still needed: no review is open, no callback waits for a check, and every
+ * delivery is done.
+ * @param id the column with the bill's id
+ * @param end end of the subqueries, for the planner
+ */
+export function isOver(id: Expression, end: Statement = rawSql('')): Statement {
+  const ofBill = sql`o.bill_id = ${toSql(id)}`;
+  return sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.review o WHERE ${ofBill} AND o.state = 'OPEN' ${end})
+    AND NOT EXISTS (SELECT 1 FROM payment_acceptance.callback o WHERE ${ofBill} AND o.pending = TRUE ${end})
+    AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery o WHERE ${ofBill} AND o.state <> 'DONE' ${end})`;
+}
+
+/** Marks bills, so that what is learned of them later is stored without personal data. Returns how many are new. */
+export function markRedacted(
+  database: Database,
+  intentIds: readonly IntentId[],
+  manager: EntityManager,
+): Promise<number> {
+  const { dialect, offsetMs } = database;
+  return database.change(
+    sql`UPDATE payment_acceptance.bill SET redacted_at = ${dialect.now(offsetMs)}
+     WHERE id ${dialect.oneOf(intentIds, 'uuid')} AND redacted_at IS NULL`,
+    manager,
+  );
+}
+
+/** Removes the personal data of bills, which must be locked, and marks them. */
+export async function redactBills(
+  database: Database,
+  intentIds: readonly IntentId[],
+  manager: EntityManager,
+): Promise<number> {
+  if (intentIds.length === 0) return 0;
+  for (const part of Object.values(redactedParts(database.dialect, intentIds))) await remove(database, part, manager);
+  return markRedacted(database, intentIds, manager);
+}
