@@ -44,6 +44,7 @@ import { RecordListsStore } from './operations/storage/records/record-lists.stor
 import { StatisticsStore } from './health/storage/statistics.store.js';
 import { RecoveryStore } from './operations/storage/recovery.store.js';
 import { RefusalStore } from './health/storage/refusal.store.js';
+import { NamedBillStore } from './callbacks/storage/named-bill.store.js';
 import { ResultStore } from './callbacks/storage/result.store.js';
 import { RetentionStore } from './retention/storage/retention.store.js';
 import { SettlementStore } from './settlement/storage/settlement.store.js';
@@ -95,6 +96,7 @@ export const STORES: readonly FactoryProvider[] = [
   shared(InquiryStore),
   shared(LedgerStore),
   shared(LostBillStore),
+  shared(NamedBillStore),
   shared(OperatorStore),
   shared(PastEventsStore),
   shared(ReconciliationStore),

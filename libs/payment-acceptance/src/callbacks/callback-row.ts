@@ -1,9 +1,9 @@
 import { maskCards, redactFields } from '../common/redact.js';
 import { databaseText } from '../common/text.js';
-import type { BillRecord } from '../domain/bill.js';
 import type { DigestCheck } from '../domain/callback.js';
 import { parseAmount } from '../domain/money.js';
 import type { NewCallback } from './storage/callback.store.js';
+import type { NamedBill } from './storage/named-bill.store.js';
 import { MAX_CURRENCY_LENGTH, MAX_CUSTOM_LENGTH, type PostbackDto, type RedirectDto } from './callback.dto.js';
 
 /** A callback as it is stored, without the id of its row. */
@@ -29,7 +29,7 @@ export function postbackRow(shop: string, postback: PostbackDto, digest: DigestC
 /** The row of a redirect that belongs to one of our bills. */
 export function redirectRow(
   kind: 'redirect-success' | 'redirect-fail',
-  { shop, intentId, orderId }: BillRecord,
+  { shop, intentId, orderId }: NamedBill,
   redirect: RedirectDto,
   digest: DigestCheck,
   body: object,

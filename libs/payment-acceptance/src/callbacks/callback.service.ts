@@ -12,11 +12,10 @@ import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
-import type { BillRecord } from '../domain/bill.js';
 import type { CallbackKind, DigestCheck } from '../domain/callback.js';
 import { isUuid } from '../domain/uuid.js';
-import { BillStore } from '../bills/storage/bill.store.js';
 import type { Recorded } from './storage/callback.store.js';
+import { NamedBillStore, type NamedBill } from './storage/named-bill.store.js';
 import { AwaitedResults } from './awaited-results.js';
 import { CallbackWatch, type RecordedCallback } from './callback-watch.js';
 import {
@@ -57,7 +56,7 @@ export class PaymentCallbacks {
   /** @internal */
   constructor(
     private readonly journal: CallbackJournal,
-    private readonly bills: BillStore,
+    private readonly bills: NamedBillStore,
     private readonly results: AwaitedResults,
     private readonly overload: DroppedCallbacks,
     private readonly forwarder: Forwarder,
@@ -243,7 +242,7 @@ export class PaymentCallbacks {
     return STORED;
   }
 
-  private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<BillRecord | undefined> {
+  private async billOf(shop: Shop, { InvId, custom }: RedirectDto): Promise<NamedBill | undefined> {
     if (custom !== undefined && isUuid(custom)) {
       const own = await this.bills.byId(custom);
       if (own?.shop === shop.name && own.orderId === InvId) return own;

@@ -8,7 +8,7 @@ import { cleanLine } from '../common/text.js';
 import { withTimeout } from '../common/timeout.js';
 import type { ForwardedPostback, ForwardPostback } from '../config/hooks.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { CallbackStore } from './storage/callback.store.js';
+import { NamedBillStore } from './storage/named-bill.store.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
 
 /** `own`: the bill is ours, or forwarding is off. `failed`: it is unknown whether the other side took it. */
@@ -25,7 +25,7 @@ export class Forwarder {
   private readonly log: RateLimitedLog;
 
   constructor(
-    private readonly callbacks: CallbackStore,
+    private readonly bills: NamedBillStore,
     private readonly overload: DroppedCallbacks,
     clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -36,7 +36,7 @@ export class Forwarder {
   async offer(postback: ForwardedPostback): Promise<Forwarded> {
     const { forwardUnknown, maxForwards, storeTimeoutMs } = this.options.callbacks;
     if (!forwardUnknown) return 'own';
-    const own = this.callbacks.isOfOwnBill(postback.shop, postback.billId);
+    const own = this.bills.isOurs(postback.shop, postback.billId);
     if (await withTimeout(storeTimeoutMs, own)) return 'own';
     if (this.running >= maxForwards) {
       this.overload.count('delayedForwards', postback.shop);

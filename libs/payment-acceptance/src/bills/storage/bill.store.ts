@@ -149,15 +149,6 @@ export abstract class BillStore {
     return closed === 1;
   }
 
-  /** The order's latest bill that has an id at the service, or else its latest intent. */
-  async latestOfOrder(shop: string, orderId: OrderId): Promise<BillRecord | undefined> {
-    const [latest] = await this.read(
-      sql`SELECT ${this.columns()} FROM payment_acceptance.bill WHERE shop = ${shop} AND order_id = ${orderId}
-       ORDER BY (service_bill_id IS NULL), attempt DESC LIMIT 1`,
-    );
-    return latest;
-  }
-
   /** Every bill of the order, first attempt first. */
   async ofOrder(shop: string, orderId: OrderId, manager?: EntityManager): Promise<BillRecord[]> {
     return this.read(

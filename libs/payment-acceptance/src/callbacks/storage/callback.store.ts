@@ -65,15 +65,6 @@ export abstract class CallbackStore {
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
 
-  /** Whether a bill of the shop has this id at the service. */
-  async isOfOwnBill(shop: string, billId: BillId): Promise<boolean> {
-    const own = await this.database.rows(
-      sql`SELECT 1 FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id = ${billId}`,
-      {},
-    );
-    return own.length > 0;
-  }
-
   /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {
     const [row] = await this.database.rows<{ traceparent: string | null }>(
