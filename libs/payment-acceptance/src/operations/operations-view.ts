@@ -15,7 +15,7 @@ import type { Released, ReleaseFilter } from './records/release.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { isUuid } from '../domain/uuid.js';
 import { isUniqueViolation } from '../database/query-errors.js';
-import type { ShopScope } from '../database/scope.js';
+import type { ShopScope } from '../domain/shop-scope.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';

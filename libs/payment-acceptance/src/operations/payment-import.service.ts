@@ -8,7 +8,7 @@ import { BillStore } from '../bills/storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { ImportStore, type ForeignBill, type KnownBill } from './storage/import.store.js';
 import { OperatorStore } from './storage/operator.store.js';
-import type { ShopScope } from '../database/scope.js';
+import type { ShopScope } from '../domain/shop-scope.js';
 import { readBillToImport, type BillToImport } from './bill-to-import.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 

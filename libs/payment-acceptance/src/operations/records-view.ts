@@ -13,7 +13,7 @@ import type { BillHistoryStore } from './storage/records/bill-history.store.js';
 import { PAGE, pageOf } from './storage/records/columns.js';
 import type { FiguresStore } from './storage/records/figures.store.js';
 import type { RecordListsStore } from './storage/records/record-lists.store.js';
-import type { ShopScope } from '../database/scope.js';
+import type { ShopScope } from '../domain/shop-scope.js';
 
 /** Dependencies of a view. */
 export interface RecordsTools {

@@ -7,7 +7,7 @@ import type { SettlementService } from '../settlement/settlement.service.js';
 import type { LedgerStore } from './storage/ledger.store.js';
 import type { LedgerReview } from './records/ledger.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
-import type { ShopScope } from '../database/scope.js';
+import type { ShopScope } from '../domain/shop-scope.js';
 import { assertAcceptable, listedIn } from './acceptance.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, PaymentId } from '../domain/ids.js';

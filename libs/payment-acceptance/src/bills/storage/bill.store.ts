@@ -5,7 +5,8 @@ import type { DecimalAmount } from '../../domain/money.js';
 import type { Database } from '../../database/database.js';
 import type { Dialect } from '../../database/dialect.js';
 import { flag, instant, integer, type Reading } from '../../database/reading.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 
 export interface NewBill {

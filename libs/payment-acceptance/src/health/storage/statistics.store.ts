@@ -5,7 +5,8 @@ import { Database } from '../../database/database.js';
 import { isHeld, ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { countWhere, sql, type Statement } from '../../database/statement.js';
 
 /** Counts and ages, for health, metrics and people. Read-only. */

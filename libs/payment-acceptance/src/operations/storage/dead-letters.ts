@@ -1,6 +1,7 @@
 import { databaseText } from '../../common/text.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { join, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /** FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope. */

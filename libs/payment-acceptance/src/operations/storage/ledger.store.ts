@@ -9,7 +9,8 @@ import type {
 } from '../records/ledger.js';
 import { Database } from '../../database/database.js';
 import { flag, integer, json } from '../../database/reading.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { sql, type Statement } from '../../database/statement.js';
 

@@ -5,7 +5,8 @@ import { isUuid } from '../../domain/uuid.js';
 import { Database } from '../../database/database.js';
 import { IS_LOST, WAITS } from '../../settlement/storage/lost-bills.js';
 import { integer, json, type Reading } from '../../database/reading.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 
 const LOST_BILL: Reading<LostBill> = { namedOrders: integer, payments: json, listed: integer };

@@ -8,7 +8,8 @@ import { Database } from '../../database/database.js';
 import { deadLettersOf } from './dead-letters.js';
 import { integer } from '../../database/reading.js';
 import { isReleased, orderlessOf } from './release.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
 
 /** A review, for an operator's decision. */

@@ -4,7 +4,8 @@ import { databaseText } from '../../common/text.js';
 import type { PastEventCounts, PastEventFilter } from '../records/past-events.js';
 import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { countWhere, join, sql, type Statement } from '../../database/statement.js';
 

@@ -1,7 +1,8 @@
 import { databaseText } from '../../common/text.js';
 import type { ReleaseFilter } from '../records/release.js';
 import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
-import { ofScope, type ShopScope } from '../../database/scope.js';
+import { ofScope } from '../../database/scope.js';
+import type { ShopScope } from '../../domain/shop-scope.js';
 import { sql, type Statement } from '../../database/statement.js';
 
 /** FROM and WHERE for the deliveries `d` whose handler found no order, of bills `b` that a condition selects. */

@@ -13,7 +13,8 @@ import type {
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { flag, integer, json } from '../../../database/reading.js';
-import { ofScope, type ShopScope } from '../../../database/scope.js';
+import { ofScope } from '../../../database/scope.js';
+import type { ShopScope } from '../../../domain/shop-scope.js';
 import { sql } from '../../../database/statement.js';
 import { ACTION, BILL, REVIEW, actionColumns, billColumns, reviewColumns } from './columns.js';
 

@@ -9,7 +9,8 @@ import { Database } from '../../../database/database.js';
 import { deadLettersOf } from '../dead-letters.js';
 import { notAcceptedElsewhere } from '../../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../../database/reading.js';
-import { ofScope, type ShopScope } from '../../../database/scope.js';
+import { ofScope } from '../../../database/scope.js';
+import type { ShopScope } from '../../../domain/shop-scope.js';
 import { rawSql, join, sql } from '../../../database/statement.js';
 import { ACTION, BILL, PAGE, REVIEW, actionColumns, billColumns, pageOf, reviewColumns } from './columns.js';
 
