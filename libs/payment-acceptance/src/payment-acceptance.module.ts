@@ -1,56 +1,26 @@
 import { HttpModule } from '@nestjs/axios';
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
-import { BillService } from './bills/bill.service.js';
-import { AwaitedResults } from './callbacks/awaited-results.js';
-import { CallbackWatch } from './callbacks/callback-watch.js';
-import { CallbackResponder } from './callbacks/callback.responder.js';
 import { PaymentCallbacks } from './callbacks/callback.service.js';
-import { Forwarder } from './callbacks/forwarder.js';
-import { WakeUps } from './common/wake-ups.js';
-import { CallbackJournal } from './callbacks/journal.js';
-import { DroppedCallbacks } from './callbacks/dropped-callbacks.js';
-import { PaymentServiceClient } from './client/payment-service.client.js';
 import { PaymentClock } from './common/clock.js';
 import { PaymentProbe } from './common/probe.js';
 import { PaymentRandom } from './common/random.js';
-import { ShopRegistry } from './config/shop-registry.js';
-import { AddedConsumers } from './events/added-consumers.js';
-import { DeliveryWorker } from './events/delivery.worker.js';
-import { EventEmitterConsumers } from './events/event-emitter.consumer.js';
-import { HandlerExplorer } from './events/handler.explorer.js';
-import { CreationLogs } from './operations/creation-logs.js';
-import { LostBills } from './operations/lost-bills.js';
-import { PaymentChecks } from './operations/payment-checks.service.js';
-import { PaymentDoctor } from './operations/payment-doctor.service.js';
-import { PaymentGauges } from './health/payment-gauges.js';
-import { Workload } from './health/workload.js';
 import { PaymentHealthIndicator } from './health/payment-health.indicator.js';
-import { PaymentImport } from './operations/payment-import.service.js';
-import { PaymentOperations } from './operations/payment-operations.service.js';
-import { PaymentRecords } from './operations/payment-records.service.js';
-import { PaymentReconciliation } from './operations/payment-reconciliation.service.js';
-import { PaymentRecovery } from './operations/payment-recovery.service.js';
-import { PaymentReviews } from './operations/payment-reviews.service.js';
-import { RetentionWorker } from './retention/retention.worker.js';
-import { Snapshots } from './health/snapshot.js';
-import { BillInquiry } from './settlement/bill-inquiry.js';
-import { CheckRequests } from './client/check-requests.js';
-import { Confirmer } from './settlement/confirmer.js';
-import { FollowedShops } from './settlement/followed-shops.js';
-import { ShopIdentities } from './module/shop-identities.js';
-import { SettlementService } from './settlement/settlement.service.js';
-import { Signals } from './database/signals.js';
-import { STORES } from './stores.js';
-import { PaymentMetrics } from './telemetry/payment-metrics.js';
-import { Telemetry } from './telemetry/telemetry.js';
-import { CallbackAddresses } from './module/callback-addresses.js';
 import { ConfigurableModuleClass } from './module/payment-acceptance.module-definition.js';
-import { PaymentAcceptanceRuntime } from './module/payment-acceptance.runtime.js';
 import { PaymentAcceptanceService } from './module/payment-acceptance.service.js';
 import { PaymentShops } from './module/payment-shops.js';
 import { PaymentWorkers } from './module/payment-workers.js';
+import { CORE } from './module/providers.js';
 import { getPaymentShopToken } from './module/tokens.js';
+import { PaymentChecks } from './operations/payment-checks.service.js';
+import { PaymentDoctor } from './operations/payment-doctor.service.js';
+import { PaymentImport } from './operations/payment-import.service.js';
+import { PaymentOperations } from './operations/payment-operations.service.js';
+import { PaymentReconciliation } from './operations/payment-reconciliation.service.js';
+import { PaymentRecords } from './operations/payment-records.service.js';
+import { PaymentRecovery } from './operations/payment-recovery.service.js';
+import { PaymentReviews } from './operations/payment-reviews.service.js';
+import { OPERATIONS } from './operations/providers.js';
 
 /** What applications and other packages can inject. */
 const PUBLIC = [
@@ -89,43 +59,7 @@ const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
  */
 @Module({
   imports: [HttpModule.register({}), DiscoveryModule],
-  providers: [
-    ...PUBLIC,
-    ...aliases,
-    Telemetry,
-    PaymentMetrics,
-    DroppedCallbacks,
-    WakeUps,
-    ShopRegistry,
-    PaymentServiceClient,
-    ...STORES,
-    Signals,
-    BillService,
-    Forwarder,
-    CallbackJournal,
-    AwaitedResults,
-    CallbackWatch,
-    PaymentShops,
-    CallbackResponder,
-    FollowedShops,
-    CheckRequests,
-    Confirmer,
-    BillInquiry,
-    DeliveryWorker,
-    RetentionWorker,
-    ShopIdentities,
-    SettlementService,
-    HandlerExplorer,
-    EventEmitterConsumers,
-    AddedConsumers,
-    Snapshots,
-    PaymentGauges,
-    Workload,
-    LostBills,
-    CreationLogs,
-    CallbackAddresses,
-    PaymentAcceptanceRuntime,
-  ],
+  providers: [...CORE, ...OPERATIONS, ...aliases],
   exports: [...PUBLIC, PaymentShops, ...aliases.map(({ provide }) => provide)],
 })
 export class PaymentAcceptanceModule extends ConfigurableModuleClass {

@@ -1,0 +1,32 @@
+import type { Provider } from '@nestjs/common';
+import { perDatabase, shared } from '../database/stores.js';
+import { AwaitedResults } from './awaited-results.js';
+import { CallbackWatch } from './callback-watch.js';
+import { CallbackResponder } from './callback.responder.js';
+import { PaymentCallbacks } from './callback.service.js';
+import { DroppedCallbacks } from './dropped-callbacks.js';
+import { Forwarder } from './forwarder.js';
+import { CallbackJournal } from './journal.js';
+import { CallbackBatchStore } from './storage/callback-batch.store.js';
+import { CallbackStore } from './storage/callback.store.js';
+import { MariaCallbackBatchStore } from './storage/mariadb/callback-batch.store.js';
+import { MariaCallbackStore } from './storage/mariadb/callback.store.js';
+import { NamedBillStore } from './storage/named-bill.store.js';
+import { PostgresCallbackBatchStore } from './storage/postgres/callback-batch.store.js';
+import { PostgresCallbackStore } from './storage/postgres/callback.store.js';
+import { ResultStore } from './storage/result.store.js';
+
+/** Redirects and postbacks. */
+export const CALLBACKS: readonly Provider[] = [
+  PaymentCallbacks,
+  CallbackResponder,
+  CallbackJournal,
+  CallbackWatch,
+  AwaitedResults,
+  DroppedCallbacks,
+  Forwarder,
+  perDatabase(CallbackStore, PostgresCallbackStore, MariaCallbackStore),
+  perDatabase(CallbackBatchStore, PostgresCallbackBatchStore, MariaCallbackBatchStore),
+  shared(NamedBillStore),
+  shared(ResultStore),
+];

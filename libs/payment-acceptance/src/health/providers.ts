@@ -1,0 +1,18 @@
+import type { Provider } from '@nestjs/common';
+import { shared } from '../database/stores.js';
+import { PaymentGauges } from './payment-gauges.js';
+import { PaymentHealthIndicator } from './payment-health.indicator.js';
+import { Snapshots } from './snapshot.js';
+import { RefusalStore } from './storage/refusal.store.js';
+import { StatisticsStore } from './storage/statistics.store.js';
+import { Workload } from './workload.js';
+
+/** Health, gauges, and what this process is doing. */
+export const HEALTH: readonly Provider[] = [
+  PaymentHealthIndicator,
+  PaymentGauges,
+  Snapshots,
+  Workload,
+  shared(StatisticsStore),
+  shared(RefusalStore),
+];

@@ -1,0 +1,50 @@
+import type { Provider } from '@nestjs/common';
+import { shared } from '../database/stores.js';
+import { CreationLogs } from './creation-logs.js';
+import { LostBills } from './lost-bills.js';
+import { PaymentChecks } from './payment-checks.service.js';
+import { PaymentDoctor } from './payment-doctor.service.js';
+import { PaymentImport } from './payment-import.service.js';
+import { PaymentOperations } from './payment-operations.service.js';
+import { PaymentReconciliation } from './payment-reconciliation.service.js';
+import { PaymentRecords } from './payment-records.service.js';
+import { PaymentRecovery } from './payment-recovery.service.js';
+import { PaymentReviews } from './payment-reviews.service.js';
+import { ErasureStore } from './storage/erasure.store.js';
+import { EvidenceStore } from './storage/evidence.store.js';
+import { ImportStore } from './storage/import.store.js';
+import { LedgerStore } from './storage/ledger.store.js';
+import { LostBillStore } from './storage/lost-bill.store.js';
+import { OperatorStore } from './storage/operator.store.js';
+import { PastEventsStore } from './storage/past-events.store.js';
+import { ReconciliationStore } from './storage/reconciliation.store.js';
+import { BillHistoryStore } from './storage/records/bill-history.store.js';
+import { FiguresStore } from './storage/records/figures.store.js';
+import { RecordListsStore } from './storage/records/record-lists.store.js';
+import { RecoveryStore } from './storage/recovery.store.js';
+
+/** What people do. */
+export const OPERATIONS: readonly Provider[] = [
+  PaymentOperations,
+  PaymentReviews,
+  PaymentRecords,
+  PaymentChecks,
+  PaymentReconciliation,
+  PaymentDoctor,
+  PaymentImport,
+  PaymentRecovery,
+  LostBills,
+  CreationLogs,
+  shared(BillHistoryStore),
+  shared(ErasureStore),
+  shared(EvidenceStore),
+  shared(FiguresStore),
+  shared(ImportStore),
+  shared(LedgerStore),
+  shared(LostBillStore),
+  shared(OperatorStore),
+  shared(PastEventsStore),
+  shared(ReconciliationStore),
+  shared(RecordListsStore),
+  shared(RecoveryStore),
+];

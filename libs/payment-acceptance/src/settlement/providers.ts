@@ -1,0 +1,34 @@
+import type { Provider } from '@nestjs/common';
+import { perDatabase, shared } from '../database/stores.js';
+import { BillInquiry } from './bill-inquiry.js';
+import { Confirmer } from './confirmer.js';
+import { FollowedShops } from './followed-shops.js';
+import { SettlementService } from './settlement.service.js';
+import { CheckStore } from './storage/check.store.js';
+import { DueStore } from './storage/due.store.js';
+import { InquiryStore } from './storage/inquiry.store.js';
+import { MariaCheckStore } from './storage/mariadb/check.store.js';
+import { MariaDueStore } from './storage/mariadb/due.store.js';
+import { MariaSettlementStore } from './storage/mariadb/settlement.store.js';
+import { MariaSettlementWriter } from './storage/mariadb/settlement.writer.js';
+import { PostgresCheckStore } from './storage/postgres/check.store.js';
+import { PostgresDueStore } from './storage/postgres/due.store.js';
+import { PostgresSettlementStore } from './storage/postgres/settlement.store.js';
+import { PostgresSettlementWriter } from './storage/postgres/settlement.writer.js';
+import { SettlementStore } from './storage/settlement.store.js';
+import { SettlementWriter } from './storage/settlement.writer.js';
+import { ShopIdentityStore } from './storage/shop-identity.store.js';
+
+/** Checks and settlements. */
+export const SETTLEMENT: readonly Provider[] = [
+  FollowedShops,
+  Confirmer,
+  BillInquiry,
+  SettlementService,
+  perDatabase(CheckStore, PostgresCheckStore, MariaCheckStore),
+  perDatabase(DueStore, PostgresDueStore, MariaDueStore),
+  perDatabase(SettlementStore, PostgresSettlementStore, MariaSettlementStore),
+  perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
+  shared(InquiryStore),
+  shared(ShopIdentityStore),
+];
