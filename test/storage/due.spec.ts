@@ -8,7 +8,9 @@ import {
 } from '../../libs/payment-acceptance/src/settlement/storage/due.store.js';
 import { MariaDueStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/due.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
+import { MariaShopStore } from '../../libs/payment-acceptance/src/settlement/storage/mariadb/shop.store.js';
 import { PostgresDueStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/due.store.js';
+import { PostgresShopStore } from '../../libs/payment-acceptance/src/settlement/storage/postgres/shop.store.js';
 import type { PostgresDatabase } from '../../libs/payment-acceptance/src/database/postgres/postgres.database.js';
 import { join, rawSql, sql, type Statement } from '../../libs/payment-acceptance/src/database/statement.js';
 import { SEED } from '../support/seed.js';
@@ -70,7 +72,11 @@ describe('what is due', () => {
       database instanceof MariaDatabase
         ? new MariaDueStore(database)
         : new PostgresDueStore(database as PostgresDatabase);
-    await store.registerShops(SHOPS);
+    const shops =
+      database instanceof MariaDatabase
+        ? new MariaShopStore(database)
+        : new PostgresShopStore(database as PostgresDatabase);
+    await shops.register(SHOPS);
   });
   afterAll(() => records.close());
 

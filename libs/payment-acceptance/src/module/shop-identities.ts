@@ -2,8 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { DueStore } from '../settlement/storage/due.store.js';
-import { ShopIdentityStore } from '../settlement/storage/shop-identity.store.js';
+import { ShopStore } from '../settlement/storage/shop.store.js';
 
 /**
  * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
@@ -14,8 +13,7 @@ export class ShopIdentities {
   private readonly logger = new PaymentLogger('PaymentShops');
 
   constructor(
-    private readonly due: DueStore,
-    private readonly store: ShopIdentityStore,
+    private readonly store: ShopStore,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -25,7 +23,7 @@ export class ShopIdentities {
    */
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
-    await this.due.registerShops(shops.map(({ name }) => name));
+    await this.store.register(shops.map(({ name }) => name));
     const stored = new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {

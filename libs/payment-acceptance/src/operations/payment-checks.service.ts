@@ -11,6 +11,7 @@ import type { ClaimedBill } from '../domain/claim.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { SettlementService, type Settled } from '../settlement/settlement.service.js';
 import { CheckStore } from '../settlement/storage/check.store.js';
+import { ShopStore } from '../settlement/storage/shop.store.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
@@ -42,6 +43,7 @@ export class PaymentChecks {
   /** @internal */
   constructor(
     private readonly checks: CheckStore,
+    private readonly rows: ShopStore,
     private readonly client: PaymentServiceClient,
     private readonly settlement: SettlementService,
     private readonly wakeUps: WakeUps,
@@ -83,7 +85,7 @@ export class PaymentChecks {
     let settled: Settled;
     try {
       list = await this.client.readPaymentList(of, claim.billId);
-      if (claim.shopRefused) await this.checks.acceptShop(of.name);
+      if (claim.shopRefused) await this.rows.accept(of.name);
       settled = await this.settlement.settle(claim, list);
     } catch (error) {
       await this.giveBack(claim, error);

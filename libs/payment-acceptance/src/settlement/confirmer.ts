@@ -16,6 +16,7 @@ import type { PaymentList } from '../domain/payment.js';
 import { afterFailure } from '../domain/schedule.js';
 import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { CheckStore } from './storage/check.store.js';
+import { ShopStore } from './storage/shop.store.js';
 import { WakeUps } from '../common/wake-ups.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry, type ActiveSpan } from '../telemetry/telemetry.js';
@@ -56,6 +57,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
 
   constructor(
     private readonly checks: CheckStore,
+    rows: ShopStore,
     private readonly settlement: SettlementService,
     private readonly bills: BillService,
     private readonly callbacks: CallbackStore,
@@ -75,7 +77,7 @@ export class Confirmer implements LeasedWork<ClaimedBill> {
       this.logger,
     );
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
-    this.refusedShops = new RefusedShops(checks, this.logger);
+    this.refusedShops = new RefusedShops(rows, this.logger);
   }
 
   /** @internal Registers the shops for all instances, at start. */

@@ -6,6 +6,7 @@ import type { Shop } from '../config/resolved-options.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { PaymentShopError, PaymentShopResolverError } from '../config/shop.errors.js';
 import { DueStore, type Due } from './storage/due.store.js';
+import { ShopStore } from './storage/shop.store.js';
 
 /** How often the shops are listed and registered again. */
 const PREPARE_MS = 60_000;
@@ -31,6 +32,7 @@ export class FollowedShops {
 
   constructor(
     private readonly store: DueStore,
+    private readonly rows: ShopStore,
     private readonly shops: ShopRegistry,
     private readonly clock: PaymentClock,
   ) {}
@@ -40,7 +42,7 @@ export class FollowedShops {
     this.preparedAt = this.now();
     const listed = await this.list();
     this.names = listed ?? (this.names.length > 0 ? this.names : this.shops.configured);
-    await this.store.registerShops(this.names);
+    await this.rows.register(this.names);
     if (listed) await this.reportRemoved();
   }
 

@@ -1,8 +1,8 @@
 import type { PaymentLogger } from '../common/payment-logger.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import type { CheckStore } from './storage/check.store.js';
 import { isRefusalOfBill, isRefusalOfShop } from './check-errors.js';
 import { RefusedBills } from './refused-bills.js';
+import type { ShopStore } from './storage/shop.store.js';
 
 /** How often a shop that the service refuses is probed. */
 export const PROBE_MS = 60_000;
@@ -12,7 +12,7 @@ export class RefusedShops {
   private readonly bills = new RefusedBills();
 
   constructor(
-    private readonly checks: CheckStore,
+    private readonly store: ShopStore,
     private readonly logger: PaymentLogger,
   ) {}
 
@@ -20,7 +20,7 @@ export class RefusedShops {
   async accept({ shop, intentId, shopRefused }: ClaimedBill): Promise<void> {
     this.bills.answered(shop, intentId);
     if (!shopRefused) return;
-    await this.checks.acceptShop(shop);
+    await this.store.accept(shop);
     this.logger.write('shop-accepted', `The service accepts shop "${shop}" again.`, { shop });
   }
 
@@ -34,7 +34,7 @@ export class RefusedShops {
   }
 
   private async refuse(shop: string, reason: string): Promise<void> {
-    if (!(await this.checks.refuseShop(shop, reason, PROBE_MS))) return;
+    if (!(await this.store.refuse(shop, reason, PROBE_MS))) return;
     const line = `The service refuses shop "${shop}": its bills wait, and it is probed every minute. ${reason}`;
     this.logger.write('shop-refused', line, { shop });
   }

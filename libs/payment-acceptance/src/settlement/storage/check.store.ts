@@ -120,24 +120,6 @@ export abstract class CheckStore {
     );
   }
 
-  /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
-  async refuseShop(shop: string, reason: string, probeMs: number): Promise<boolean> {
-    const refused = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state
-       SET refused_since = ${this.later(0)}, refused_reason = ${reason}, probe_at = ${this.later(probeMs)}
-       WHERE shop = ${shop} AND refused_since IS NULL`,
-    );
-    return refused === 1;
-  }
-
-  /** Marks the shop as accepted again. */
-  async acceptShop(shop: string): Promise<void> {
-    await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
-       WHERE shop = ${shop}`,
-    );
-  }
-
   protected async withHints(bills: readonly ClaimedBillRow[]): Promise<ClaimedBill[]> {
     if (bills.length === 0) return [];
     const hints = await this.hintsOf(bills.map(({ intentId }) => intentId)).catch(async (error: unknown) => {

@@ -63,9 +63,6 @@ export function nearOf(rows: readonly NearRow[]): Near {
 export abstract class DueStore {
   protected abstract readonly database: Database;
 
-  /** Registers the shops, whose rows hold their limits. */
-  abstract registerShops(shops: readonly string[]): Promise<void>;
-
   /**
    * Which of the shops are due. A refused shop is due only when its probe is. The cost grows with the number of due bills,
    * not with the number of shops, as long as no more than {@link DUE_IN_SIGHT} bills are due.

@@ -21,15 +21,6 @@ export class MariaDueStore extends DueStore {
     super();
   }
 
-  override async registerShops(shops: readonly string[]): Promise<void> {
-    if (shops.length === 0) return;
-    const rows = [...shops].sort().map((shop) => sql`(${shop}, '1970-01-01')`);
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ${join(rows, ', ')}
-       ON DUPLICATE KEY UPDATE shop = shop`,
-    );
-  }
-
   protected override async near(probeMs: number): Promise<Near> {
     const now = mariadb.now(this.database.offsetMs);
     const called = await this.called(now);

@@ -79,13 +79,6 @@ export class PostgresDueStore extends DueStore {
     super();
   }
 
-  override async registerShops(shops: readonly string[]): Promise<void> {
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
-       SELECT shop, '-infinity' FROM unnest(${shops}::text[]) AS shop ORDER BY 1 ON CONFLICT DO NOTHING`,
-    );
-  }
-
   protected override async near(probeMs: number): Promise<Near> {
     const rows = await this.database.execute(NEAR, { offsetMs: this.database.offsetMs, probeMs }, NEAR_ROW);
     return nearOf(rows);

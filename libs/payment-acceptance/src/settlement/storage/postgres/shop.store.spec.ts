@@ -4,13 +4,13 @@ import { createTestDatabase, type TestDatabase } from '../../../../../../test/su
 import { until } from '../../../../../../test/support/until.js';
 import { PaymentClock } from '../../../common/clock.js';
 import { migratePaymentAcceptance } from '../../../database/migrations/migrate.js';
-import { PostgresDueStore } from './due.store.js';
+import { PostgresShopStore } from './shop.store.js';
 import { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
 
 let testDatabase: TestDatabase;
 let dataSource: DataSource;
 
-describe('due.store on PostgreSQL', () => {
+describe('shop.store on PostgreSQL', () => {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     dataSource = await new DataSource({ type: 'postgres', url: testDatabase.url }).initialize();
@@ -27,7 +27,7 @@ describe('due.store on PostgreSQL', () => {
       first.query(`INSERT INTO payment_acceptance.shop_state (shop, next_request_at) VALUES ($1, now())`, [shop]);
     await first.startTransaction();
     await add('a');
-    const second = new PostgresDueStore(new PostgresDatabase(dataSource, new PaymentClock())).registerShops(['b', 'a']);
+    const second = new PostgresShopStore(new PostgresDatabase(dataSource, new PaymentClock())).register(['b', 'a']);
     await until(
       () => dataSource.query<unknown[]>(`SELECT 1 FROM pg_locks WHERE NOT granted`),
       (waiting) => waiting.length > 0,

@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
+import { sql } from '../../../database/statement.js';
+import { ShopStore } from '../shop.store.js';
+
+@Injectable()
+export class PostgresShopStore extends ShopStore {
+  constructor(protected override readonly database: PostgresDatabase) {
+    super(database);
+  }
+
+  override async register(shops: readonly string[]): Promise<void> {
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.shop_state (shop, next_request_at)
+       SELECT shop, '-infinity' FROM unnest(${shops}::text[]) AS shop ORDER BY 1 ON CONFLICT DO NOTHING`,
+    );
+  }
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../../database/database.js';
+import { sql, type Statement } from '../../database/statement.js';
+
+/** Which shop of the service a name stands for; `null` if never stored. */
+export interface ShopIdentity {
+  readonly name: string;
+  readonly shopId: string | null;
+  readonly apiBaseUrl: string | null;
+}
+
+/**
+ * One row per shop: which shop of the service it is, and whether the service refuses it. Only claims of bills and inquiries
+ * write the rows, too: each takes the shop's turn in the statement that claims.
+ */
+export abstract class ShopStore {
+  constructor(protected readonly database: Database) {}
+
+  /** Registers the shops, whose rows hold their limits. */
+  abstract register(shops: readonly string[]): Promise<void>;
+
+  /** The stored identities of these shops. */
+  identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
+    const names = shops.map(({ name }) => name);
+    return this.database.rows<ShopIdentity>(
+      sql`SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
+       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`,
+      {},
+    );
+  }
+
+  /** Stores which shop a registered name stands for; `false` if it stands for another one. */
+  async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
+    const mine = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
+       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
+    );
+    return mine === 1;
+  }
+
+  /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
+  async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
+    const refused = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state
+       SET refused_since = ${this.later(0)}, refused_reason = ${reason}, probe_at = ${this.later(probeMs)}
+       WHERE shop = ${shop} AND refused_since IS NULL`,
+    );
+    return refused === 1;
+  }
+
+  /** Marks the shop as accepted again. */
+  async accept(shop: string): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET refused_since = NULL, refused_reason = NULL, probe_at = NULL
+       WHERE shop = ${shop}`,
+    );
+  }
+
+  /** The current time, plus `ms` milliseconds. */
+  private later(ms: number): Statement {
+    return this.database.dialect.now(this.database.offsetMs + ms);
+  }
+}
