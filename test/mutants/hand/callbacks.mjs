@@ -114,8 +114,8 @@ export const mutants = [
   {
     name: 'early-postback-stays-alone',
     breaks: "A postback that overtakes the creation's answer finds its bill when that arrives.",
-    file: `${src}/bills/late-callbacks.ts`,
-    find: 'await store.linkWaitingCallbacks({ intentId, shop, billId });',
+    file: `${src}/callbacks/late-callbacks.ts`,
+    find: 'await store.linkWaiting({ intentId, shop, billId });',
     replace: 'await Promise.resolve(store && { intentId, shop, billId });',
     tests: ['test/invariants/05-no-hint-is-lost.spec.ts'],
     pattern: 'overtakes',

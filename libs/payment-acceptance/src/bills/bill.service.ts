@@ -11,6 +11,7 @@ import { InFlight } from '../common/in-flight.js';
 import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import type { BillRecord } from '../domain/bill.js';
+import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { ABANDONED, BillStore } from './storage/bill.store.js';
 import { Database } from '../database/database.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
@@ -51,6 +52,7 @@ export class BillService implements BeforeApplicationShutdown {
 
   constructor(
     private readonly store: BillStore,
+    callbacks: CallbackStore,
     private readonly database: Database,
     private readonly client: PaymentServiceClient,
     private readonly random: PaymentRandom,
@@ -59,7 +61,7 @@ export class BillService implements BeforeApplicationShutdown {
     private readonly metrics: PaymentMetrics,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
-    this.ends = new IntentEnds(store, random, this.logger, options);
+    this.ends = new IntentEnds(store, callbacks, random, this.logger, options);
   }
 
   /** Refuses new creations and lets running ones finish and be stored while the database is still available. */

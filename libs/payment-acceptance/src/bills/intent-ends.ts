@@ -1,3 +1,5 @@
+import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
+import type { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { PaymentAnswerNotUnderstoodError } from '../client/service.errors.js';
 import { describeError, errorType } from '../common/errors.js';
 import type { PaymentLogger } from '../common/payment-logger.js';
@@ -9,7 +11,6 @@ import type { BillStore, CreatedBill, NewBill } from './storage/bill.store.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import { PaymentBillNotStoredError, PaymentUnknownOutcomeError } from './bill.errors.js';
 import { CreationOutcomes } from './creation-outcomes.js';
-import { linkLateCallbacks } from './late-callbacks.js';
 
 /** What is stored before the request is sent. */
 export type Intent = Omit<NewBill, 'attempt'>;
@@ -20,6 +21,7 @@ export class IntentEnds {
 
   constructor(
     private readonly store: BillStore,
+    private readonly callbacks: CallbackStore,
     private readonly random: PaymentRandom,
     private readonly logger: PaymentLogger,
     private readonly options: Pick<ResolvedOptions, 'creation' | 'schedule'>,
@@ -67,7 +69,7 @@ export class IntentEnds {
           throw twin;
         }
         if (opened?.billId !== billId) throw unknown(`an operator has ended the intent of bill ${billId}`);
-        await linkLateCallbacks(this.store, opened);
+        await linkLateCallbacks(this.callbacks, opened);
         return opened;
       },
     );

@@ -1,4 +1,5 @@
 import type { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
+import type { CallbackStore } from '../callbacks/storage/callback.store.js';
 import type { PaymentServiceClient } from '../client/payment-service.client.js';
 import type { PaymentRandom } from '../common/random.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
@@ -34,6 +35,7 @@ export interface OperationsTools {
   readonly statistics: StatisticsStore;
   readonly lists: RecordListsStore;
   readonly bills: BillStore;
+  readonly callbacks: CallbackStore;
   readonly deliveries: DeliveryStore;
   readonly pastEvents: PastEventsStore;
   readonly erasures: ErasureStore;

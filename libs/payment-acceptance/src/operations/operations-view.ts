@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { linkLateCallbacks } from '../bills/late-callbacks.js';
+import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
@@ -88,7 +88,7 @@ export class OperationsView {
     linkPageUrl?: string,
     note = '',
   ): Promise<void> {
-    const { bills, client, shops, store, production } = this.tools;
+    const { callbacks, client, shops, store, production } = this.tools;
     const page = linkPageUrl === undefined ? null : statedPageAddress(linkPageUrl, production);
     if (linkPageUrl !== undefined && page === null) {
       throw new PaymentOperatorActionError(
@@ -108,7 +108,7 @@ export class OperationsView {
       if (!isUniqueViolation(error)) throw error;
       throw new PaymentOperatorActionError(`Bill ${billId} already belongs to another order.`);
     }
-    await linkLateCallbacks(bills, { ...bill, billId });
+    await linkLateCallbacks(callbacks, { ...bill, billId });
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { linkLateCallbacks } from '../bills/late-callbacks.js';
+import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
+import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
@@ -63,6 +64,7 @@ export class PaymentImport {
   constructor(
     private readonly store: ImportStore,
     private readonly bills: BillStore,
+    private readonly callbacks: CallbackStore,
     private readonly operator: OperatorStore,
     private readonly shops: ShopRegistry,
     private readonly random: PaymentRandom,
@@ -149,7 +151,7 @@ export class PaymentImport {
       if (!rival) throw error;
       return compare(rival, bill);
     }
-    await linkLateCallbacks(this.bills, bill);
+    await linkLateCallbacks(this.callbacks, bill);
     return 'imported';
   }
 

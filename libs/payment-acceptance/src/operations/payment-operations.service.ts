@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DroppedCallbacks } from '../callbacks/dropped-callbacks.js';
+import { CallbackStore } from '../callbacks/storage/callback.store.js';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
@@ -26,6 +27,7 @@ export class PaymentOperations extends OperationsView {
     statistics: StatisticsStore,
     lists: RecordListsStore,
     bills: BillStore,
+    callbacks: CallbackStore,
     deliveries: DeliveryStore,
     pastEvents: PastEventsStore,
     erasures: ErasureStore,
@@ -44,6 +46,7 @@ export class PaymentOperations extends OperationsView {
         statistics,
         lists,
         bills,
+        callbacks,
         deliveries,
         pastEvents,
         erasures,

@@ -76,9 +76,6 @@ export abstract class BillStore {
   /** Closes creations whose lease expired as `UNKNOWN`; returns them. */
   abstract closeAbandoned(): Promise<BillRecord[]>;
 
-  /** Links postbacks that came before the creation's answer to their bill. Call it after `open` has committed. */
-  abstract linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void>;
-
   transaction<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.database.transaction(work);
   }

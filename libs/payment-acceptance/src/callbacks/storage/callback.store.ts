@@ -35,6 +35,13 @@ export interface NewCallback {
  */
 export type Recorded = 'matched' | 'unmatched' | 'full' | 'repeated';
 
+/** A bill that has just been opened. */
+export interface OpenedBill {
+  readonly intentId: IntentId;
+  readonly shop: string;
+  readonly billId: BillId | null;
+}
+
 /** How many callbacks are stored. */
 export interface RecordLimits {
   /** Per shop, while they wait for an unknown bill; counted separately for those that another integration has accepted. */
@@ -64,6 +71,12 @@ export abstract class CallbackStore {
    * beyond the limit; the first ones and confirmed ones stay.
    */
   abstract record(callback: NewCallback, limits: RecordLimits): Promise<Recorded>;
+
+  /**
+   * Links postbacks that came before the creation's answer to their bill. Call it after the opening of the bill has committed:
+   * `record` looks for the bill once more after its own commit, so that whichever is later sees the other.
+   */
+  abstract linkWaiting(bill: OpenedBill): Promise<void>;
 
   /** Trace context of the callback's bill; `null` if it has none. */
   async traceOf(id: string): Promise<string | null> {

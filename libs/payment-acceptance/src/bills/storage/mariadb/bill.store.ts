@@ -54,14 +54,4 @@ export class MariaBillStore extends BillStore {
     const bills = await Promise.all(closed.map((id) => this.byId(id)));
     return bills.flatMap((bill) => bill ?? []);
   }
-
-  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
-    await this.transaction((manager) =>
-      this.database.change(
-        sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
-         WHERE pending = 1 AND shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND bill_id IS NULL`,
-        manager,
-      ),
-    );
-  }
 }

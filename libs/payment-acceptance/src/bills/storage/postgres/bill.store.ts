@@ -48,13 +48,6 @@ const OPEN = prepare(
   },
 );
 
-/** See `BillStore.linkWaitingCallbacks`. */
-const LINK_WAITING = prepare(
-  ['intentId', 'shop', 'billId'],
-  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET bill_id = ${intentId}
-       WHERE shop = ${shop} AND service_bill_id = ${billId} AND pending AND bill_id IS NULL`,
-);
-
 @Injectable()
 export class PostgresBillStore extends BillStore {
   constructor(protected override readonly database: PostgresDatabase) {
@@ -85,9 +78,5 @@ export class PostgresBillStore extends BillStore {
        WHERE id IN (SELECT id FROM payment_acceptance.bill WHERE state = 'CREATING' AND lease_until < ${this.now()}
          LIMIT 100 FOR UPDATE SKIP LOCKED) RETURNING ${this.columns()}`,
     );
-  }
-
-  override async linkWaitingCallbacks(bill: Pick<BillRecord, 'intentId' | 'shop' | 'billId'>): Promise<void> {
-    await this.database.execute(LINK_WAITING, { intentId: bill.intentId, shop: bill.shop, billId: bill.billId }, {});
   }
 }

@@ -4,6 +4,7 @@ import { assertedStatus } from '../assertion.js';
 import {
   CallbackStore,
   type NewCallback,
+  type OpenedBill,
   type Recorded,
   type RecordLimits,
   type WaitingLimits,
@@ -35,6 +36,16 @@ export class MariaCallbackStore extends CallbackStore {
       return bill ? 'matched' : 'unmatched';
     });
     return recorded === 'unmatched' && (await this.linkAfterwards(callback)) ? 'matched' : recorded;
+  }
+
+  override async linkWaiting(bill: OpenedBill): Promise<void> {
+    await this.database.transaction((manager) =>
+      this.database.change(
+        sql`UPDATE payment_acceptance.callback SET bill_id = ${bill.intentId}
+         WHERE pending = 1 AND shop = ${bill.shop} AND service_bill_id = ${bill.billId} AND bill_id IS NULL`,
+        manager,
+      ),
+    );
   }
 
   override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {

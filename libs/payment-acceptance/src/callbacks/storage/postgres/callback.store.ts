@@ -5,6 +5,7 @@ import { comparedFields, keptFields } from '../redaction.js';
 import {
   CallbackStore,
   type NewCallback,
+  type OpenedBill,
   type Recorded,
   type RecordLimits,
   type WaitingLimits,
@@ -115,6 +116,13 @@ const RECORDED: Reading<{ stored: boolean; matched: boolean; repeated: boolean }
   repeated: flag,
 };
 
+/** See `CallbackStore.linkWaiting`. */
+const LINK_WAITING = prepare(
+  ['intentId', 'shop', 'billId'],
+  ({ intentId, shop, billId }) => sql`UPDATE payment_acceptance.callback SET bill_id = ${intentId}
+       WHERE shop = ${shop} AND service_bill_id = ${billId} AND pending AND bill_id IS NULL`,
+);
+
 @Injectable()
 export class PostgresCallbackStore extends CallbackStore {
   constructor(protected override readonly database: PostgresDatabase) {
@@ -150,6 +158,10 @@ export class PostgresCallbackStore extends CallbackStore {
     if (!row?.stored) return 'full';
     if (row.matched) return 'matched';
     return (await this.linkLate(id)) ? 'matched' : 'unmatched';
+  }
+
+  override async linkWaiting({ intentId, shop, billId }: OpenedBill): Promise<void> {
+    await this.database.execute(LINK_WAITING, { intentId, shop, billId }, {});
   }
 
   override async retireWaiting({ unmatchedMs, unnamedMs }: WaitingLimits): Promise<void> {

@@ -1,6 +1,6 @@
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
-import type { BillStore } from './storage/bill.store.js';
+import type { CallbackStore } from './storage/callback.store.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 
 const logger = new PaymentLogger('PaymentBills');
@@ -18,11 +18,11 @@ interface NamedBill {
  * the bill's next check, which its schedule makes anyway.
  */
 export async function linkLateCallbacks(
-  store: BillStore,
+  store: CallbackStore,
   { intentId, shop, orderId, billId }: NamedBill,
 ): Promise<void> {
   try {
-    await store.linkWaitingCallbacks({ intentId, shop, billId });
+    await store.linkWaiting({ intentId, shop, billId });
   } catch (error) {
     logger.write(
       'callbacks-not-linked',
