@@ -6,12 +6,35 @@ import ts from 'typescript';
 const root = path.resolve(import.meta.dirname, '../..');
 const sources = path.join(root, 'libs/payment-acceptance/src');
 const document = fs.readFileSync(path.join(root, 'docs/architecture.md'), 'utf8');
-const spans = Array.from(document.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g), ([, text = '']) => text);
+const decisions = path.join(root, 'docs/decisions');
+const files = fs.readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
 test('every file and symbol that docs/architecture.md names is there', () => {
-  const named = spans.filter((text) => /\.ts(#|$)/.test(text));
+  const named = spansOf(document).filter(isFile);
   expect(named.length).toBeGreaterThan(50);
   expect(named.filter((name) => !isThere(name))).toEqual([]);
+});
+
+test.each(fs.readdirSync(decisions))('every file and member that the decision %s names is there', (decision) => {
+  const spans = spansOf(fs.readFileSync(path.join(decisions, decision), 'utf8'));
+  const members = spans.filter((text) => /^[A-Z]\w+\.\w+$/.test(text) && !(text.split('.')[0]! in globalThis));
+  const classes = files.map((file) => read(file)).join('\n');
+  expect(spans.filter(isFile).filter((name) => !isThere(name) && !isUnique(name))).toEqual([]);
+  expect(members.filter((name) => !classes.includes(`class ${name.split('.')[0]}`))).toEqual([]);
+});
+
+test('every code in kebab case that a comment names is in the code', () => {
+  const packages = Object.keys(
+    (JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { devDependencies: object })
+      .devDependencies,
+  );
+  const comment = /\/\*\*?[^]*?\*\/|^\s*\/\/.*$/gm;
+  const texts = files.filter((file) => !file.endsWith('.spec.ts')).map((file) => read(file));
+  const code = texts.map((text) => text.replaceAll(comment, '')).join('\n');
+  const named = texts.flatMap((text) => [...text.matchAll(comment)].flatMap(([found]) => spansOf(found)));
+  const codes = [...new Set(named.filter((text) => /^[a-z]+(-[a-z]+)+$/.test(text)))];
+  expect(codes.length).toBeGreaterThan(5);
+  expect(codes.filter((each) => !new RegExp(`['"\`/ ]${each}\\b`).test(code) && !packages.includes(each))).toEqual([]);
 });
 
 test('it names every folder of the module', () => {
@@ -34,6 +57,19 @@ test('its state diagrams have the states that the code has', () => {
   const delivery = read('domain/delivery.ts');
   expect(drawn('## States of a delivery')).toEqual(states(/type DeliveryState = ([^;]*);/.exec(delivery)?.[1] ?? ''));
 });
+
+function spansOf(text: string): string[] {
+  return Array.from(text.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g), ([, span = '']) => span);
+}
+
+function isFile(name: string): boolean {
+  return /\.ts(#|$)/.test(name);
+}
+
+/** A file named without its folder, as there is one of this name alone. */
+function isUnique(name: string): boolean {
+  return files.filter((file) => path.basename(file) === name).length === 1;
+}
 
 function read(file: string): string {
   return fs.readFileSync(path.join(sources, file), 'utf8');

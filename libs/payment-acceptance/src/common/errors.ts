@@ -6,7 +6,7 @@ import { cleanLine } from './text.js';
  * contains a token, a digest or a full card number, and none has a foreign error as its `cause`.
  */
 export abstract class PaymentAcceptanceError extends Error {
-  /** Stable, machine-readable name of the error, for example `bill-amount-mismatch`. */
+  /** Stable, machine-readable name of the error, for example `bill-mismatch`. */
   abstract readonly code: string;
 
   constructor(message: string, options?: { cause?: PaymentAcceptanceError }) {
