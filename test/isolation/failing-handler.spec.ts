@@ -71,7 +71,7 @@ describe('a handler that fails again and again', () => {
     harness.clock.advance(MINUTE);
     const { backlog } = await until(health, ({ degraded }) => degraded.includes('deliveries-failing'));
     expect(backlog?.failingConsumers).toEqual([
-      { consumer: 'mails', deliveries: 1, oldestMs: expect.any(Number), ordersNotFound: 0 },
+      { consumer: 'mails', deliveries: 1, oldestMs: expect.any(Number), ordersNotFound: 0, reason: 'Error' },
     ]);
     expect(Math.floor(backlog!.failingConsumers[0]!.oldestMs / MINUTE)).toBe(10);
   });

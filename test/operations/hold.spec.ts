@@ -154,10 +154,12 @@ describe('bills that come back before their orders', () => {
     expect(degraded).toContain('deliveries-failing');
     expect(backlog).toMatchObject({
       deadLetters: 0,
-      failingConsumers: [{ consumer: 'orders', deliveries: BILLS, ordersNotFound: BILLS }],
+      failingConsumers: [{ consumer: 'orders', deliveries: BILLS, ordersNotFound: BILLS, reason: 'order-not-found' }],
     });
     const [delivery] = (await harness.host.ledger()).events[0]!.deliveries;
-    expect(delivery!.lastError).toMatch(/^PaymentOrderNotFoundError: There is no order "order-\d+"\.$/);
+    expect(delivery!.lastError).toMatch(
+      /^PaymentOrderNotFoundError: The handler found nothing for order "order-\d+": /,
+    );
     restoreAll(bills);
     await harness.settle();
     await expectEachPaidOnce([]);

@@ -55,6 +55,8 @@ export interface HarnessOptions {
   /** The host's providers, with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
+  /** The host's entities, besides {@link Effect}. */
+  entities?: (new () => object)[];
   options?: Partial<PaymentAcceptanceOptions>;
   /** The module's only shop, instead of both. */
   only?: 'main' | 'eu';
@@ -206,7 +208,7 @@ async function startInstance(
             ...(!ON_MARIADB && { driver: options.driver }),
             poolSize: options.poolSize,
             ...(options.logger && { logger: options.logger, maxQueryExecutionTime: -1 }),
-            entities: [Effect],
+            entities: [Effect, ...(options.entities ?? [])],
           }),
           EventEmitterModule.forRoot(),
           PaymentAcceptanceModule.forRoot({ ...given, shops, ...options.extras }),

@@ -10,7 +10,7 @@ export class ShippingHandover {
 
   @payment.OnPaymentSucceeded({ consumer: 'shipping' })
   async paid(event: payment.PaymentSucceededEvent, { manager }: payment.PaymentEventContext): Promise<void> {
-    const { orderId: id, amount, currency } = event;
+    const { orderId: id, billedAmount: amount, currency } = event;
     payment.requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
     // The event's id is the same in each attempt, and BullMQ adds no second job under an id.
     await this.queue.add('ship', { id }, { jobId: event.id });

@@ -11,7 +11,7 @@ import { Order } from './order.entity.js';
 export class OrderPayments {
   @OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
-    const { orderId: id, amount, currency } = event;
+    const { orderId: id, billedAmount: amount, currency } = event;
     requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
   }
 }

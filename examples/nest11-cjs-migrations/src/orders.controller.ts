@@ -28,7 +28,7 @@ export class OrdersController {
 
   @payment.OnPaymentSucceeded({ consumer: 'orders' })
   async paid(event: payment.PaymentSucceededEvent, { manager }: payment.PaymentEventContext): Promise<void> {
-    const { orderId: id, amount, currency } = event;
+    const { orderId: id, billedAmount: amount, currency } = event;
     payment.requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
   }
 }

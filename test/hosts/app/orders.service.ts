@@ -33,7 +33,7 @@ export class OrdersService {
 
   @OnPaymentSucceeded({ consumer: 'orders' })
   async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext) {
-    const { orderId: id, amount, currency } = event;
+    const { orderId: id, billedAmount: amount, currency } = event;
     requireOrder(event, await manager.update(Order, { id, amount, currency }, { status: 'paid' }));
   }
 }

@@ -22,9 +22,10 @@ export class OrderPayments {
   async markPaid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
     const order = await this.record(event, manager);
     if (order.status === 'paid') return;
-    // The bill was for the price when it was created. If the order has changed since, a person decides.
-    if (event.currency !== order.currency || compareAmounts(event.amount, order.amount) < 0) {
-      order.note = `Paid ${event.amount} ${event.currency}, but it costs ${order.amount} ${order.currency}.`;
+    // The bill was for the price when it was created. If the order has changed since, a person decides. What was paid may
+    // differ from it: with a commission of the payer's, overpaid, or less that an operator has accepted.
+    if (event.currency !== order.currency || compareAmounts(event.billedAmount, order.amount) < 0) {
+      order.note = `Billed ${event.billedAmount} ${event.currency}, but it costs ${order.amount} ${order.currency}.`;
     } else {
       order.status = 'paid';
       order.paidAmount = event.amount;

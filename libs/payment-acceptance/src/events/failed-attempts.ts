@@ -69,7 +69,7 @@ export class FailedAttempts {
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) ${WHAT[why]}`;
-    if (!(await this.store.giveBack(delivery, reason, pauseMs))) return this.takenOver(what, reason, fields);
+    if (!(await this.store.giveBack(delivery, reason, why, pauseMs))) return this.takenOver(what, reason, fields);
     const again = `${what}, which counts as no attempt; the next one is in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-not-begun', again, { ...fields, againInMs: pauseMs });
     return why;

@@ -3,7 +3,7 @@ const ORDER_NOT_FOUND_MARK = Symbol.for('nestjs-payment-acceptance/order-not-fou
 
 /**
  * Throw it from a handler that does not find the event's order, as can happen after a restore that brings back orders
- * and payments one after the other. The delivery is retried with a backoff from 5 seconds to an hour for at least a
+ * and payments one after the other, or where a condition of the handler's, such as the amount, does not hold. The delivery is retried with a backoff from 5 seconds to an hour for at least a
  * day, however small `deliveries.maxAttempts` is, and then becomes a dead letter like any other. Health counts these
  * deliveries (`failingConsumers`, `ordersNotFound`), and `PaymentOperations.release` retries them at once.
  */
@@ -11,12 +11,19 @@ export class PaymentOrderNotFoundError extends Error {
   readonly [ORDER_NOT_FOUND_MARK] = true;
   readonly code = 'order-not-found';
 
-  /** @param orderId as the event names it */
+  /**
+   * @param orderId as the event names it
+   * @param options `lookedFor`: what else the handler asked of the order, for the message
+   */
   constructor(
     readonly orderId: string,
-    options?: { cause?: unknown },
+    { lookedFor, ...options }: { readonly lookedFor?: string; readonly cause?: unknown } = {},
   ) {
-    super(`There is no order "${orderId}".`, options);
+    const more = lookedFor === undefined ? '' : ` (${lookedFor})`;
+    super(
+      `The handler found nothing for order "${orderId}"${more}: the order is not there, or is not as the handler asks for it.`,
+      options,
+    );
     this.name = 'PaymentOrderNotFoundError';
   }
 }

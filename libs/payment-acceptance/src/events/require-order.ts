@@ -14,15 +14,28 @@ import { PaymentOrderNotFoundError } from './order-not-found.js';
  * @throws PaymentOrderNotFoundError if nothing was found: the delivery is retried for at least a day
  * @throws TypeError if `affected` is no number, because the driver does not report it
  */
-export function requireOrder<Found>(event: Pick<PaymentEvent, 'orderId'>, found: Found): NonNullable<Found> {
-  if (found === null || found === undefined) throw new PaymentOrderNotFoundError(event.orderId);
+export function requireOrder<Found>(
+  event: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>,
+  found: Found,
+): NonNullable<Found> {
+  if (found === null || found === undefined) throw notFound(event);
   if (typeof found === 'object' && 'affected' in found) {
     if (typeof found.affected !== 'number') {
       throw new TypeError(
         'The driver does not report how many rows it updated: read the order, and pass that instead.',
       );
     }
-    if (found.affected === 0) throw new PaymentOrderNotFoundError(event.orderId);
+    if (found.affected === 0) throw notFound(event);
   }
   return found;
+}
+
+function notFound({
+  orderId,
+  shop,
+  billedAmount,
+  currency,
+}: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>): PaymentOrderNotFoundError {
+  const lookedFor = shop === undefined ? undefined : `shop ${shop}, billed ${billedAmount} ${currency}`;
+  return new PaymentOrderNotFoundError(orderId, { lookedFor });
 }

@@ -11,6 +11,10 @@ const GAUGES = {
     unit: '{delivery}',
     description: 'Events not yet delivered to a consumer.',
   },
+  'payment_acceptance.deliveries.failing.age': {
+    unit: 's',
+    description: 'Age of the oldest event whose delivery to the consumer fails, and why.',
+  },
   'payment_acceptance.dead_letters': {
     unit: '{delivery}',
     description: 'Deliveries that used up their attempts, for a person to replay.',
@@ -128,6 +132,11 @@ function measureTables(now: NonNullable<PaymentHealth['backlog']>): StateMeasure
     { gauge: 'payment_acceptance.checks.overdue.age', value: (now.oldestCheckMs ?? 0) / 1_000 },
     { gauge: 'payment_acceptance.deliveries.oldest.age', value: (now.oldestDeliveryMs ?? 0) / 1_000 },
     { gauge: 'payment_acceptance.deliveries.pending', value: now.pendingDeliveries },
+    ...now.failingConsumers.map(({ consumer, reason, oldestMs }) => ({
+      gauge: 'payment_acceptance.deliveries.failing.age' as const,
+      value: oldestMs / 1_000,
+      attributes: { 'payment.consumer': consumer, 'payment.reason': reason },
+    })),
     { gauge: 'payment_acceptance.dead_letters', value: now.deadLetters },
     { gauge: 'payment_acceptance.reviews.open', value: now.openReviews },
     { gauge: 'payment_acceptance.bills.unknown', value: now.unknownBills },

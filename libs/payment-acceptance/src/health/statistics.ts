@@ -26,6 +26,11 @@ export interface FailingConsumer {
   readonly oldestMs: number;
   /** For how many of them the handler found no order: it threw a `PaymentOrderNotFoundError`. */
   readonly ordersNotFound: number;
+  /**
+   * Why the oldest of them failed: the code or the name of its latest error, or `no-connection` or `unanswered` while none
+   * of its attempts could begin.
+   */
+  readonly reason: string;
 }
 
 /** A shop with failing checks. */

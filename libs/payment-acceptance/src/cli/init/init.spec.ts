@@ -152,7 +152,7 @@ describe('init', () => {
             // right the update throws, and the event is tried again, for a day at least.
             @OnPaymentSucceeded({ consumer: 'orders' })
             async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
-              const { orderId: id, amount, currency } = event;
+              const { orderId: id, billedAmount: amount, currency } = event;
               requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
             }
           }

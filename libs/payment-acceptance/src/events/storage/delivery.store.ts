@@ -162,11 +162,14 @@ export abstract class DeliveryStore {
     );
   }
 
-  /** Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done. */
-  async giveBack(delivery: ClaimedDelivery, error: string, pauseMs: number): Promise<boolean> {
+  /**
+   * Releases a claim until after the pause, and does not count the attempt; `false` if the token was replaced or it is done.
+   * @param code why it could not begin; what failed before remains the reason
+   */
+  async giveBack(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number): Promise<boolean> {
     const given = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = NULL, attempts = attempts - 1, lease_token = NULL,
-         lease_until = NULL, due_at = ${this.now(pauseMs)}
+      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = coalesce(last_error_code, ${code}),
+         attempts = attempts - 1, lease_token = NULL, lease_until = NULL, due_at = ${this.now(pauseMs)}
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
     );
     return given === 1;

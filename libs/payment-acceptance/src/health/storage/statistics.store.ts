@@ -7,7 +7,13 @@ import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { countWhere, sql, type Statement } from '../../database/statement.js';
+import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
+
+/** Whether a delivery has failed, or could not begin, and is tried again. */
+function isFailing(delivery: Lowercase<string>): Statement {
+  const each = rawSql(delivery);
+  return sql`${each}.state = 'PENDING' AND ${each}.last_error_code IS NOT NULL`;
+}
 
 /** Counts and ages, for health, metrics and people. Read-only. */
 @Injectable()
@@ -61,9 +67,11 @@ export class StatisticsStore {
     const { dialect } = this.database;
     return this.database.rows<FailingConsumer>(
       sql`SELECT d.consumer, count(*) AS deliveries,
-         ${countWhere(sql`d.last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound", ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs"
+         ${countWhere(sql`d.last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound", ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs",
+         (SELECT o.last_error_code FROM payment_acceptance.delivery o WHERE o.consumer = d.consumer AND ${isFailing('o')}
+          ORDER BY o.seq LIMIT 1) AS reason
        FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
-       WHERE d.state = 'PENDING' AND d.last_error IS NOT NULL GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
+       WHERE ${isFailing('d')} GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
       { deliveries: integer, oldestMs: integer, ordersNotFound: integer },
     );
   }
