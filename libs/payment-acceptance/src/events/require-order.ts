@@ -9,25 +9,23 @@ import { PaymentOrderNotFoundError } from './order-not-found.js';
  * requireOrder(event, await manager.update(Order, { id: event.orderId }, { status: 'paid' }));
  * ```
  *
- * @param found an order, or `null` or `undefined` if there is none; or a result with `affected`, the number of rows that
- *   an `UPDATE` has matched
+ * It knows
+ * - an order, by one of its values, which is the event's `orderId`; a list that begins with it; `null`, `undefined` and an
+ *   empty list as none;
+ * - a number of rows (Knex, MikroORM);
+ * - the results of TypeORM (`update`, and `query` with an UPDATE), `pg`, `mysql2`, postgres.js, Drizzle, Kysely, Prisma
+ *   (`updateMany`), Sequelize and MongoDB, with or without the list that they are returned in. On MariaDB, Sequelize counts only
+ *   rows that the update has changed: read the order there.
+ *
  * @throws PaymentOrderNotFoundError if nothing was found: the delivery is retried for at least a day
- * @throws TypeError if `affected` is no number, because the driver does not report it
+ * @throws TypeError for any other object or list, and for a result without the number of rows
  */
-export function requireOrder<Found>(
+export function requireOrder<Found extends object | number | bigint | null | undefined>(
   event: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>,
   found: Found,
 ): NonNullable<Found> {
-  if (found === null || found === undefined) throw notFound(event);
-  if (typeof found === 'object' && 'affected' in found) {
-    if (typeof found.affected !== 'number') {
-      throw new TypeError(
-        'The driver does not report how many rows it updated: read the order, and pass that instead.',
-      );
-    }
-    if (found.affected === 0) throw notFound(event);
-  }
-  return found;
+  if (!isThere(found ?? 0, event.orderId)) throw notFound(event);
+  return found as NonNullable<Found>;
 }
 
 function notFound({
@@ -38,4 +36,58 @@ function notFound({
 }: Pick<PaymentEvent, 'orderId'> & Partial<PaymentEvent>): PaymentOrderNotFoundError {
   const lookedFor = shop === undefined ? undefined : `shop ${shop}, billed ${billedAmount} ${currency}`;
   return new PaymentOrderNotFoundError(orderId, { lookedFor });
+}
+
+/** How results of an update name the number of rows that they have matched, or else changed. */
+const ROW_COUNTS = ['affected', 'affectedRows', 'rowCount', 'numUpdatedRows', 'numAffectedRows', 'matchedCount'];
+
+function isThere(found: object | number | bigint, orderId: string): boolean {
+  if (typeof found !== 'object') return isSomeRow(found);
+  if (Array.isArray(found)) return isInList(found, orderId);
+  const counted = ROW_COUNTS.find((name) => name in found);
+  if (counted !== undefined) return isSomeRow((found as Record<string, unknown>)[counted]);
+  const names = Object.keys(found);
+  if (names.length === 1 && names[0] === 'count') return isSomeRow((found as { count: unknown }).count);
+  if (isOrder(found, orderId)) return true;
+  throw unknown(orderId);
+}
+
+function isInList(list: readonly unknown[], orderId: string): boolean {
+  // postgres.js counts the rows in a property of its list.
+  if ('count' in list && list.count !== null) return isSomeRow(list.count);
+  if (list.length === 0) return false;
+  const [first, second] = list;
+  // `query` of TypeORM on PostgreSQL: the rows that were returned, if any, and how many were updated.
+  if (Array.isArray(first) && typeof second === 'number') return isSomeRow(second);
+  if (typeof first === 'object' || typeof first === 'number' || typeof first === 'bigint') {
+    return first !== null && isThere(first, orderId);
+  }
+  throw unknown(orderId);
+}
+
+function isSomeRow(count: unknown): boolean {
+  if ((typeof count !== 'number' && typeof count !== 'bigint') || !(count >= 0)) {
+    throw new TypeError('The driver does not report how many rows it updated: read the order, and pass that instead.');
+  }
+  return count > 0;
+}
+
+/** Rows are orders if one of their values is the id of the order. Sequelize and Mongoose say them by `toJSON`. */
+function isOrder(row: object & { toJSON?: () => unknown }, orderId: string): boolean {
+  const values: unknown = typeof row.toJSON === 'function' ? row.toJSON() : row;
+  return Object.values(values ?? {}).some((value) => idOf(value) === orderId);
+}
+
+/** The text of an id: a text, a number, or an object with a text of its own, such as an `ObjectId`. */
+function idOf(value: unknown): string | undefined {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value);
+  const { toString } = (value ?? {}) as { toString?: () => string };
+  return toString === Object.prototype.toString ? undefined : toString?.call(value);
+}
+
+function unknown(orderId: string): TypeError {
+  return new TypeError(
+    `requireOrder knows neither an order in this (no value of it is the order's id, "${orderId}") nor the result of an update. ` +
+      'Pass the number of rows: requireOrder(event, order ? 1 : 0).',
+  );
 }
