@@ -23,9 +23,9 @@ describe.each(ONE_ADAPTER)('an order that changes after its bill was created, on
   }
 
   test.each([
-    ['has grown', { amount: '2500.00' }, 'Paid 100.05 RUB, but it costs 2500.00 RUB.'],
-    ['has grown by the least amount there is', { amount: '100.06' }, 'Paid 100.05 RUB, but it costs 100.06 RUB.'],
-    ['is in another currency', { currency: 'EUR' }, 'Paid 100.05 RUB, but it costs 100.05 EUR.'],
+    ['has grown', { amount: '2500.00' }, 'Billed 100.05 RUB, but it costs 2500.00 RUB.'],
+    ['has grown by the least amount there is', { amount: '100.06' }, 'Billed 100.05 RUB, but it costs 100.06 RUB.'],
+    ['is in another currency', { currency: 'EUR' }, 'Billed 100.05 RUB, but it costs 100.05 EUR.'],
   ])('a bigger basket under the same bill: an order that %s is not paid', async (_name, changed, note) => {
     const { id, billId } = await shop.buy();
     await change(id, changed);

@@ -78,7 +78,7 @@ describe.each(ADAPTERS)('behind a guard, on %s', (adapter) => {
     for (const [path, first, foreign, nobodys] of [
       ['bills?before=', eu.lost, intentId, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
       ['reviews?after=', '', main.review, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
-      ['dead-letters?after=', '', main.deadLetter, '987654321'],
+      ['dead-letters?after=', '', main.deadLetter, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'],
     ] as const) {
       const found = [await shown(path, first), await shown(path, foreign), await shown(path, nobodys)];
       expect([path, ...found]).toEqual([path, true, false, false]);

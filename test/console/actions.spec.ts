@@ -77,7 +77,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
       {
         operator: 'ann',
         action: 'replay',
-        target: desk.main.deadLetter,
+        target: desk.main.dead,
         detail: { filter: { deliveryId: desk.main.deadLetter }, note: 'order made' },
       },
     ]);
@@ -160,7 +160,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     await desk.operator.confirm(`actions/dismiss-review/${desk.main.review}`);
     const { text, html } = await desk.operator.open('log');
     expect(text).toMatch(
-      /ann dismissed the review underpaid main-short .*ann replayed dead letter \d+ main-dead .*ann voided the unknown outcome main-lost none there/,
+      /ann dismissed the review underpaid main-short .*ann replayed dead letter [0-9a-f-]{36} main-dead .*ann voided the unknown outcome main-lost none there/,
     );
     for (const id of [desk.main.short, desk.main.dead, desk.main.lost]) expect(html).toContain(`bills/${id}`);
   });

@@ -1,3 +1,4 @@
+import { deliveryId } from '../../libs/payment-acceptance/src/domain/event-id.js';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { FiguresStore } from '../../libs/payment-acceptance/src/operations/storage/records/figures.store.js';
@@ -73,7 +74,14 @@ describe('stores that both databases share', () => {
     await records.bill('A');
     const store = new ImportStore(records.database);
     const createdAt = new Date('2026-01-02T03:04:05.678Z');
-    const foreign = { shop: 'main', orderId: 'A', amount: '7.00', currency: 'RUB', payerPaysCommission: true };
+    const foreign = {
+      shop: 'main',
+      shopId: '17',
+      orderId: 'A',
+      amount: '7.00',
+      currency: 'RUB',
+      payerPaysCommission: true,
+    };
     const texts = { description: null, name: null, type: 'normal', custom: 'x', linkUrl: null, linkPageUrl: null };
     const bill = { ...foreign, ...texts, intentId: randomUUID(), customGiven: false, billId: 'foreign', createdAt };
     await records.database.transaction((manager) => store.insert(manager, bill, false));
@@ -152,13 +160,12 @@ describe('stores that both databases share', () => {
     expect(await statistics.stats('main')).toMatchObject(counts);
     expect(await statistics.stats('eu')).toMatchObject({ unknownBills: 0, deadLetters: 0, waitingCallbacks: 0 });
     const [letter] = await new RecordListsStore(records.database).deadLetters(null, { consumer: 'orders' }, 9);
-    expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: expect.stringMatching(/^\d+$/) });
-    const replay = (deliveryId: string, scope: string | null) =>
-      store.transaction((manager) => store.replay(manager, { deliveryId }, scope));
-    const { deliveryId } = letter!;
-    expect([await replay(deliveryId, 'eu'), await replay(deliveryId, null), await replay(deliveryId, null)]).toEqual([
-      0, 1, 0,
-    ]);
+    expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: deliveryId(event, 'orders') });
+    const replay = (id: string, scope: string | null) =>
+      store.transaction((manager) => store.replay(manager, { deliveryId: id }, scope));
+    const { deliveryId: own } = letter!;
+    const others = await replay(deliveryId(event, 'mails'), null);
+    expect([others, await replay(own, 'eu'), await replay(own, null), await replay(own, null)]).toEqual([0, 0, 1, 0]);
     const attach = () => store.transaction((manager) => store.attach(manager, id, 'attached', null));
     expect([await attach(), await attach()]).toEqual([true, false]);
     records.clock.advance(5_000);

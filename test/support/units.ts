@@ -59,6 +59,7 @@ export const reported = (more: Partial<ReportedPayment> = {}): ReportedPayment =
 export const lockedBill = (more: Partial<LockedBill> = {}): LockedBill => ({
   intentId: '00000000-0000-4000-8000-000000000001',
   shop: 'main',
+  shopId: 'shop-main',
   orderId: 'A-1',
   attempt: 1,
   billId: 'b-1',

@@ -92,7 +92,7 @@ export class BillService implements BeforeApplicationShutdown {
       // Stored only for people to read. The service gets them as they were given.
       const description = fields.description === undefined ? null : maskCards(fields.description);
       const name = fields.name === undefined ? null : maskCards(fields.name);
-      const of = { shop: shop.name, intentId, customGiven, traceparent: span.traceparent };
+      const of = { shop: shop.name, shopId: shop.shopId, intentId, customGiven, traceparent: span.traceparent };
       const intent: Intent = { ...fields, ...of, description, name };
       span.set({ 'payment.order_id': fields.orderId });
       if (this.stopping) throw new PaymentApplicationStoppingError(shop.name, fields.orderId);

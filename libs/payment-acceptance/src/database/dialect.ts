@@ -27,6 +27,10 @@ export interface Dialect {
   readonly hasMatch: (text: Expression, pattern: string) => Statement;
   /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
+  /** Texts, one after the other. */
+  readonly concat: (texts: readonly Statement[]) => Statement;
+  /** The SHA-256 digest of a text in UTF-8, as hexadecimal text in lower case. */
+  readonly sha256: (text: Statement) => Statement;
   /** Follows a column: whether its value is in the list. An empty list matches nothing. */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
   /** Whether a stored list of texts contains a value. */

@@ -59,6 +59,8 @@ export interface BillRecord {
 export interface LockedBill {
   readonly intentId: IntentId;
   readonly shop: string;
+  /** The service's id of the shop for which the bill was made. */
+  readonly shopId: string;
   readonly orderId: OrderId;
   readonly attempt: number;
   readonly billId: BillId;

@@ -1,3 +1,4 @@
+import { eventId } from './event-id.js';
 import { uuidFromName } from './uuid.js';
 import type { Judge, LedgerPayment, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import { paymentEvent, type EventData, type PaymentEventName } from './payment-events.js';
@@ -40,7 +41,8 @@ function isRunning({ status }: LedgerPayment): boolean {
 /** Collects the changes of one bill. */
 export class DecisionBuilder {
   readonly changedPayments = new Map<string, LedgerPayment>();
-  private readonly events: { name: PaymentEventName; key: string; data: (state: BillState) => object }[] = [];
+  private readonly events: { id: string; name: PaymentEventName; key: string; data: (state: BillState) => object }[] =
+    [];
   private readonly reviews: NewReview[] = [];
   private firstPaymentId: PaymentId | null = null;
   private succeeded = false;
@@ -56,8 +58,8 @@ export class DecisionBuilder {
       case 'pending':
         return;
       case 'failed':
-        this.event('payment.failed', payment.paymentId, (state) => ({
-          ...this.outcome('payment.failed', payment, state),
+        this.event('payment.failed', payment.paymentId, [payment.paymentId], (common) => ({
+          ...this.outcome(common, payment),
           orderPaid: (this.paidBefore ?? this.firstPaymentId) !== null,
         }));
         return;
@@ -88,8 +90,8 @@ export class DecisionBuilder {
       }),
     };
     this.reviews.push({ id, key, paymentId, reason, detail });
-    this.event('payment.review', key, (state) => ({
-      ...this.common('payment.review', key, state),
+    this.event('payment.review', key, [paymentId, reason, occasion], (common) => ({
+      ...common,
       reviewId: id,
       reason,
       paymentId,
@@ -105,7 +107,7 @@ export class DecisionBuilder {
     const state = this.stateAfter(rows, lifetime);
     if (state === 'OPEN') this.reviewUnfinished(rows, lifetime);
     if (state === 'EXPIRED' && before === 'OPEN') {
-      this.event('bill.expired', intentId, () => this.common('bill.expired', intentId, state));
+      this.event('bill.expired', intentId, [], (common) => common);
     }
     return this.decision(state);
   }
@@ -120,12 +122,7 @@ export class DecisionBuilder {
       })),
       reviews: this.reviews,
       firstPaymentId: this.firstPaymentId,
-      events: this.events.map(({ name, key, data }) => ({
-        id: this.eventId(name, key),
-        key: this.eventKey(name, key),
-        name,
-        payload: data(state),
-      })),
+      events: this.events.map(({ data, ...event }) => ({ ...event, payload: data(state) })),
     };
   }
 
@@ -156,8 +153,8 @@ export class DecisionBuilder {
     const { amount } = payment;
     if (amount === null)
       throw new JudgeContractError(`The judge accepted payment ${payment.paymentId} without an amount.`);
-    this.event('payment.succeeded', payment.paymentId, (state) => ({
-      ...this.outcome('payment.succeeded', payment, state),
+    this.event('payment.succeeded', payment.paymentId, [payment.paymentId], (common) => ({
+      ...this.outcome(common, payment),
       amount,
       firstForOrder,
       ...(verdict.surplus !== undefined && { surplus: verdict.surplus }),
@@ -173,18 +170,31 @@ export class DecisionBuilder {
     return bill.state === 'OPEN' && !rows.some(isRunning) && bill.now.getTime() >= endOfLife ? 'EXPIRED' : bill.state;
   }
 
+  /**
+   * Adds an event.
+   * @param key distinguishes it in our tables
+   * @param facts what it is about, besides the bill: makes its id
+   */
   private event<Name extends PaymentEventName>(
     name: Name,
     key: string,
-    data: (state: BillState) => EventData<Name>,
+    facts: readonly (string | null)[],
+    data: (common: EventData<'bill.expired'>) => EventData<Name>,
   ): void {
-    this.events.push({ name, key, data: (state) => paymentEvent(name, data(state)) });
+    const { bill } = this;
+    const id = eventId(name, bill, facts);
+    this.events.push({
+      id,
+      name,
+      key: `${name}:${bill.shop}:${key}`,
+      data: (state) => paymentEvent(name, data(this.common(id, state))),
+    });
   }
 
-  private outcome(name: PaymentEventName, payment: ReportedPayment, state: BillState) {
+  private outcome(common: EventData<'bill.expired'>, payment: ReportedPayment) {
     const { paymentId, amount, amountReceived, commission } = payment;
     return {
-      ...this.common(name, paymentId, state),
+      ...common,
       paymentId,
       amount,
       amountReceived,
@@ -194,10 +204,10 @@ export class DecisionBuilder {
   }
 
   /** The fields of every event; `bill.expired` has no others. */
-  private common(name: PaymentEventName, key: string, state: BillState): EventData<'bill.expired'> {
+  private common(id: string, state: BillState): EventData<'bill.expired'> {
     const { bill } = this;
     return {
-      id: this.eventId(name, key),
+      id,
       version: 1,
       shop: bill.shop,
       orderId: bill.orderId,
@@ -215,13 +225,5 @@ export class DecisionBuilder {
   /** The masked card number, unless the personal data of the bill is removed. */
   private cardOf(payment: Pick<ReportedPayment, 'fromCard'> | null): string | null {
     return this.bill.redacted ? null : (payment?.fromCard ?? null);
-  }
-
-  private eventKey(name: PaymentEventName, key: string): string {
-    return `${name}:${this.bill.shop}:${key}`;
-  }
-
-  private eventId(name: PaymentEventName, key: string): string {
-    return uuidFromName(this.eventKey(name, key));
   }
 }

@@ -16,7 +16,10 @@ export const PAYMENT_EVENT_NAMES: readonly PaymentEventName[] = [
 export abstract class PaymentEvent {
   /** Name of the event. */
   abstract readonly name: PaymentEventName;
-  /** Derived from the fact itself: the same payment reaching the same state always has the same id. */
+  /**
+   * A UUID that follows from the fact itself: the service's ids of shop, bill and payment, the event's name, and for a review its
+   * reason and occasion. The same after a restore or an import, and never that of another application's event.
+   */
   readonly id!: string;
   /** Schema version: 1. It changes with what a consumer must know, not when fields are added. */
   readonly version!: 1;

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 
+/** Stands before each name that is hashed. */
+export const NAME_PREFIX = 'nestjs-payment-acceptance:';
+
 /** Derives a UUID (version 8, SHA-256) from a name, such as an event's id from its key. */
 export function uuidFromName(name: string): string {
-  const bytes = createHash('sha256').update(`nestjs-payment-acceptance:${name}`, 'utf8').digest();
+  const bytes = createHash('sha256')
+    .update(NAME_PREFIX + name, 'utf8')
+    .digest();
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return uuidFromBytes(bytes);

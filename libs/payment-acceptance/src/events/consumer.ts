@@ -9,7 +9,11 @@ export interface PaymentEventContext {
   readonly signal: AbortSignal;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** The same for every attempt: use it as an idempotency key for other systems. */
+  /**
+   * A UUID that follows from the event and the consumer: use it as an idempotency key for other systems. The same for every attempt
+   * and replay, and after a restore, an import or a recovery. Two applications on one account of the service need consumers of
+   * different names, where they share such a system.
+   */
   readonly deliveryId: string;
 }
 

@@ -98,7 +98,7 @@ export class DeliveryAttempts {
       if (!own) return;
       event = parseEvent({ ...delivery, late: own.late });
       this.probe.reached('before handler');
-      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.id });
+      await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.deliveryId });
       this.probe.reached('after handler');
     });
     this.probe.reached('after COMMIT of a handler');

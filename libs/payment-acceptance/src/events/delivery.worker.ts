@@ -166,9 +166,9 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async deadLetterExhausted(maxAttempts: number): Promise<void> {
-    for (const { id, consumer } of await this.store.deadLetterExhausted(maxAttempts)) {
-      const line = `Delivery ${id} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
-      this.logger.write('delivery-dead', line, { consumer, deliveryId: id });
+    for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(maxAttempts)) {
+      const line = `Delivery ${deliveryId} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
+      this.logger.write('delivery-dead', line, { consumer, deliveryId });
     }
   }
 
@@ -202,11 +202,11 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
       ({ name, event }) => name === delivery.consumer && event === delivery.eventName,
     );
     if (!consumer)
-      throw new Error(`Delivery ${delivery.id} was claimed for "${delivery.consumer}", which is not hosted.`);
+      throw new Error(`Delivery ${delivery.deliveryId} was claimed for "${delivery.consumer}", which is not hosted.`);
     const attributes = {
       'payment.event': delivery.eventName,
       'payment.consumer': delivery.consumer,
-      'payment.delivery_id': delivery.id,
+      'payment.delivery_id': delivery.deliveryId,
       'payment.attempt': delivery.attempt,
     };
     const options = { kind: 'consumer', attributes, parent: delivery.traceparent } as const;

@@ -26,7 +26,7 @@ const PATIENCE = { maxAttempts: 60, retryBaseMs: 5_000, retryCapMs: 3_600_000 };
 /** The longest pause after an uncounted failure, so that delivery resumes soon after the problem is over. */
 const UNCOUNTED_CAP_MS = 30_000;
 
-export const fieldsOf = ({ consumer, eventName: event, id: deliveryId, attempt }: ClaimedDelivery): LogFields => ({
+export const fieldsOf = ({ consumer, eventName: event, deliveryId, attempt }: ClaimedDelivery): LogFields => ({
   consumer,
   event,
   deliveryId,
@@ -68,7 +68,7 @@ export class FailedAttempts {
     const pauseMs = backoff(times, retryBaseMs, Math.min(retryCapMs, UNCOUNTED_CAP_MS), this.random.fraction());
     const reason = describeError(error);
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
-    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) ${WHAT[why]}`;
+    const what = `${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) ${WHAT[why]}`;
     if (!(await this.store.giveBack(delivery, reason, why, pauseMs))) return this.takenOver(what, reason, fields);
     const again = `${what}, which counts as no attempt; the next one is in ${pauseMs} ms. ${reason}`;
     this.logger.write('delivery-not-begun', again, { ...fields, againInMs: pauseMs });
@@ -80,7 +80,7 @@ export class FailedAttempts {
     const { maxAttempts, retryBaseMs, retryCapMs } = isOrderNotFound(error) ? this.patience : this.options;
     const last = isNonRetryable(error) || delivery.attempt >= maxAttempts;
     const pauseMs = last ? null : backoff(delivery.attempt - 1, retryBaseMs, retryCapMs, this.random.fraction());
-    const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.id}) failed`;
+    const what = `Attempt ${delivery.attempt} of ${delivery.eventName} to "${delivery.consumer}" (delivery ${delivery.deliveryId}) failed`;
     const fields = { ...fieldsOf(delivery), error: errorType(error) };
     if (!(await this.store.fail(delivery, reason, errorType(error), pauseMs)))
       return this.takenOver(what, reason, fields);

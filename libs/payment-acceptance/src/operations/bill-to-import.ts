@@ -75,6 +75,7 @@ export function readBillToImport(
       ...fields,
       intentId,
       shop: shop.name,
+      shopId: shop.shopId,
       billId: given.billId,
       name: null,
       description: fields.description === undefined ? null : maskCards(fields.description),

@@ -164,7 +164,9 @@ export class OperationsView {
     if (fitsNothing(filter)) return 0;
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
     const { store, deliveries } = this.tools;
-    return this.act(operator, 'replay', filter.deliveryId ?? 'dead letters', detail, async (manager) => {
+    const { deliveryId } = filter;
+    const [one] = deliveryId === undefined ? [] : await this.deadLetters(filter, 1);
+    return this.act(operator, 'replay', one?.intentId ?? 'dead letters', detail, async (manager) => {
       const replayed = await store.replay(manager, filter, this.scope);
       await deliveries.free('all', [], manager);
       return replayed;

@@ -1,10 +1,12 @@
+import { isUuid } from '../domain/uuid.js';
+import { PaymentOperatorActionError } from './operator.errors.js';
 import { databaseText } from '../common/text.js';
 import type { ShopRegistry } from '../config/shop-registry.js';
 import { instantOfWall } from '../config/time-zone.js';
 import { BILL_STATES } from '../domain/bill.js';
 import type { IntentId } from '../domain/ids.js';
 import type { BillDetails, BillHistory, BillSummary, RecordedReview } from './records/bill-history.js';
-import { isDeliveryId, type DeadLetter, type DeadLetterFilter } from './records/dead-letter.js';
+import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
 import type { PaymentFigures } from './records/figures.js';
 import type { BillQuery, LoggedAction, RecordPage, WaitingPostback } from './records/lists.js';
 import type { LostBill } from './records/lost-bill.js';
@@ -133,7 +135,15 @@ export class RecordsView {
   }
 }
 
-/** Whether the filter names an id that no delivery can have. */
+/**
+ * Whether the filter names an id that no delivery can have.
+ * @throws PaymentOperatorActionError for the number of a delivery's row
+ */
 export function fitsNothing({ deliveryId }: DeadLetterFilter): boolean {
-  return deliveryId !== undefined && !isDeliveryId(deliveryId);
+  if (deliveryId === undefined || isUuid(deliveryId)) return false;
+  if (!/^\d+$/.test(deliveryId)) return true;
+  throw new PaymentOperatorActionError(
+    `${deliveryId} is the number of a row, which means another delivery after a restore. Name the delivery by its id, a UUID, as the ` +
+      'log, the console and deadLetters() show it.',
+  );
 }

@@ -122,7 +122,7 @@ export class OperatorActions {
   }
 
   private async replay(context: PageContext, deliveryId: string) {
-    if (!/^\d{1,18}$/.test(deliveryId)) throw notHere('dead letter');
+    if (!UUID.test(deliveryId)) throw notHere('dead letter');
     const { rows } = await context.records.deadLetters({ deliveryId });
     return replayOne(context, rows[0]);
   }
@@ -132,6 +132,8 @@ export class OperatorActions {
     return replayFilter(context, filter, await context.records.countDeadLetters(filter));
   }
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const UNPARSED =
   'The application parsed no form. Leave the body parser on: NestFactory.create(AppModule) without { bodyParser: false }, ' +

@@ -12,6 +12,8 @@ import { rawSql, sql, type Statement } from '../../database/statement.js';
 export interface NewBill {
   readonly intentId: IntentId;
   readonly shop: string;
+  /** The service's id of the shop. */
+  readonly shopId: string;
   readonly orderId: OrderId;
   readonly attempt: number;
   readonly amount: DecimalAmount;
@@ -38,7 +40,8 @@ export const ABANDONED =
   'The outcome of the creation was not stored within its lease: the process ended, or the database was unreachable.';
 
 /** The columns of a new intent. */
-export const INTENT = rawSql(`id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, description,
+export const INTENT =
+  rawSql(`id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission, description,
   name, type, custom, custom_given, traceparent, created_at, check_after, lease_until`);
 
 export const BILL: Reading<BillRecord> = {
@@ -105,8 +108,8 @@ export abstract class BillStore {
   async insert(manager: EntityManager, bill: NewBill, leaseMs: number): Promise<void> {
     const now = this.now();
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.orderId},
-         ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
+      sql`INSERT INTO payment_acceptance.bill (${INTENT}) VALUES (${bill.intentId}, ${bill.shop}, ${bill.shopId},
+         ${bill.orderId}, ${bill.attempt}, 'CREATING', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description},
          ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.traceparent}, ${now}, ${now},
          ${this.now(leaseMs)})`,
       manager,

@@ -26,6 +26,8 @@ export const mariadb: Dialect = {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
     return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;
   },
+  concat: (texts) => sql`CONCAT(${join(texts, ', ')})`,
+  sha256: (text) => sql`SHA2(${text}, 256)`,
   oneOf: (values) => sql`IN (${values})`,
   listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
   // `read_only` is a number, or since MariaDB 12 a word.

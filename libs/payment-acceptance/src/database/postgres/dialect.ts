@@ -17,6 +17,12 @@ export const postgres: Dialect = {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
     return sql`coalesce(json_agg(json_build_object(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')::text`;
   },
+  concat: (texts) =>
+    sql`concat(${join(
+      texts.map((text) => sql`${text}::text`),
+      ', ',
+    )})`,
+  sha256: (text) => sql`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`,
   oneOf: (values, type) => sql`= ANY(${values}::${rawSql(type)}[])`,
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),

@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
+import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
@@ -32,7 +33,9 @@ export interface DeliveryClaim {
 
 /** A delivery whose attempt has been counted and committed; it may run until its lease ends. */
 export interface ClaimedDelivery extends DeliveryQueue {
-  readonly id: DeliveryId;
+  /** The number of its row. */
+  readonly id: string;
+  readonly deliveryId: DeliveryId;
   readonly token: string;
   readonly eventName: string;
   readonly shop: string;
@@ -50,6 +53,15 @@ export interface ClaimedDelivery extends DeliveryQueue {
   readonly assertedAt: Date | null;
   /** Trace context of the settlement. */
   readonly traceparent: string | null;
+}
+
+/** A claimed delivery as a statement returns it. */
+export type ClaimedRow = Omit<ClaimedDelivery, 'deliveryId'> & { readonly eventId: string };
+
+export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consumer'>>(
+  row: Row,
+): Row & { readonly deliveryId: DeliveryId } {
+  return { ...row, deliveryId: deliveryId(row.eventId, row.consumer) };
 }
 
 /**
@@ -142,7 +154,7 @@ export abstract class DeliveryStore {
   abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
 
   /** Dead-letters deliveries that have used up their attempts without ending the last: a handler may kill its process. */
-  abstract deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]>;
+  abstract deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]>;
 
   /**
    * Marks the delivery done at the start of its handler's transaction, so that both commit together or not at all. Returns

@@ -26,8 +26,3 @@ export interface DeadLetter {
   /** When it was given up, ISO 8601. */
   readonly endedAt: string | null;
 }
-
-/** Whether the text has the form of a delivery id. */
-export function isDeliveryId(text: string): boolean {
-  return /^\d{1,18}$/.test(text);
-}

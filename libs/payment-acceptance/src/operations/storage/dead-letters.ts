@@ -2,16 +2,18 @@ import { databaseText } from '../../common/text.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { join, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import type { Dialect } from '../../database/dialect.js';
+import { NAME_PREFIX } from '../../domain/uuid.js';
+import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /** FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope. */
-export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): Statement {
+export function deadLettersOf(dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
   const { deliveryId, consumer, event, shop, orderId } = filter;
   const has = (column: Expression, value: string | undefined) =>
     value === undefined ? [] : [sql`${toSql(column)} = ${databaseText(value)}`];
   const conditions = [
     sql`d.state = 'DEAD'`,
-    ...has('d.id', deliveryId),
+    ...(deliveryId === undefined ? [] : [isDelivery(dialect, 'd', deliveryId)]),
     ...has('d.consumer', consumer),
     ...has('d.event_name', event),
     ...has('b.shop', shop),
@@ -20,4 +22,13 @@ export function deadLettersOf(filter: DeadLetterFilter, scope: ShopScope): State
   ];
   return sql`FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
   WHERE ${join(conditions, ' AND ')}`;
+}
+
+/** Whether a delivery has this id: a hash of the name that `deliveryId` gives it, with two digits that are not of the hash. */
+export function isDelivery({ sha256, text, concat }: Dialect, delivery: Lowercase<string>, id: string): Statement {
+  const digits = id.replaceAll('-', '');
+  const pattern = `${digits.slice(0, 12)}_${digits.slice(13, 16)}_${digits.slice(17)}%`;
+  const each = rawSql(delivery);
+  const name = [sql`${`${NAME_PREFIX}delivery:`}`, text(sql`${each}.event_id`), sql`${':'}`, sql`${each}.consumer`];
+  return sql`${sha256(concat(name))} LIKE ${pattern}`;
 }

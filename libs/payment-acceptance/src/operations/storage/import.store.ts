@@ -10,6 +10,8 @@ import type { BillId, IntentId, OrderId } from '../../domain/ids.js';
 export interface ForeignBill {
   readonly intentId: IntentId;
   readonly shop: string;
+  /** The service's id of the shop. */
+  readonly shopId: string;
   readonly orderId: OrderId;
   readonly amount: DecimalAmount;
   readonly currency: string;
@@ -57,10 +59,10 @@ export class ImportStore {
     const { dialect, offsetMs } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
     await this.database.change(
-      sql`INSERT INTO payment_acceptance.bill (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission,
+      sql`INSERT INTO payment_acceptance.bill (id, shop, shop_id, order_id, attempt, state, amount, currency, payer_pays_commission,
          description, name, type, custom, custom_given, service_bill_id, link_url, link_page_url, created_at, opened_at,
          next_check_at, check_after)
-       SELECT ${bill.intentId}, ${bill.shop}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
+       SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, (SELECT coalesce(max(attempt), 0) + 1
            FROM payment_acceptance.bill WHERE shop = ${bill.shop} AND order_id = ${bill.orderId}),
          'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
          ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},

@@ -126,7 +126,7 @@ export class OperatorStore {
   /** How many dead letters {@link replay} would make due again. */
   async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const [row] = await this.database.rows<{ dead: number }>(
-      sql`SELECT count(*) AS dead ${deadLettersOf(filter, scope)}`,
+      sql`SELECT count(*) AS dead ${deadLettersOf(this.database.dialect, filter, scope)}`,
       { dead: integer },
     );
     return row?.dead ?? 0;
@@ -139,7 +139,7 @@ export class OperatorStore {
   async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
     const { dialect } = this.database;
     const found = await this.database.rows<{ id: DeliveryId }>(
-      sql`SELECT ${dialect.text('d.id')} AS id ${deadLettersOf(filter, scope)} ORDER BY d.id`,
+      sql`SELECT ${dialect.text('d.id')} AS id ${deadLettersOf(this.database.dialect, filter, scope)} ORDER BY d.id`,
       {},
       manager,
     );

@@ -75,7 +75,8 @@ export abstract class SettlementStore {
 
 /** The columns of a {@link LockedBill} `b`. */
 export function lockedBill({ text, epochMs }: Dialect, now: Statement): Statement {
-  return sql`b.id AS "intentId", b.shop, b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
+  return sql`b.id AS "intentId", b.shop, coalesce(b.shop_id, (SELECT s.shop_id FROM payment_acceptance.shop_state s
+      WHERE s.shop = b.shop), b.shop) AS "shopId", b.order_id AS "orderId", b.attempt, b.service_bill_id AS "billId", b.state,
     ${text('b.amount')} AS amount, b.currency, b.payer_pays_commission AS "payerPaysCommission", b.custom,
     b.custom_given AS "customGiven", b.redacted_at IS NOT NULL AS redacted, b.checks, ${epochMs('b.opened_at')} AS "openedAt", ${epochMs('b.paid_at')} AS "paidAt",
     ${epochMs('b.ended_at')} AS "endedAt", ${epochMs('b.next_check_at')} AS "nextCheckAt", ${epochMs(now)} AS now`;

@@ -14,6 +14,7 @@ const INSERT_FIRST = prepare(
     'leaseMs',
     'intentId',
     'shop',
+    'shopId',
     'orderId',
     'amount',
     'currency',
@@ -30,7 +31,7 @@ const INSERT_FIRST = prepare(
     return sql`WITH first AS (INSERT INTO payment_acceptance.shop_order (shop, order_id)
         VALUES (${bill.shop}, ${bill.orderId}) ON CONFLICT DO NOTHING RETURNING shop)
       INSERT INTO payment_acceptance.bill (${INTENT})
-      SELECT ${bill.intentId}, ${bill.shop}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
+      SELECT ${bill.intentId}, ${bill.shop}, ${bill.shopId}, ${bill.orderId}, 1, 'CREATING', ${bill.amount}, ${bill.currency},
         ${bill.payerPaysCommission}, ${bill.description}, ${bill.name}, ${bill.type}, ${bill.custom}, ${bill.customGiven},
         ${bill.traceparent}, ${now}, ${now}, ${later(now, leaseMs)} FROM first RETURNING id`;
   },

@@ -11,6 +11,7 @@ import { heldBills } from './held-bills.js';
 import { keptDeliveries } from './kept-deliveries.js';
 import { lostBills } from './lost-bills.js';
 import { redactedBills } from './redacted-bills.js';
+import { shopIds } from './shop-ids.js';
 import { mariaSchema } from './schema.js';
 import { shopIdentities } from './shop-identities.js';
 
@@ -25,6 +26,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   heldBills,
   deliveryErrorCodes,
   redactedBills,
+  shopIds,
 ];
 
 const LOCK_SECONDS = 120;

@@ -18,6 +18,7 @@ import { lostBills } from './0014-lost-bills.js';
 import { heldBills } from './0015-held-bills.js';
 import { deliveryErrorCodes } from './0016-delivery-error-codes.js';
 import { redactedBills } from './0017-redacted-bills.js';
+import { shopIds } from './0018-shop-ids.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 
@@ -39,6 +40,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   heldBills,
   deliveryErrorCodes,
   redactedBills,
+  shopIds,
 ];
 
 /** An arbitrary constant: instances that start together take turns. */

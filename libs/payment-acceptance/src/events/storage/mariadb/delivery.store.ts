@@ -4,9 +4,11 @@ import {
   DeliveryStore,
   isHeld,
   isPending,
+  withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
   type ClaimedDelivery,
+  type ClaimedRow,
   type DeliveryClaim,
   type DeliveryQueue,
   type HostedConsumer,
@@ -122,8 +124,8 @@ export class MariaDeliveryStore extends DeliveryStore {
   }
 
   private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
-    const rows = await this.database.rows<Omit<ClaimedDelivery, 'alone'>>(
-      sql`SELECT CAST(d.id AS CHAR) AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
+    const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
+      sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer,
          d.event_name AS "eventName", e.shop,
          d.attempts AS attempt, CAST(e.payload AS CHAR) AS payload, e.traceparent,
          ${mariadb.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState", ${LATE}
@@ -133,7 +135,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       manager,
     );
     // Unused on MariaDB: `completeWith` always looks for others.
-    return rows.map((row) => ({ ...row, alone: false }));
+    return rows.map((row) => withDeliveryId({ ...row, alone: false }));
   }
 
   override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
@@ -147,10 +149,10 @@ export class MariaDeliveryStore extends DeliveryStore {
     return row && row.next !== null ? row.next - row.now : null;
   }
 
-  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
+  override async deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     const condition = sql`t.state = 'PENDING' AND t.attempts >= ${maxAttempts} AND t.lease_until < ${this.now()}`;
-    const found = await this.database.rows<{ id: string; consumer: string }>(
-      sql`SELECT CAST(t.id AS CHAR) AS id, t.consumer FROM payment_acceptance.delivery t WHERE ${condition} LIMIT 100`,
+    const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
+      sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer FROM payment_acceptance.delivery t WHERE ${condition} LIMIT 100`,
       {},
     );
     if (found.length === 0) return [];
@@ -167,7 +169,7 @@ export class MariaDeliveryStore extends DeliveryStore {
          WHERE id ${mariadb.oneOf(ids, 'bigint')}`,
         manager,
       );
-      return found.filter(({ id }) => ids.includes(id));
+      return found.filter(({ id }) => ids.includes(id)).map(withDeliveryId);
     });
   }
 

@@ -4,10 +4,12 @@ import {
   DeliveryStore,
   isHeld,
   isPending,
+  withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
   HOLDING_ATTEMPTS,
   type ClaimedDelivery,
+  type ClaimedRow,
   type DeliveryClaim,
   type DeliveryQueue,
   type HostedConsumer,
@@ -83,7 +85,7 @@ const CLAIM = prepare(
   SET attempts = attempts + 1, lease_token = ${token}::uuid, lease_until = ${later(now, leaseMs)}
   FROM due, payment_acceptance.event e, payment_acceptance.bill b
   WHERE d.id = due.id AND e.id = d.event_id AND b.id = d.bill_id
-  RETURNING d.id::text AS id, d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
+  RETURNING d.id::text AS id, d.event_id::text AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer, d.event_name AS "eventName",
     e.shop, d.attempts AS attempt, e.payload::text AS payload, e.traceparent, ${postgres.epochMs('e.asserted_at')} AS "assertedAt", b.state AS "billState",
     EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
@@ -170,9 +172,9 @@ export class PostgresDeliveryStore extends DeliveryStore {
 
   override async claim({ hosted, foreignShops, ...claim }: DeliveryClaim): Promise<ClaimedDelivery[]> {
     const { offsetMs } = this.database;
-    const reading: Reading<ClaimedDelivery> = { attempt: integer, assertedAt: instant, late: flag, alone: flag };
+    const reading: Reading<ClaimedRow> = { attempt: integer, assertedAt: instant, late: flag, alone: flag };
     const given = { ...claim, offsetMs, hosted: listed(hosted), foreignShops: JSON.stringify(foreignShops) };
-    return this.database.executeAtReadCommitted(CLAIM, given, reading);
+    return (await this.database.executeAtReadCommitted(CLAIM, given, reading)).map(withDeliveryId);
   }
 
   override async free(
@@ -196,15 +198,16 @@ export class PostgresDeliveryStore extends DeliveryStore {
     return row && row.next !== null ? row.next - row.now : null;
   }
 
-  override async deadLetterExhausted(maxAttempts: number): Promise<{ id: string; consumer: string }[]> {
-    return this.database.rows<{ id: string; consumer: string }>(
+  override async deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
+    const dead = await this.database.rows<{ eventId: string; consumer: string }>(
       sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
        WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE state = 'PENDING'
          AND attempts >= ${maxAttempts} AND lease_until < ${this.now()} LIMIT 100 FOR UPDATE SKIP LOCKED)
-       RETURNING id::text AS id, consumer`,
+       RETURNING event_id::text AS "eventId", consumer`,
       {},
     );
+    return dead.map(withDeliveryId);
   }
 
   /**

@@ -10,6 +10,7 @@ import type {
   RecordedPayment,
   RecordedReview,
 } from '../../records/bill-history.js';
+import { deliveryId } from '../../../domain/event-id.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
 import { flag, integer, json } from '../../../database/reading.js';
@@ -37,11 +38,7 @@ export class BillHistoryStore {
       this.events(intentId),
       this.reviews(intentId),
     ]);
-    const targets = [
-      intentId,
-      ...reviews.map(({ id }) => id),
-      ...events.flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId)),
-    ];
+    const targets = [intentId, ...reviews.map(({ id }) => id)];
     const actions = await this.actions(targets);
     const cut = [attempts, payments, callbacks, events, reviews, actions].some(({ length }) => length === ROWS);
     return { bill, attempts, payments, callbacks, events, reviews, actions, cut };
@@ -96,11 +93,10 @@ export class BillHistoryStore {
     );
   }
 
-  private events(intentId: IntentId): Promise<RecordedEvent[]> {
+  private async events(intentId: IntentId): Promise<RecordedEvent[]> {
     const { dialect } = this.database;
     const deliveries = dialect.jsonArray(
       {
-        deliveryId: dialect.text('d.id'),
         consumer: 'd.consumer',
         state: 'd.state',
         attempts: 'd.attempts',
@@ -111,12 +107,16 @@ export class BillHistoryStore {
       },
       'd.consumer',
     );
-    return this.database.rows<RecordedEvent>(
+    const events = await this.database.rows<RecordedEvent>(
       sql`SELECT e.id, e.name, ${dialect.text('e.payload')} AS payload, ${dialect.iso('e.occurred_at')} AS "occurredAt",
          (SELECT ${deliveries} FROM payment_acceptance.delivery d WHERE d.event_id = e.id) AS deliveries
        FROM payment_acceptance.event e WHERE e.bill_id = ${intentId} ORDER BY e.seq LIMIT ${ROWS}`,
       { payload: json, deliveries: json },
     );
+    return events.map((event) => ({
+      ...event,
+      deliveries: event.deliveries.map((each) => ({ ...each, deliveryId: deliveryId(event.id, each.consumer) })),
+    }));
   }
 
   private reviews(intentId: IntentId): Promise<RecordedReview[]> {

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { BillState } from '../../../domain/bill.js';
 import type { IntentId, OrderId } from '../../../domain/ids.js';
 import type { BillSummary, RecordedAction, RecordedReview } from '../../records/bill-history.js';
-import { isDeliveryId, type DeadLetter, type DeadLetterFilter } from '../../records/dead-letter.js';
+import type { DeadLetter, DeadLetterFilter } from '../../records/dead-letter.js';
 import type { LoggedAction, RecordPage, WaitingPostback } from '../../records/lists.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Database } from '../../../database/database.js';
-import { deadLettersOf } from '../dead-letters.js';
+import { withDeliveryId } from '../../../events/storage/delivery.store.js';
+import { deadLettersOf, isDelivery } from '../dead-letters.js';
 import { notAcceptedElsewhere } from '../../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../../database/reading.js';
 import { ofScope } from '../../../database/scope.js';
@@ -95,26 +96,27 @@ export class RecordListsStore {
    * Dead letters that match the filter, in settlement order.
    * @param after id of the last one of the previous page
    */
-  deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
+  async deadLetters(scope: ShopScope, filter: DeadLetterFilter, limit: number, after?: string): Promise<DeadLetter[]> {
     const { dialect } = this.database;
     const later =
-      after !== undefined && isDeliveryId(after)
+      after !== undefined && isUuid(after)
         ? sql`AND (d.seq, d.id) > (SELECT last.seq, last.id FROM payment_acceptance.delivery last
            JOIN payment_acceptance.event e ON e.id = last.event_id
-           WHERE last.id = ${after} AND ${ofScope('e.shop', scope)})`
+           WHERE last.state = 'DEAD' AND ${isDelivery(dialect, 'last', after)} AND ${ofScope('e.shop', scope)})`
         : rawSql('');
-    return this.database.rows<DeadLetter>(
-      sql`SELECT ${dialect.text('d.id')} AS "deliveryId", d.consumer, d.event_name AS event, d.event_id AS "eventId",
+    const letters = await this.database.rows<Omit<DeadLetter, 'deliveryId'>>(
+      sql`SELECT d.consumer, d.event_name AS event, d.event_id AS "eventId",
          b.shop, b.order_id AS "orderId", b.id AS "intentId", d.attempts, d.replays, d.last_error AS "lastError",
          ${dialect.iso('d.ended_at')} AS "endedAt"
-       ${deadLettersOf(filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${limit}`,
+       ${deadLettersOf(this.database.dialect, filter, scope)} ${later} ORDER BY d.seq, d.id LIMIT ${limit}`,
       { attempts: integer, replays: integer },
     );
+    return letters.map(withDeliveryId);
   }
 
   async deadLetterCount(scope: ShopScope, filter: DeadLetterFilter): Promise<number> {
     const [row] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count ${deadLettersOf(filter, scope)}`,
+      sql`SELECT count(*) AS count ${deadLettersOf(this.database.dialect, filter, scope)}`,
       { count: integer },
     );
     return row?.count ?? 0;
@@ -152,20 +154,16 @@ export class RecordListsStore {
     );
   }
 
-  /** The bills of the intents, reviews and deliveries that the actions concern. */
+  /** The bills of the intents and reviews that the actions concern. */
   private billsOf(actions: readonly RecordedAction[]): Promise<BillOfTarget[]> {
     const { text, oneOf } = this.database.dialect;
-    const targets = actions.map(({ target }) => target);
-    const [uuids, deliveries] = [targets.filter(isUuid), targets.filter(isDeliveryId)];
+    const uuids = actions.map(({ target }) => target).filter(isUuid);
     const bill = sql`b.id AS "intentId", b.order_id AS "orderId"`;
     return this.database.rows<BillOfTarget>(
       sql`SELECT ${text('b.id')} AS target, ${bill} FROM payment_acceptance.bill b WHERE b.id ${oneOf(uuids, 'uuid')}
        UNION ALL
        SELECT ${text('r.id')}, ${bill} FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.id ${oneOf(uuids, 'uuid')}
-       UNION ALL
-       SELECT ${text('d.id')}, ${bill} FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
-       WHERE d.id ${oneOf(deliveries, 'bigint')}`,
+       WHERE r.id ${oneOf(uuids, 'uuid')}`,
       {},
     );
   }

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentFailed,
+  OnPaymentSucceeded,
+  type PaymentEventContext,
+  type PaymentFailedEvent,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+import { PaymentImport, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { ON_MARIADB } from '../support/database.js';
+import { Effect, startHarness, type Harness } from '../support/harness.js';
+
+/** Stores the key of each delivery as documents say, and takes one that it knows for a copy. */
+@Injectable()
+class Mails {
+  readonly sent: string[] = [];
+  readonly keys: string[] = [];
+  fails = false;
+
+  @OnPaymentSucceeded({ consumer: 'mails' })
+  @OnPaymentFailed({ consumer: 'mails' })
+  async send(event: PaymentSucceededEvent | PaymentFailedEvent, context: PaymentEventContext): Promise<void> {
+    const { manager, deliveryId } = context;
+    this.keys.push(deliveryId);
+    if (this.fails) throw new Error('the mail server is down');
+    if (await manager.existsBy(Effect, { consumer: deliveryId })) return;
+    const { name, paymentId, orderId } = event;
+    await manager.insert(Effect, { consumer: deliveryId, event: name, paymentId, orderId });
+    this.sent.push(orderId);
+  }
+}
+
+describe('the id of a delivery', () => {
+  let harness: Harness;
+  let mails: Mails;
+  beforeEach(async () => {
+    mails = new Mails();
+    harness = await startHarness({
+      providers: [{ provide: Mails, useValue: mails }],
+      options: { deliveries: { maxAttempts: 1 } },
+    });
+  });
+  afterEach(() => harness.close());
+
+  async function pay(orderId: string): Promise<string> {
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10.00' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    return billId;
+  }
+
+  /** As a dump that was taken when there was no payment: rows and numbers are those of then. */
+  async function restore(): Promise<void> {
+    const { dataSource } = harness.host;
+    for (const table of [
+      'operator_action',
+      'delivery',
+      'event',
+      'review',
+      'payment',
+      'callback',
+      'bill',
+      'shop_order',
+    ]) {
+      const name = `payment_acceptance.${table}`;
+      if (!ON_MARIADB) await dataSource.query(`TRUNCATE ${name} RESTART IDENTITY CASCADE`);
+      else {
+        await dataSource.query(`DELETE FROM ${name}`);
+        await dataSource.query(`ALTER TABLE ${name} AUTO_INCREMENT = 1`);
+      }
+    }
+  }
+
+  test('is never that of another payment after a restore, and that of the same one after an import', async () => {
+    const first = await pay('X');
+    await restore();
+    await pay('Y');
+    const bill = { orderId: 'X', billId: first, amount: '10.00', createdAt: harness.clock.now().toISOString() };
+    await harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+    await harness.settle();
+    const [x, y, again] = mails.keys;
+    expect(mails.keys).toHaveLength(3);
+    expect([again, x === y]).toEqual([x, false]);
+    expect(mails.sent).toEqual(['X', 'Y']);
+  });
+
+  test('stays over attempts and replays, and names a dead letter; the number of a row is refused', async () => {
+    mails.fails = true;
+    await pay('lost');
+    const operations = harness.host.app.get(PaymentOperations);
+    const [letter] = await operations.deadLetters();
+    const [key] = mails.keys;
+    expect(letter!.deliveryId).toBe(key);
+    expect(key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    await expect(operations.replay({ deliveryId: '1' }, 'ann')).rejects.toThrow(/number of a row.* a UUID/);
+    expect(
+      await operations.replayable({ deliveryId: key!.replace(/^./, (digit) => (digit === '0' ? '1' : '0')) }),
+    ).toBe(0);
+    mails.fails = false;
+    expect(await operations.replay({ deliveryId: key! }, 'ann')).toBe(1);
+    await harness.settle();
+    expect(mails.keys).toEqual([key, key]);
+    expect(mails.sent).toEqual(['lost']);
+  });
+});
