@@ -101,3 +101,16 @@ export class NoConnectionError extends PaymentAcceptanceError {
     );
   }
 }
+
+/** The transaction of a handler was ended, or replaced by another one, before the handler had returned. */
+export class HandlerTransactionEndedError extends PaymentAcceptanceError {
+  readonly code = 'transaction-ended';
+
+  constructor() {
+    super(
+      'The transaction of this handler was ended before the handler had returned: by a COMMIT or ROLLBACK on its connection, or by a ' +
+        'statement that implies one, such as DDL on MariaDB. What was written until a COMMIT stays, and is written again by the ' +
+        'next attempt. Leave the transaction of `manager` open: for a part that may fail alone, use manager.transaction().',
+    );
+  }
+}

@@ -14,6 +14,8 @@ export interface TransactionLimits {
   readonly connected?: () => void;
   /** How long the transaction may idle before the server ends it, in milliseconds. */
   readonly unattendedMs: number;
+  /** Sends the last statements before COMMIT; see {@link TransactionOptions.finish}. */
+  readonly finish?: (manager: EntityManager) => Promise<void>;
 }
 
 /**
@@ -52,7 +54,7 @@ export abstract class DestroyableTransaction {
   }
 
   private async runOnce(
-    { signal, connectMs, connected, unattendedMs }: TransactionLimits,
+    { signal, connectMs, connected, unattendedMs, finish }: TransactionLimits,
     work: (manager: EntityManager) => Promise<void>,
   ): Promise<void> {
     signal.throwIfAborted();
@@ -87,7 +89,7 @@ export abstract class DestroyableTransaction {
       }
       connected?.();
       // The race is lost only together with the connection, so work that goes on can change nothing.
-      const options = { level, ...this.database.endedAfter(unattendedMs) };
+      const options = { level, ...(finish && { finish }), ...this.database.endedAfter(unattendedMs) };
       await Promise.race([this.whole(transaction, connection, work, options), ended]);
     } finally {
       // After its release, the connection belongs to another caller.

@@ -47,6 +47,11 @@ export function isReadOnly(error: unknown): boolean {
   return READ_ONLY.has(errorCode(error));
 }
 
+/** Whether MariaDB knows no savepoint of this name. */
+export function isMissingSavepoint(error: unknown): boolean {
+  return errorCode(error) === 1305;
+}
+
 /** Whether a row with the same unique key already exists. */
 export function isUniqueViolation(error: unknown): boolean {
   const { code, errno } = trouble(error);

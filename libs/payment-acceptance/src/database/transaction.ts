@@ -15,6 +15,8 @@ export interface TransactionOptions {
   level: 'READ COMMITTED' | undefined;
   /** Called after the work has returned; throws if the transaction must not be committed. */
   check?: () => void;
+  /** Sends the last statements before COMMIT, when the work can send none any more. If it throws, nothing is committed. */
+  finish?: (manager: EntityManager) => Promise<void>;
   /** Sent instead of START TRANSACTION, with which it must begin. */
   start?: string;
   /** Statements that change the session's settings for the transaction, and change them back. */
@@ -127,7 +129,7 @@ export class Transaction {
 
   /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
+    const { level, check, finish, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
     try {
       if (before !== undefined) await answerWithin(limitMs, this.sendOwn(before));
       this.boundaries.set('START TRANSACTION', start);
@@ -137,6 +139,7 @@ export class Transaction {
       const result = await work(this.runner.manager);
       await this.settle();
       check?.();
+      await finish?.(this.runner.manager);
       await this.end('COMMIT', options);
       return result;
     } catch (error) {

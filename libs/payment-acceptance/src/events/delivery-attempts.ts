@@ -1,8 +1,9 @@
+import type { EntityManager } from 'typeorm';
 import type { PaymentClock } from '../common/clock.js';
 import type { PaymentProbe } from '../common/probe.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
 import { paymentEvent, type EventData, type PaymentEventName } from '../domain/payment-events.js';
-import type { ClaimedDelivery, DeliveryStore } from './storage/delivery.store.js';
+import type { ClaimedDelivery, DeliveryLock, DeliveryStore } from './storage/delivery.store.js';
 import type { DestroyableTransaction } from '../database/destroyable-transaction.js';
 import type { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import type { ActiveSpan } from '../telemetry/telemetry.js';
@@ -18,7 +19,10 @@ const CONNECT_MS = 10_000;
 /** How much a lease outlasts the longest attempt: time to end the attempt and record its outcome. */
 const LEASE_MARGIN_MS = 15_000;
 
-/** Runs claimed attempts: a durable handler runs in the transaction that marks its delivery done. */
+/**
+ * Runs claimed attempts. A durable handler runs in a transaction that first locks its delivery, by its token, and last marks it
+ * done: lock, handler, mark, COMMIT.
+ */
 export class DeliveryAttempts {
   private readonly connectMs: number;
   /** How long the transaction may stay open, from the moment the attempt begins. */
@@ -93,10 +97,14 @@ export class DeliveryAttempts {
     }
     let event: AnyPaymentEvent | undefined;
     const { connectMs, unattendedMs } = this;
-    await this.transactions.run({ signal, connectMs, connected: begins, unattendedMs }, async (manager) => {
-      const own = await this.store.completeWith(manager, delivery);
-      if (!own) return;
-      event = parseEvent({ ...delivery, late: own.late });
+    let lock: DeliveryLock | undefined;
+    const finish = async (manager: EntityManager): Promise<void> => {
+      if (lock) await this.store.completeLocked(manager, delivery, lock);
+    };
+    await this.transactions.run({ signal, connectMs, connected: begins, unattendedMs, finish }, async (manager) => {
+      lock = await this.store.lock(manager, delivery);
+      if (!lock) return;
+      event = parseEvent({ ...delivery, late: lock.late });
       this.probe.reached('before handler');
       await consumer.handle(event, { manager, signal, attempt: delivery.attempt, deliveryId: delivery.deliveryId });
       this.probe.reached('after handler');

@@ -64,6 +64,14 @@ export function withDeliveryId<Row extends Pick<ClaimedRow, 'eventId' | 'consume
   return { ...row, deliveryId: deliveryId(row.eventId, row.consumer) };
 }
 
+/** A delivery that is locked in the transaction of its handler. */
+export interface DeliveryLock {
+  /** Whether a later event of the bill has reached the consumer meanwhile. */
+  readonly late: boolean;
+  /** Tells the transaction from every other. */
+  readonly transaction: string;
+}
+
 /**
  * After this many attempts, about 27 minutes with the default pauses, a delivery no longer holds back those after it: its
  * handler keeps failing, and the shop may be waiting for them.
@@ -157,11 +165,16 @@ export abstract class DeliveryStore {
   abstract deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]>;
 
   /**
-   * Marks the delivery done at the start of its handler's transaction, so that both commit together or not at all. Returns
-   * `undefined` if the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and
-   * comes first. `late`: a later event has reached the consumer meanwhile.
+   * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns `undefined` if
+   * the attempt's token was replaced; throws if another delivery of the queue was claimed concurrently and comes first.
    */
-  abstract completeWith(manager: EntityManager, delivery: ClaimedDelivery): Promise<{ late: boolean } | undefined>;
+  abstract lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined>;
+
+  /**
+   * Marks the locked delivery done, as the last statement of its handler's transaction: both commit together or not at all.
+   * @throws HandlerTransactionEndedError if it is no longer the transaction of the lock, so that nothing is marked
+   */
+  abstract completeLocked(manager: EntityManager, delivery: ClaimedDelivery, lock: DeliveryLock): Promise<void>;
 
   /** Marks the delivery done; `false` if the token was replaced. */
   abstract complete(delivery: ClaimedDelivery): Promise<boolean>;

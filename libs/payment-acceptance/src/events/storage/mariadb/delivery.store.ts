@@ -9,12 +9,15 @@ import {
   ABSENT_MS,
   type ClaimedDelivery,
   type ClaimedRow,
+  type DeliveryLock,
   type DeliveryClaim,
   type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
+import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
+import { isMissingSavepoint } from '../../../database/query-errors.js';
 import { flag, instant, integer } from '../../../database/reading.js';
-import { join, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -24,6 +27,9 @@ const IN_SIGHT = 20;
 
 /** How many candidates are read per delivery to claim, since other instances may have locked some. */
 const CANDIDATES = 3;
+
+/** A savepoint in the transaction of a handler. */
+const HANDLER = rawSql('payment_acceptance_handler');
 
 @Injectable()
 export class MariaDeliveryStore extends DeliveryStore {
@@ -173,10 +179,9 @@ export class MariaDeliveryStore extends DeliveryStore {
     });
   }
 
-  override async completeWith(
-    manager: EntityManager,
-    delivery: ClaimedDelivery,
-  ): Promise<{ late: boolean } | undefined> {
+  override async lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+    // Gone after each end of the transaction, and MariaDB has nothing else that tells two transactions of a session apart.
+    await this.database.change(sql`SAVEPOINT ${HANDLER}`, manager);
     const [own] = await this.database.rows<{ until: string }>(
       sql`SELECT CAST(lease_until AS CHAR) AS until FROM payment_acceptance.delivery
        WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND state = 'PENDING' FOR UPDATE`,
@@ -193,11 +198,21 @@ export class MariaDeliveryStore extends DeliveryStore {
       manager,
     );
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
-    await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET ${this.done()} WHERE id = ${delivery.id}`,
+    return { late: row?.late === true, transaction: '' };
+  }
+
+  override async completeLocked(manager: EntityManager, delivery: ClaimedDelivery): Promise<void> {
+    try {
+      await this.database.change(sql`RELEASE SAVEPOINT ${HANDLER}`, manager);
+    } catch (error) {
+      throw isMissingSavepoint(error) ? new HandlerTransactionEndedError() : error;
+    }
+    const done = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery SET ${this.done()}
+       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
       manager,
     );
-    return { late: row?.late === true };
+    if (done !== 1) throw new HandlerTransactionEndedError();
   }
 
   override async complete(delivery: ClaimedDelivery): Promise<boolean> {

@@ -10,10 +10,12 @@ import {
   HOLDING_ATTEMPTS,
   type ClaimedDelivery,
   type ClaimedRow,
+  type DeliveryLock,
   type DeliveryClaim,
   type DeliveryQueue,
   type HostedConsumer,
 } from '../delivery.store.js';
+import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
 import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
@@ -124,17 +126,22 @@ const NEXT_DUE = prepare(['offsetMs', 'hosted'], ({ offsetMs, hosted }) => {
     ORDER BY d.due_at, d.seq LIMIT ${IN_SIGHT}) soon WHERE soon.at > ${now}`;
 });
 
-const COMPLETE_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
+/** See `DeliveryStore.lock`. To lock a row gives the transaction its id. */
+const LOCK = prepare(
+  ['id', 'token'],
+  ({ id, token }) => sql`SELECT txid_current()::text AS transaction FROM payment_acceptance.delivery
+  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} FOR UPDATE`,
+);
+
+const LOCK_IN_TURN = prepare(['offsetMs', 'id', 'token'], ({ offsetMs, id, token }) => {
   const now = postgres.now(offsetMs);
-  return sql`UPDATE payment_acceptance.delivery d SET state = 'DONE', ended_at = ${now}, lease_token = NULL,
-    lease_until = NULL, last_error = NULL
-  FROM payment_acceptance.delivery claimed
-  WHERE claimed.id = d.id AND d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')}
-  RETURNING EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
+  return sql`SELECT txid_current()::text AS transaction, EXISTS (SELECT 1 FROM payment_acceptance.delivery later WHERE later.bill_id = d.bill_id
       AND later.consumer = d.consumer AND later.seq > d.seq AND ${isDone('later.state')}) AS late,
     EXISTS (SELECT 1 FROM payment_acceptance.delivery rival WHERE ${isPending('rival.state')}
       AND rival.bill_id = d.bill_id AND rival.consumer = d.consumer AND rival.lease_until >= ${now}
-      AND (rival.lease_until, rival.id) < (claimed.lease_until, d.id)) AS rivalled`;
+      AND (rival.lease_until, rival.id) < (d.lease_until, d.id)) AS rivalled
+  FROM payment_acceptance.delivery d
+  WHERE d.id = ${id}::bigint AND d.lease_token = ${token}::uuid AND ${isPending('d.state')} FOR UPDATE OF d`;
 });
 
 const COMPLETE = prepare(
@@ -143,6 +150,16 @@ const COMPLETE = prepare(
     sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
     lease_until = NULL, last_error = NULL
   WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')} RETURNING id`,
+);
+
+/** See `DeliveryStore.completeLocked`. */
+const COMPLETE_LOCKED = prepare(
+  ['offsetMs', 'id', 'token', 'transaction'],
+  ({ offsetMs, id, token, transaction }) =>
+    sql`UPDATE payment_acceptance.delivery SET state = 'DONE', ended_at = ${postgres.now(offsetMs)}, lease_token = NULL,
+    lease_until = NULL, last_error = NULL
+  WHERE id = ${id}::bigint AND lease_token = ${token}::uuid AND ${isPending('state')}
+    AND txid_current() = ${transaction}::bigint RETURNING id`,
 );
 
 @Injectable()
@@ -214,19 +231,35 @@ export class PostgresDeliveryStore extends DeliveryStore {
    * A delivery that was `alone` when claimed has no rival and is not late: deliveries created since come after it, and are
    * not claimed before it ends.
    */
-  override async completeWith(
-    manager: EntityManager,
-    delivery: ClaimedDelivery,
-  ): Promise<{ late: boolean } | undefined> {
-    if (delivery.alone) return (await this.complete(delivery, manager)) ? { late: false } : undefined;
-    const reading: Reading<{ late: boolean; rivalled: boolean }> = { late: flag, rivalled: flag };
-    const [row] = await this.database.execute(COMPLETE_IN_TURN, this.held(delivery), reading, manager);
+  override async lock(manager: EntityManager, delivery: ClaimedDelivery): Promise<DeliveryLock | undefined> {
+    const { id, token } = delivery;
+    if (delivery.alone) {
+      const [own] = await this.database.execute<{ transaction: string }, 'id' | 'token'>(
+        LOCK,
+        { id, token },
+        {},
+        manager,
+      );
+      return own && { ...own, late: false };
+    }
+    const reading: Reading<DeliveryLock & { rivalled: boolean }> = { late: flag, rivalled: flag };
+    const [row] = await this.database.execute(LOCK_IN_TURN, this.held(delivery), reading, manager);
     if (row?.rivalled) throw new Error('Another delivery of the same bill to the same consumer is under way.');
-    return row && { late: row.late };
+    return row;
   }
 
-  override async complete(delivery: ClaimedDelivery, manager?: EntityManager): Promise<boolean> {
-    const rows = await this.database.execute(COMPLETE, this.held(delivery), {}, manager);
+  override async completeLocked(
+    manager: EntityManager,
+    delivery: ClaimedDelivery,
+    { transaction }: DeliveryLock,
+  ): Promise<void> {
+    const given = { ...this.held(delivery), transaction };
+    const rows = await this.database.execute(COMPLETE_LOCKED, given, {}, manager);
+    if (rows.length !== 1) throw new HandlerTransactionEndedError();
+  }
+
+  override async complete(delivery: ClaimedDelivery): Promise<boolean> {
+    const rows = await this.database.execute(COMPLETE, this.held(delivery), {});
     return rows.length === 1;
   }
 
