@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { MAIN_TOKEN } from '../support/harness.js';
@@ -39,6 +39,27 @@ describe('cli program', () => {
       });
     });
   }
+
+  test('helps with every command where no package is installed and no database is named', async () => {
+    const bare = mkdtempSync(join(tmpdir(), 'payment-acceptance-bare-'));
+    cpSync(resolve('libs/payment-acceptance/dist/esm'), bare, { recursive: true });
+    const run = (...args: string[]) =>
+      new Promise<{ code: unknown; out: string; err: string }>((done) => {
+        execFile(process.execPath, [join(bare, 'cli/main.js'), ...args], { cwd: bare, env: {} }, (error, out, err) =>
+          done({ code: error?.code ?? 0, out, err }),
+        );
+      });
+    try {
+      const { out: help } = await run('--help');
+      const commands = Array.from(help.matchAll(/^ {2}([a-z]+) /gm), ([, command = '']) => command);
+      expect(commands).toEqual(expect.arrayContaining(['init', 'migrate', 'status', 'erase', 'recover']));
+      const helped = await Promise.all(commands.map((command) => run(command, '--help')));
+      expect(helped).toEqual(commands.map(() => ({ code: 0, out: help, err: '' })));
+      expect(JSON.parse((await run('init', '--help', '--json')).out)).toEqual({ help });
+    } finally {
+      rmSync(bare, { recursive: true });
+    }
+  }, 60_000);
 
   test('the built program reads its data source and options from ES modules, and exits by itself', async () => {
     const files = ['--data-source', 'data-source.js', '--config', 'payments.config.js'];

@@ -34,6 +34,7 @@ const OF_THE_APPLICATION = [
   'PaymentTestingError',
   'UndestroyableConnectionError',
   'NoConnectionError',
+  'HandlerTransactionEndedError',
 ];
 
 /** One of a class, for its class alone. */

@@ -1,10 +1,11 @@
 import { shownLines } from '../common/text.js';
-import { HELP, readArguments, type CommandName } from './arguments.js';
+import { readArguments, type CommandName } from './arguments.js';
 import { check, deliver, importFile, release, replay, status, type Command } from './commands.js';
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
 import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
+import { printHelp } from './help.js';
 import { withModule } from './host.js';
 import { init } from './init/init.js';
 import { migrate } from './migrate.js';
@@ -34,11 +35,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outpu
   let situation: Situation = { args, given: undefined };
   try {
     const read = readArguments(args);
-    if (!read) {
-      if (args.includes('--json')) printJson(output, { help: HELP });
-      else output.out(HELP);
-      return 0;
-    }
+    if (!read) return printHelp(args, output);
     const given = { ...read, environmentFiles: loadEnvironmentFiles(read, env) };
     situation = { args, given };
     return await perform(given, env, output);
