@@ -29,6 +29,14 @@ describe('maskCards', () => {
     ['41111111-1111-1111-0000-000000000001', '411111******1111-0000-000000000001'],
     ['501999000000', '501999******0000'],
     ['6304000000000000000', '630400******0000'],
+    ['４１１１ １１１１ １１１１ １１１１', '411111******1111'],
+    ['٤١١١١١١١١١١١١١١١', '411111******1111'],
+    ['۴۱۱۱ ۱۱۱۱ ۱۱۱۱ ۱۱۱۱', '411111******1111'],
+    ['४१११११११११११११११', '411111******1111'],
+    ['𝟜𝟙𝟙𝟙 𝟙𝟙𝟙𝟙 𝟙𝟙𝟙𝟙 𝟙𝟙𝟙𝟙', '411111******1111'],
+    ['4111&nbsp;1111&nbsp;1111&nbsp;1111', '411111******1111'],
+    ['4111&#160;1111&#xA0;1111&#x2009;1111', '411111******1111'],
+    ['&#52;&#49;&#49;&#49;111111111111', '411111******1111'],
   ])('%s becomes %s, also as a field', (text, masked) => {
     expect(maskCards(text)).toBe(masked);
     expect(redactFields({ text })).toEqual({ text: masked });
@@ -42,6 +50,10 @@ describe('maskCards', () => {
     expect(maskCards(text)).toBe(text);
     expect(redactFields({ text })).toEqual({ text });
   }); // prettier-ignore
+
+  test.each(['заказ ٧', '４１１１', 'a&nbsp;b &amp; c 100000000000', 'x² + ½'])('%j stays as it is written', (text) => {
+    expect(maskCards(text)).toBe(text);
+  });
 
   // Each would pass for a card number where less of it were a date.
   test.each([

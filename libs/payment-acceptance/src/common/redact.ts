@@ -75,13 +75,39 @@ const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
 /**
  * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, with up to three characters
  * between digits that are neither letters nor digits. Other digits may be adjacent (`7 4111 1111 1111 1111`). Dates and
- * UUIDs stay.
+ * UUIDs stay. Digits may be of any script or width, and written as entities of HTML.
  */
 export function maskCards(text: string): string {
-  if (!hasDigitsOfCard(text)) return text;
+  const plain = plainDigits(text);
+  if (!hasDigitsOfCard(plain)) return text;
   // Captured dates and UUIDs are at odd indices.
-  const parts = text.split(NO_CARD);
-  return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
+  const parts = plain.split(NO_CARD);
+  const masked = parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
+  return masked === plain ? text : masked;
+}
+
+/** An entity of a character, or of a blank or a dash that may stand between digits. */
+const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j|ndash|mdash|hyphen|minus));/gi;
+
+/** The text with ASCII digits in place of all others, as far as that may show a card number. */
+function plainDigits(text: string): string {
+  const decoded = text.includes('&') ? text.replace(ENTITY, decodedEntity) : text;
+  if (/^[\0-\x7f]*$/.test(decoded)) return decoded;
+  return decoded.normalize('NFKC').replace(/[^\P{Nd}0-9]/gu, asciiDigit);
+}
+
+function decodedEntity(_whole: string, decimal?: string, hexadecimal?: string): string {
+  const code = decimal === undefined ? parseInt(hexadecimal ?? '20', 16) : Number(decimal);
+  // Neither a control character nor half a surrogate pair: databases reject some of them.
+  return code < 32 || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? ' ' : String.fromCodePoint(code);
+}
+
+/** The decimal digits of each script follow one another, from 0 to 9, and no other script's stand before them. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1;
+  return String(value);
 }
 
 /** Whether the text needs no change: short, printable ASCII, too few digits for a card. A fast path. */
