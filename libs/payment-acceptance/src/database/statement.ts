@@ -65,8 +65,17 @@ export function rawSql(text: string): Statement {
 
 /** Joins statements with a constant separator. */
 export function join(statements: readonly Statement[], separator: string): Statement {
-  const [first = rawSql(''), ...others] = statements;
-  return others.reduce((whole, next) => sql`${whole}${rawSql(separator)}${next}`, first);
+  const texts: string[] = [];
+  const values: (Value | Parameter)[] = [];
+  for (const { parts, values: own } of statements) {
+    const [start = '', ...others] = parts;
+    // In place, since there may be thousands.
+    if (texts.length === 0) texts.push(start);
+    else texts.push((texts.pop() ?? '') + separator + start);
+    for (const other of others) texts.push(other);
+    for (const value of own) values.push(value);
+  }
+  return new Statement(texts.length === 0 ? [''] : texts, values);
 }
 
 /** The number of rows that satisfy a condition. */

@@ -16,6 +16,7 @@ import {
   type PaymentKey,
   type PaymentRow,
 } from '../settlement.store.js';
+import { inPieces } from '../../../common/pieces.js';
 import { join, sql } from '../../../database/statement.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -77,14 +78,17 @@ export class MariaSettlementStore extends SettlementStore {
       PAYMENT_ROW,
       manager,
     );
-    if (listed.length === 0) return known.map(toKnownPayment);
-    const keys = listed.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
-    const elsewhere = await this.database.rows<PaymentRow>(
-      sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
-       WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND NOT p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
-      PAYMENT_ROW,
-      manager,
-    );
-    return [...known, ...elsewhere].map(toKnownPayment);
+    const payments = known.map(toKnownPayment);
+    for (const piece of inPieces(listed)) {
+      const keys = piece.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
+      const elsewhere = await this.database.rows<PaymentRow>(
+        sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
+         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND NOT p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+        PAYMENT_ROW,
+        manager,
+      );
+      for (const row of elsewhere) payments.push(toKnownPayment(row));
+    }
+    return payments;
   }
 }

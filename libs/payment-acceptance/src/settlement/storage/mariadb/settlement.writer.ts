@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { inPieces } from '../../../common/pieces.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
 import { isHeld } from '../../../events/storage/delivery.store.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
@@ -39,42 +40,28 @@ export class MariaSettlementWriter implements SettlementWriter {
     for (const settlement of settlements) await this.endCheck(manager, settlement, minGapMs, now);
     const consumed = settlements.flatMap(({ hints }) => hints.consumed);
     await this.checks.answerHints({ consumed, again: [] }, manager);
+    const events = settlements.flatMap((settlement) => settlement.events.map((event) => ({ ...settlement, ...event })));
     const added: AddedEvent[] = [];
-    for (const settlement of settlements) {
-      for (const event of settlement.events) {
-        if (!(await this.addEvent(manager, settlement, event, now))) continue;
-        const deliveries = await this.database.rows<{ consumer: string; behind: boolean }>(
-          sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
-           SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now}, EXISTS (
-             SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-               AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name) OR ${isHeld('e.bill_id')}
-           FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-             AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id = ${event.id}
-           RETURNING consumer, behind`,
-          { behind: flag },
-          manager,
-        );
-        const behind = deliveries.filter((each) => each.behind).map(({ consumer }) => consumer);
-        added.push({ id: event.id, deliveries: deliveries.length, behind });
-      }
-    }
+    for (const piece of inPieces(events)) added.push(...(await this.addEvents(manager, piece, now)));
     return added;
   }
 
   private async openReviews(manager: EntityManager, settlements: readonly Settlement[], now: Statement): Promise<void> {
     const reviews = settlements.flatMap(({ bill, reviews: opened }) => opened.map((review) => ({ bill, ...review })));
     if (reviews.length === 0) return;
-    const rows = reviews.sort(by(({ key }) => [key])).map(
-      ({ id, key, bill, paymentId, reason, detail }) =>
-        sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
+    for (const piece of inPieces(reviews.sort(by(({ key }) => [key])))) {
+      const rows = piece.map(
+        ({ id, key, bill, paymentId, reason, detail }) =>
+          sql`(${id}, ${key}, ${bill.shop}, ${bill.orderId}, ${bill.intentId}, ${paymentId}, ${reason},
             ${JSON.stringify(detail)}, 'OPEN', ${now})`,
-    );
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.review
+      );
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.review
          (id, \`key\`, shop, order_id, bill_id, payment_id, reason, detail, state, opened_at) VALUES ${join(rows, ', ')}
        ${mariadb.unlessThere('id')}`,
-      manager,
-    );
+        manager,
+      );
+    }
   }
 
   /** Sets `changed_at` first: MariaDB evaluates assignments in order, and it needs the old status. */
@@ -86,30 +73,33 @@ export class MariaSettlementWriter implements SettlementWriter {
     const payments = settlements.flatMap(({ bill, payments: of }) =>
       of.map((payment) => ({ shop: bill.shop, ...payment })),
     );
-    if (payments.length === 0) return;
-    const rows = payments.sort(by(({ shop, paymentId }) => [shop, paymentId])).map(
-      (p) =>
-        sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
+    let own = 0;
+    for (const piece of inPieces(payments.sort(by(({ shop, paymentId }) => [shop, paymentId])))) {
+      const rows = piece.map(
+        (p) =>
+          sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
             ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.verdict}, ${now}, ${now})`,
-    );
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
+      );
+      await this.database.change(
+        sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
          currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
        VALUES ${join(rows, ', ')}
        ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
          status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
          commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
          service_status = VALUES(service_status), verdict = VALUES(verdict)`,
-      manager,
-    );
-    const keys = payments.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
-    const [own] = await this.database.rows<{ count: number }>(
-      sql`SELECT count(*) AS count FROM payment_acceptance.payment
+        manager,
+      );
+      const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);
+      const [found] = await this.database.rows<{ count: number }>(
+        sql`SELECT count(*) AS count FROM payment_acceptance.payment
        WHERE (shop, payment_id, bill_id) IN (${join(keys, ', ')})`,
-      { count: integer },
-      manager,
-    );
-    if (own?.count !== payments.length) {
+        { count: integer },
+        manager,
+      );
+      own += found?.count ?? 0;
+    }
+    if (own !== payments.length) {
       throw new ConcurrentChangeError('A payment was concurrently assigned to another bill.');
     }
   }
@@ -135,33 +125,56 @@ export class MariaSettlementWriter implements SettlementWriter {
     );
   }
 
-  /** `false` if the event already exists; the unique key decides between concurrent inserts. */
-  private async addEvent(
+  /** Adds the events that do not exist yet, in the given order, with their deliveries. */
+  private async addEvents(
     manager: EntityManager,
-    { bill, traceparent, assertedAt }: Settlement,
-    { id, key, name, payload }: NewEvent,
+    events: readonly (Settlement & NewEvent)[],
     now: Statement,
-  ): Promise<boolean> {
-    const known = await this.database.rows(
-      sql`SELECT 1 AS known FROM payment_acceptance.event WHERE \`key\` = ${key}`,
+  ): Promise<AddedEvent[]> {
+    const known = await this.database.rows<{ key: string }>(
+      sql`SELECT \`key\` FROM payment_acceptance.event WHERE \`key\` IN (${events.map(({ key }) => key)})`,
       {},
       manager,
     );
-    if (known.length > 0) return false;
+    const before = new Set(known.map(({ key }) => key));
+    const fresh = events.filter(({ key }) => !before.has(key));
+    if (fresh.length === 0) return [];
+    const rows = fresh.map(
+      ({ id, key, name, bill, payload, traceparent, assertedAt }) =>
+        sql`(${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
+           ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
+    );
     try {
       await this.database.change(
         sql`INSERT INTO payment_acceptance.event (id, \`key\`, name, shop, bill_id, payload, traceparent, asserted_at,
-           occurred_at)
-         VALUES (${id}, ${key}, ${name}, ${bill.shop}, ${bill.intentId}, ${JSON.stringify(payload)}, ${traceparent},
-           ${assertedAt && mariadb.instant(assertedAt.getTime())}, ${now})`,
+           occurred_at) VALUES ${join(rows, ', ')}`,
         manager,
       );
-      return true;
     } catch (error) {
-      // Only the statement is undone, not the transaction.
-      if (isUniqueViolation(error)) return false;
-      throw error;
+      // Whoever was quicker has committed by now: the repetition finds its event.
+      throw isUniqueViolation(error) ? new ConcurrentChangeError('An event was concurrently added.') : error;
     }
+    const ids = fresh.map(({ id }) => id);
+    const deliveries = await this.database.rows<{ eventId: string; consumer: string; behind: boolean }>(
+      sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
+       SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now},
+         ROW_NUMBER() OVER (PARTITION BY e.bill_id, c.name ORDER BY e.seq) > 1 OR EXISTS (
+           SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
+             AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name) OR ${isHeld('e.bill_id')}
+       FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
+         AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}
+       ORDER BY e.seq
+       RETURNING event_id AS "eventId", consumer, behind`,
+      { behind: flag },
+      manager,
+    );
+    const byEvent = new Map(ids.map((id) => [id, [] as typeof deliveries]));
+    for (const delivery of deliveries) byEvent.get(delivery.eventId)?.push(delivery);
+    return Array.from(byEvent, ([id, of]) => ({
+      id,
+      deliveries: of.length,
+      behind: of.flatMap(({ behind, consumer }) => (behind ? consumer : [])),
+    }));
   }
 
   /**

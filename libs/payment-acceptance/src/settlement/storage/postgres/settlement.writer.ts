@@ -67,8 +67,10 @@ const WRITE = prepare(
         RETURNING event_id, consumer, behind
       )
       SELECT (SELECT count(*) FROM payments) AS payments, coalesce((SELECT json_agg(json_build_object(
-        'id', added.id, 'deliveries', (SELECT count(*) FROM deliveries d WHERE d.event_id = added.id),
-        'behind', ARRAY(SELECT d.consumer FROM deliveries d WHERE d.event_id = added.id AND d.behind))) FROM added), '[]')::text
+        'id', each.id, 'deliveries', each.deliveries, 'behind', each.behind)) FROM (
+          SELECT added.id, count(d.consumer) AS deliveries,
+            coalesce(array_agg(d.consumer) FILTER (WHERE d.behind), '{}') AS behind
+          FROM added LEFT JOIN deliveries d ON d.event_id = added.id GROUP BY added.id) each), '[]')::text
         AS added`;
   },
 );

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
+
+/** As many as an answer of the default limit holds. */
+const PAYMENTS = 10_500;
+
+describe('a long list of payments', () => {
+  let recorded: RecordedHarness;
+  beforeEach(async () => {
+    recorded = await startRecordedHarness();
+    recorded.recorder.answer(createdBill('bill-1'));
+    await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+  });
+  afterEach(() => recorded.close());
+
+  async function count(of: string): Promise<number> {
+    const [row] = await recorded.harness.host.dataSource.query<{ count: string }[]>(
+      `SELECT count(*) AS count FROM payment_acceptance.${of}`,
+    );
+    return Number(row!.count);
+  }
+
+  test('of ten thousand failures is settled by one check, in order, within the limits of a statement', async () => {
+    const { harness, recorder } = recorded;
+    await harness.host.dataSource.query(
+      `INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
+     VALUES ('orders', 'payment.failed', $1, $1), ('orders', 'payment.succeeded', $1, $1)`,
+      [new Date(Date.now() + 100 * 3_600_000)],
+    );
+    const data = Array.from({ length: PAYMENTS }, (_, index) => ({
+      ...{ id: `p-${index}`, bill_id: 'bill-1', status: 'FAIL', amount: '10.00' },
+      ...{ from_card: '411111******1111', currency_in: 'RUB' },
+    }));
+    data[5_000]!.status = 'SUCCESS';
+    const list = async (): Promise<void> => {
+      recorder.answer({ body: JSON.stringify({ success: true, data }) });
+      harness.clock.advance(3_600_000);
+      await harness.host.confirmer.runOnce();
+    };
+    await list();
+    expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
+    expect([await count('payment'), await count('event'), await count('delivery')]).toEqual([
+      PAYMENTS,
+      PAYMENTS,
+      PAYMENTS,
+    ]);
+    // Only the first of the queue is to be delivered now, and the success comes last.
+    expect(await count('delivery WHERE NOT behind')).toBe(1);
+    const [last] = await harness.host.dataSource.query<{ name: string }[]>(
+      'SELECT event_name AS name FROM payment_acceptance.delivery ORDER BY seq DESC LIMIT 1',
+    );
+    expect(last!.name).toBe('payment.succeeded');
+    await list();
+    expect([await count('payment'), await count('event'), await count('delivery')]).toEqual([
+      PAYMENTS,
+      PAYMENTS,
+      PAYMENTS,
+    ]);
+  }, 60_000);
+});
