@@ -16,13 +16,13 @@ const CALLERS = 12;
 /** Codes of the errors that `createBill` may throw then. */
 const SAYS_SO = new Set(['statement-timeout', 'pool-exhausted', 'bill-not-stored']);
 const POOL = 10;
-const BLOCKED_MS = 2_000;
+const BLOCKED_MS = 4_000;
 
 describe('while something is gone that all need', () => {
   let world: World;
   beforeEach(async () => {
     world = await startWorld({
-      options: { callbacks: { storeTimeoutMs: 300 }, statementTimeoutMs: 600, creation: { storeTimeoutMs: 300 } },
+      options: { callbacks: { storeTimeoutMs: 900 }, statementTimeoutMs: 1_800, creation: { storeTimeoutMs: 900 } },
     });
     await world.traffic.lags({ orders: 5, everyMs: 25 });
   });

@@ -49,7 +49,7 @@ describe('a history of payments, whatever a database loses', () => {
       for (const writes of [
         /INSERT bill/,
         /INSERT event/,
-        /UPDATE delivery,INSERT effect/,
+        /INSERT effect,UPDATE delivery/,
         /operator_action/,
         /payment_inbox/,
       ]) {

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { deliveryId } from '../../../libs/payment-acceptance/src/domain/event-id.js';
 import type { Tables } from './history.js';
 
 /** Reads what the tables contain in the end. */
@@ -18,8 +19,8 @@ export async function readTables(database: DataSource): Promise<Tables> {
       `SELECT r.id, r.payment_id AS "paymentId", r.state, b.service_bill_id AS "billId"
        FROM payment_acceptance.review r JOIN payment_acceptance.bill b ON b.id = r.bill_id`,
     ),
-    read<Tables['deliveries'][number]>(
-      `SELECT id::text AS id, event_id AS "eventId", replays FROM payment_acceptance.delivery`,
+    read<{ eventId: string; consumer: string; replays: number }>(
+      `SELECT event_id AS "eventId", consumer, replays FROM payment_acceptance.delivery`,
     ),
     read<Tables['effects'][number]>('SELECT consumer, event AS "eventId" FROM effect'),
     read<{ billId: string | null; fields: unknown }>(
@@ -30,7 +31,8 @@ export async function readTables(database: DataSource): Promise<Tables> {
     ),
   ]);
   return {
-    ...{ bills, reviews, deliveries, effects },
+    ...{ bills, reviews, effects },
+    deliveries: deliveries.map((each) => ({ ...each, id: deliveryId(each.eventId, each.consumer) })),
     events: events.map(({ payload, ...event }) => ({
       ...event,
       paymentId: (parsed(payload)['paymentId'] as string | undefined) ?? null,
@@ -39,6 +41,10 @@ export async function readTables(database: DataSource): Promise<Tables> {
       const { custom } = parsed(fields);
       return { billId, mark: typeof custom === 'string' && custom.startsWith('mark-') ? custom : null };
     }),
-    actions: actions.map(({ detail, ...action }) => ({ ...action, note: parsed(detail)['note'] as string })),
+    // The replay of one delivery is recorded of its bill.
+    actions: actions.map(({ action, target, detail }) => {
+      const { note, filter } = parsed(detail) as { note: string; filter?: { deliveryId?: string } };
+      return { action, target: filter?.deliveryId ?? target, note };
+    }),
   };
 }

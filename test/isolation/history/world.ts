@@ -1,3 +1,4 @@
+import { deliveryId } from '../../../libs/payment-acceptance/src/domain/event-id.js';
 import { PaymentOperatorActionError, PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
 import type { PayInput } from 'nestjs-payment-sandbox';
 import type { DataSource } from 'typeorm';
@@ -130,14 +131,15 @@ export class World {
 
   /** Replays one dead letter; returns whether there was any. */
   async replay(index: number, seat: number): Promise<boolean> {
-    const rows = await this.direct.query<{ id: string; shop: Shop }[]>(
-      `SELECT d.id::text AS id, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+    const rows = await this.direct.query<{ event: string; consumer: string; shop: Shop }[]>(
+      `SELECT d.event_id::text AS event, d.consumer, b.shop FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
        WHERE d.state = 'DEAD' ORDER BY d.id`,
     );
     const dead = rows[index % rows.length];
     if (!dead) return false;
     const operations = seatOf(this.seats, dead.shop, seat).instance.app.get(PaymentOperations);
-    await this.act(dead.id, ({ operator, note }) => operations.replay({ deliveryId: dead.id }, operator, note));
+    const id = deliveryId(dead.event, dead.consumer);
+    await this.act(id, ({ operator, note }) => operations.replay({ deliveryId: id }, operator, note));
     return true;
   }
 
