@@ -95,14 +95,31 @@ describe('the tables on MariaDB', () => {
 });
 
 describe('a server with another SQL mode', () => {
-  test.each(['', 'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES', 'STRICT_TRANS_TABLES,PIPES_AS_CONCAT'])(
-    'is refused: sql_mode "%s"',
-    async (mode) => {
-      const dataSource = await connect({ poolSize: 1 });
-      await dataSource.query(`SET SESSION sql_mode = '${mode}'`);
-      await expect(new MariaDatabase(dataSource, new PaymentClock()).verify()).rejects.toThrow(/sql_mode/);
-    },
-  );
+  test.each([
+    '',
+    'STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES',
+    'STRICT_TRANS_TABLES,PIPES_AS_CONCAT',
+    'STRICT_TRANS_TABLES,HIGH_NOT_PRECEDENCE',
+    'STRICT_TRANS_TABLES,EMPTY_STRING_IS_NULL',
+  ])('is refused: sql_mode "%s"', async (mode) => {
+    const dataSource = await connect({ poolSize: 1 });
+    await dataSource.query(`SET SESSION sql_mode = '${mode}'`);
+    await expect(new MariaDatabase(dataSource, new PaymentClock()).verify()).rejects.toThrow(/sql_mode/);
+  });
+});
+
+describe('a connection with another character set', () => {
+  test.each(['latin1', 'cp1251'])('is refused: charset "%s"', async (charset) => {
+    const dataSource = await connect({ charset });
+    await expect(new MariaDatabase(dataSource, new PaymentClock()).verify()).rejects.toThrow(
+      /character sets .* leave the option "charset"/,
+    );
+  });
+
+  test('is not that of a data source which names utf8mb4', async () => {
+    const dataSource = await connect({ charset: 'utf8mb4' });
+    await new MariaDatabase(dataSource, new PaymentClock()).verify();
+  });
 });
 
 describe('timestamps', () => {

@@ -21,6 +21,9 @@ const ENDING_MS = 2_000;
 /** A query that runs this long is taken for the one to kill, in milliseconds. */
 const LONG_QUERY_MS = 1_000;
 
+/** Modes in which some statements of ours would mean something else. */
+const OTHER_MEANING = /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE|HIGH_NOT_PRECEDENCE|EMPTY_STRING_IS_NULL/;
+
 /** How often a single statement that conflicts with others is attempted. */
 const STATEMENT_ATTEMPTS = 4;
 
@@ -156,11 +159,12 @@ export class MariaDatabase extends Database {
 
   override async verify(): Promise<void> {
     const { type } = this.dataSource.options;
-    const [server] = await this.rows<{ version: string; mode: string }>(
-      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode`,
+    const [server] = await this.rows<{ version: string; mode: string; charset: string }>(
+      sql`SELECT VERSION() AS version, @@SESSION.sql_mode AS mode,
+         CONCAT_WS(',', @@character_set_client, @@character_set_connection, @@character_set_results) AS charset`,
       {},
     );
-    const { version = '', mode = '' } = server ?? {};
+    const { version = '', mode = '', charset = '' } = server ?? {};
     const [, major, minor] = /(\d+)\.(\d+)\.\d+-MariaDB/i.exec(version) ?? [];
     if (major === undefined || Number(major) * 100 + Number(minor) < 1006) {
       throw new PaymentUnsupportedDataSourceError(
@@ -168,11 +172,18 @@ export class MariaDatabase extends Database {
         `Its server is "${version}", but MariaDB 10.6 or newer is needed.`,
       );
     }
-    if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || /NO_BACKSLASH_ESCAPES|PIPES_AS_CONCAT|ANSI|ORACLE/.test(mode)) {
+    if (!/STRICT_(TRANS|ALL)_TABLES/.test(mode) || OTHER_MEANING.test(mode)) {
       throw new PaymentUnsupportedDataSourceError(
         type,
         `Its sql_mode is "${mode}": it must include STRICT_TRANS_TABLES, and none of ANSI, ANSI_QUOTES, PIPES_AS_CONCAT, ` +
-          'NO_BACKSLASH_ESCAPES and ORACLE.',
+          'NO_BACKSLASH_ESCAPES, HIGH_NOT_PRECEDENCE, EMPTY_STRING_IS_NULL and ORACLE.',
+      );
+    }
+    // In another one, what it does not have becomes "?": different ids would become the same.
+    if (charset !== 'utf8mb4,utf8mb4,utf8mb4') {
+      throw new PaymentUnsupportedDataSourceError(
+        type,
+        `Its connections have the character sets ${charset}: leave the option "charset" of the data source at utf8mb4, its default.`,
       );
     }
   }
