@@ -79,16 +79,11 @@ export const deliver: Command = async (context, { values }, output) => {
   };
   const operations = context.get(PaymentOperations);
   const dryRun = values['dry-run'] === true;
-  const { missing, uncertain } = await operations.pastEvents(filter);
-  const { made, leftOut } = dryRun
-    ? { made: missing, leftOut: uncertain }
+  const made = dryRun
+    ? await operations.pastEvents(filter)
     : await operations.deliverPastEvents(filter, operatorOf(values.operator));
-  if (values.json) printJson(output, { dryRun, made, leftOut });
-  else {
-    output.out(`${made} events ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`);
-    if (leftOut > 0)
-      output.out(`${leftOut} are left out: it may have had them, and retention has removed their deliveries.\n`);
-  }
+  if (values.json) printJson(output, { dryRun, made });
+  else output.out(`${made} events ${dryRun ? 'would' : 'will'} be delivered to "${shownText(consumer)}".\n`);
   return 0;
 };
 

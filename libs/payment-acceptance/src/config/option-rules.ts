@@ -137,7 +137,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     {
       redactCallbacksAfterMs: millisecondsOrNull(30 * DAY, TEN_YEARS),
       deleteCallbacksAfterMs: millisecondsOrNull(90 * DAY, TEN_YEARS),
-      deleteDeliveriesAfterMs: millisecondsOrNull(null, TEN_YEARS),
       redactBillsAfterMs: millisecondsOrNull(null, TEN_YEARS),
       batchSize: wholeNumber(500),
       pauseMs: milliseconds(200),

@@ -150,8 +150,6 @@ export interface RetentionOptions {
   redactCallbacksAfterMs?: number | null;
   /** Age at which a consumed callback is deleted. Default 90 days. */
   deleteCallbacksAfterMs?: number | null;
-  /** Age at which a completed delivery is deleted; its event stays. Default `null`. */
-  deleteDeliveriesAfterMs?: number | null;
   /**
    * Age, since its creation, at which the personal data of a bill that is over is removed: its description, name and the
    * shop's `custom`, card numbers of its payments, these fields of its events, the raw fields of its callbacks, error texts;

@@ -1,6 +1,6 @@
 export { PaymentOperations } from './payment-operations.service.js';
 export { OperationsView } from './operations-view.js';
-export type { KnownShop, PastEventsReport } from './operations-tools.js';
+export type { KnownShop } from './operations-tools.js';
 export type { PaymentErasureOptions } from './erasure.js';
 export type { PaymentTakeInOptions } from './lost-bills.js';
 export type { PaymentWorkload } from '../health/workload.js';

@@ -20,14 +20,6 @@ export interface KnownShop {
   readonly known: boolean | null;
 }
 
-/** Result of {@link OperationsView.deliverPastEvents}. */
-export interface PastEventsReport {
-  /** Number of deliveries created. */
-  readonly made: number;
-  /** Number of events left out because the consumer may already have had them. */
-  readonly leftOut: number;
-}
-
 /** Dependencies of a view. */
 export interface OperationsTools {
   readonly ledger: LedgerStore;

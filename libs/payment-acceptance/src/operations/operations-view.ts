@@ -10,7 +10,7 @@ import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
 import type { PaymentLedger } from './records/ledger.js';
 import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
-import type { PastEventCounts, PastEventFilter } from './records/past-events.js';
+import type { PastEventFilter } from './records/past-events.js';
 import type { Released, ReleaseFilter } from './records/release.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { isUuid } from '../domain/uuid.js';
@@ -18,7 +18,7 @@ import { isUniqueViolation } from '../database/query-errors.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
-import type { KnownShop, OperationsTools, PastEventsReport } from './operations-tools.js';
+import type { KnownShop, OperationsTools } from './operations-tools.js';
 import { PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
 import type { PaymentWorkload } from '../health/workload.js';
@@ -178,21 +178,20 @@ export class OperationsView {
     return fitsNothing(filter) ? 0 : this.tools.store.replayable(filter, this.scope);
   }
 
-  /** How many deliveries {@link deliverPastEvents} would create now, and how many events it would leave out. */
-  pastEvents(filter: PastEventFilter): Promise<PastEventCounts> {
+  /** How many deliveries {@link deliverPastEvents} would create now. */
+  pastEvents(filter: PastEventFilter): Promise<number> {
     return this.tools.pastEvents.count(filter, this.scope);
   }
 
   /**
    * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
    * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
-   * attempts; one that later events of its bill have overtaken says `late: true`. Events that the consumer may already have
-   * had are left out: those since it was registered whose deliveries retention may have removed
-   * (`retention.deleteDeliveriesAfterMs`), or that are older than migration 12.
-   * @returns how many deliveries were created, and how many events were left out
+   * attempts; one that later events of its bill have overtaken says `late: true`. What the consumer has
+   * had it does not get again, however long ago that was. A consumer of another name is another one.
+   * @returns how many deliveries were created
    * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
    */
-  async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<PastEventsReport> {
+  async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<number> {
     const { pastEvents, deliveries } = this.tools;
     if (!(await pastEvents.isRegistered(filter.consumer))) {
       throw new PaymentOperatorActionError(
@@ -202,10 +201,9 @@ export class OperationsView {
     }
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
     return this.act(operator, 'deliver-past-events', filter.consumer, detail, async (manager) => {
-      const { uncertain } = await pastEvents.count(filter, this.scope, manager);
       const made = await pastEvents.deliver(manager, filter, this.scope);
       await deliveries.free('all', [], manager);
-      return { made, leftOut: uncertain };
+      return made;
     });
   }
 

@@ -27,8 +27,7 @@ export class RetentionWorker {
   async runOnce(): Promise<number> {
     const { retention } = this.options;
     if (retention === false) return 0;
-    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, deleteDeliveriesAfterMs, batchSize } =
-      retention;
+    const { redactCallbacksAfterMs, deleteCallbacksAfterMs, redactBillsAfterMs, batchSize } = retention;
     let rows = 0;
     if (deleteCallbacksAfterMs !== null) rows += await this.store.deleteCallbacks(deleteCallbacksAfterMs, batchSize);
     if (redactCallbacksAfterMs !== null) rows += await this.store.redactCallbacks(redactCallbacksAfterMs, batchSize);
@@ -36,10 +35,6 @@ export class RetentionWorker {
       rows += await this.store.redactBills(redactBillsAfterMs, Math.ceil(batchSize / ROWS_OF_A_BILL));
       rows += await this.store.redactNotes(redactBillsAfterMs, batchSize);
       rows += await this.store.redactLostBills(redactBillsAfterMs, batchSize);
-    }
-    if (deleteDeliveriesAfterMs !== null) {
-      await this.store.noteRemoval(deleteDeliveriesAfterMs);
-      rows += await this.store.deleteDeliveries(deleteDeliveriesAfterMs, batchSize);
     }
     return rows;
   }

@@ -12,10 +12,3 @@ export interface PastEventFilter {
   /** Settled before this time. */
   readonly to?: Date;
 }
-
-export interface PastEventCounts {
-  /** Events for which the consumer never had a delivery. */
-  readonly missing: number;
-  /** Events whose delivery may be done, and since removed by retention. */
-  readonly uncertain: number;
-}

@@ -1,19 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../../common/text.js';
-import type { PastEventCounts, PastEventFilter } from '../records/past-events.js';
+import type { PastEventFilter } from '../records/past-events.js';
 import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
-import { countWhere, join, sql, type Statement } from '../../database/statement.js';
-
-/**
- * Whether a consumer `c` without a delivery of an event `e` never had one: the event is older than its registration, or so
- * recent that retention has not removed any delivery since.
- */
-const NEVER_HAD = sql`(e.occurred_at < c.registered_at OR e.occurred_at >= coalesce(c.kept_since, c.registered_at))`;
+import { join, sql, type Statement } from '../../database/statement.js';
 
 /** Events that a consumer takes but has no delivery of. */
 @Injectable()
@@ -29,14 +23,13 @@ export class PastEventsStore {
     return row?.known === true;
   }
 
-  async count(filter: PastEventFilter, scope: ShopScope, manager?: EntityManager): Promise<PastEventCounts> {
-    const [counts] = await this.database.rows<PastEventCounts>(
-      sql`SELECT ${countWhere(NEVER_HAD)} AS missing, ${countWhere(sql`NOT ${NEVER_HAD}`)} AS uncertain
-       ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
-      { missing: integer, uncertain: integer },
-      manager,
+  /** How many deliveries {@link deliver} would create now. */
+  async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
+    const [counted] = await this.database.rows<{ missing: number }>(
+      sql`SELECT count(*) AS missing ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
+      { missing: integer },
     );
-    return counts ?? { missing: 0, uncertain: 0 };
+    return counted?.missing ?? 0;
   }
 
   /** Creates the missing deliveries, marked `behind` until `DeliveryStore.free` clears them; returns their number. */
@@ -45,7 +38,7 @@ export class PastEventsStore {
     const made = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
        SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
-       ${this.undelivered(filter, scope)} AND ${NEVER_HAD} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`.withTime(
+       ${this.undelivered(filter, scope)} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`.withTime(
         LONG_STATEMENT_MS,
       ),
       {},

@@ -16,18 +16,6 @@ export abstract class RetentionStore {
   abstract deleteCallbacks(afterMs: number, limit: number): Promise<number>;
 
   /**
-   * Records that deliveries of this age may be removed from now on, by any instance: for older events it is no longer known
-   * whether a consumer has had them. Call it before {@link deleteDeliveries}.
-   */
-  async noteRemoval(afterMs: number): Promise<void> {
-    const { dialect, offsetMs } = this.database;
-    const before = dialect.now(offsetMs - afterMs);
-    await this.database.change(
-      sql`UPDATE payment_acceptance.consumer SET kept_since = ${before} WHERE kept_since IS NULL OR kept_since < ${before}`,
-    );
-  }
-
-  /**
    * Removes the personal data of bills that are over and were created that long ago, and marks them, so that what is learned
    * of them later is stored without any.
    * @param limit in bills
@@ -51,7 +39,4 @@ export abstract class RetentionStore {
       sql`UPDATE payment_acceptance.lost_bill SET payments = NULL WHERE id ${dialect.oneOf(ids, 'uuid')}`,
     );
   }
-
-  /** A finished delivery stays while an earlier one of its queue is not done, which it proves to be late. */
-  abstract deleteDeliveries(afterMs: number, limit: number): Promise<number>;
 }

@@ -40,13 +40,6 @@ export class MariaRetentionStore extends RetentionStore {
     return this.delete({ table: 'callback', condition, order: sql`t.received_at` }, limit);
   }
 
-  override deleteDeliveries(afterMs: number, limit: number): Promise<number> {
-    const condition = sql`t.state = 'DONE' AND t.ended_at < ${this.ago(afterMs)}
-      AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = t.bill_id
-        AND earlier.consumer = t.consumer AND earlier.seq < t.seq AND earlier.state <> 'DONE')`;
-    return this.delete({ table: 'delivery', condition, order: sql`t.ended_at` }, limit);
-  }
-
   override redactBills(afterMs: number, limit: number): Promise<number> {
     const condition = sql`t.unredacted_at < ${this.ago(afterMs)} AND ${isOver('t.id')}`;
     return this.batch({ table: 'bill', condition, order: sql`t.unredacted_at` }, limit, (ids, manager) =>

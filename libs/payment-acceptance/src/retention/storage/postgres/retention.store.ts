@@ -52,15 +52,6 @@ const LOCK_OLD_BILLS = batch(
     ORDER BY b.created_at LIMIT ${limit} FOR NO KEY UPDATE OF b SKIP LOCKED`,
 );
 
-const DELETE_DELIVERIES = batch(
-  ({ before, limit }) => sql`DELETE FROM payment_acceptance.delivery WHERE id IN (
-    SELECT d.id FROM payment_acceptance.delivery d
-    WHERE (SELECT mine FROM turn) AND d.state = 'DONE' AND d.ended_at < ${before}
-      AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.bill_id = d.bill_id
-        AND earlier.consumer = d.consumer AND earlier.seq < d.seq AND earlier.state <> 'DONE')
-    ORDER BY d.ended_at LIMIT ${limit} FOR UPDATE OF d SKIP LOCKED) RETURNING id`,
-);
-
 /** Each batch skips locked rows, and does nothing while another instance runs one. All but that of bills are one statement. */
 @Injectable()
 export class PostgresRetentionStore extends RetentionStore {
@@ -74,10 +65,6 @@ export class PostgresRetentionStore extends RetentionStore {
 
   override deleteCallbacks(afterMs: number, limit: number): Promise<number> {
     return this.run(DELETE_CALLBACKS, afterMs, limit);
-  }
-
-  override deleteDeliveries(afterMs: number, limit: number): Promise<number> {
-    return this.run(DELETE_DELIVERIES, afterMs, limit);
   }
 
   override redactBills(afterMs: number, limit: number): Promise<number> {
