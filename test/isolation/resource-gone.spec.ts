@@ -2,6 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentAcceptanceError } from 'nestjs-payment-acceptance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ON_MARIADB } from '../support/database.js';
 import { WHOLE_FORM } from '../support/forms.js';
@@ -16,7 +19,6 @@ const CALLERS = 12;
 /** Codes of the errors that `createBill` may throw then. */
 const SAYS_SO = new Set(['statement-timeout', 'pool-exhausted', 'bill-not-stored']);
 const POOL = 10;
-const BLOCKED_MS = 4_000;
 
 describe('while something is gone that all need', () => {
   let world: World;
@@ -152,13 +154,15 @@ describe('while something is gone that all need', () => {
       postJson(`${url}/postback/payment`, postbackFields({ InvId: 'sick', OutSum: '10.00', TrsId: billId }));
     const paid = await bills();
     await payUnheard(paid);
-    child.stdin.write(`${BLOCKED_MS}\n`);
+    const folder = mkdtempSync(join(tmpdir(), 'blocked-'));
+    child.stdin.write(`${folder}\n`);
     expect((await lines.next()).value).toBe('blocked');
     let answered = 0;
     const late = paid.map((billId) => toIt(billId).then(({ status }) => ((answered += 1), status)));
     await world.traffic.lags({ orders: 20, everyMs: 25 });
     expect(await create(world.host, 'beside')).toEqual([]);
     expect(answered).toBe(0);
+    rmdirSync(folder);
     expect(new Set(await Promise.all(late))).toEqual(new Set([200]));
     await caughtUp();
     child.stdin.end();

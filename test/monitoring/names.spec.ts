@@ -20,13 +20,21 @@ class Orders {
   take(): void {}
 }
 
+@Injectable()
+class Mails {
+  @OnPaymentSucceeded({ consumer: 'mails' })
+  take(): never {
+    throw new Error('the mail server is down');
+  }
+}
+
 describe('metrics in Prometheus', () => {
   let exporter: Exporter;
   let harness: Harness;
   let scraped: Scraped[];
   beforeAll(async () => {
     exporter = await startExporter();
-    harness = await startHarness({ providers: [Orders] });
+    harness = await startHarness({ providers: [Orders, Mails] });
     const { billId } = await harness.host.payments.createBill({ orderId: 'a', amount: '10' });
     await harness.sandbox.pay(billId);
     harness.clock.advance(60_000);
