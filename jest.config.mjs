@@ -34,5 +34,5 @@ export default {
       },
     ],
   },
-  testTimeout: 30_000,
+  testTimeout: 90_000,
 };
