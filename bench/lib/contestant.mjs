@@ -45,10 +45,11 @@ export function portOf(server) {
   return address.port;
 }
 
-/** Seconds of processor time since the start, and bytes; the heap as it is after a collection, where node allows one. */
+/** Seconds of processor time and milliseconds of a busy event loop since the start, and bytes; the heap as it is after a collection, where node allows one. */
 function usage() {
   globalThis.gc?.();
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, external } = process.memoryUsage();
-  return { cpuSeconds: (user + system) / 1e6, rss, heapUsed, external };
+  const busyMs = performance.eventLoopUtilization().active;
+  return { cpuSeconds: (user + system) / 1e6, busyMs, rss, heapUsed, external };
 }

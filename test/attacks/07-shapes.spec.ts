@@ -91,6 +91,31 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
     });
   });
 
+  test('what is too large for a genuine callback is stored as the fields of the specification alone, in chunks or not', async () => {
+    const named = genuine(ROUTES[0]);
+    const { SignatureValue: _digest, ...stored } = named;
+    const small = JSON.stringify({ ...named, note: 'x', custom: { cart: 7 } });
+    const large = JSON.stringify({ ...named, note: 'y'.repeat(40_000), custom: { cart: 7 } });
+    const kinds = [
+      [small, { ...stored, note: 'x', custom: { cart: 7 } }],
+      [large, { ...stored, custom: {} }],
+      [new Response(small).body, { ...stored, custom: {} }],
+    ] as const;
+    for (const [body, kept] of kinds) {
+      await shop.dataSource.query('DELETE FROM payment_acceptance.callback');
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(shop.url + ROUTES[0], {
+        method: 'POST',
+        headers,
+        body,
+        duplex: 'half',
+      } as RequestInit);
+      expect(answer.status).toBe(200);
+      const rows = await shop.dataSource.query<{ fields: object }[]>('SELECT fields FROM payment_acceptance.callback');
+      expect(rows.map(({ fields }) => fields)).toEqual([kept]);
+    }
+  });
+
   test('malformed HTTP is refused by the server, or cut off', async () => {
     const host = `Host: ${new URL(shop.url).host}\r\nConnection: close\r\n`;
     const post = `POST /postback/payment HTTP/1.1\r\n${host}`;

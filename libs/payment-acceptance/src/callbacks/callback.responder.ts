@@ -52,6 +52,7 @@ export class CallbackResponder {
     const { rawBody, headers } = exchange.request;
     const contentType = headers['content-type'];
     const answer = await this.callbacks.postback(shop, body, {
+      bytes: bytesOf(exchange),
       ...(rawBody && { rawBody }),
       ...(typeof contentType === 'string' && { contentType }),
     });
@@ -84,7 +85,7 @@ export class CallbackResponder {
     resultPage: (deeper: number) => string,
   ): Promise<void> {
     if (this.parserIsOff(body, exchange)) return page(exchange, 503, UNREADABLE);
-    const answer = await this.callbacks.redirect(to, shop, body);
+    const answer = await this.callbacks.redirect(to, shop, body, { bytes: bytesOf(exchange) });
     switch (answer.kind) {
       case 'result': {
         const deeper = (shop === undefined ? 0 : 1) + (hasTrailingSlash(exchange) ? 1 : 0);
@@ -155,6 +156,12 @@ const UNREADABLE = messagePage(
   'Please try again',
   'We could not take this in right now. Your payment is not affected.',
 );
+
+/** How long the body is that was parsed; unknown for one in chunks, or compressed. */
+function bytesOf({ request }: Exchange): number {
+  const { 'content-length': length, 'content-encoding': encoding = 'identity' } = request.headers;
+  return length === undefined || encoding !== 'identity' ? Infinity : Number(length);
+}
 
 function hasTrailingSlash({ request }: Exchange): boolean {
   return request.url?.split('?')[0]?.endsWith('/') ?? false;

@@ -36,12 +36,19 @@ import { postbackRow, redirectRow, type CallbackRow } from './callback-row.js';
 import { Forwarder } from './forwarder.js';
 import { CallbackJournal } from './journal.js';
 import { DroppedCallbacks } from './dropped-callbacks.js';
-import { parseBody } from './parse-body.js';
+import { parseBody, readableFields } from './parse-body.js';
 import { intentIdOf, issueTicket, readTicket } from './result-ticket.js';
 import { checkSignature } from './signature.js';
 
-/** How a postback was transmitted, for an older integration that needs to know. */
-export type Transmission = Pick<ForwardedPostback, 'rawBody' | 'contentType'>;
+/** How a callback was transmitted. */
+export interface Transmission extends Pick<ForwardedPostback, 'rawBody' | 'contentType'> {
+  /**
+   * Length of the body in bytes, `Infinity` if it was not announced. Of more than 32,768 only the fields of the
+   * specification are read and stored, without nested values (assumed): somebody else has sent it, and listing its fields
+   * would take long. Default: the length of `rawBody`; without one, everything is read.
+   */
+  readonly bytes?: number;
+}
 
 /**
  * Receives redirects and postbacks from the callback routes, or from the host's own controllers if those routes are
@@ -74,7 +81,7 @@ export class PaymentCallbacks {
    * Stores a postback (section 4.4). Only its `TrsId` determines the bill, among our own bills.
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form or the JSON object as the host's body parser read it
-   * @param transmission for `callbacks.forwardUnknown`
+   * @param transmission `rawBody` and `contentType` are for `callbacks.forwardUnknown`
    */
   postback(shop: string | undefined, body: unknown, transmission: Transmission = {}): Promise<PostbackAnswer> {
     return this.receive('postback', shop, (found, seen) => this.takePostback(found, body, transmission, seen));
@@ -86,7 +93,9 @@ export class PaymentCallbacks {
     transmission: Transmission,
     seen: RecordedCallback,
   ): Promise<PostbackAnswer> {
-    const parsed = parseBody(PostbackDto, body);
+    const { bytes = transmission.rawBody?.length, ...forwarded } = transmission;
+    const fields = readableFields(PostbackDto, body, bytes);
+    const parsed = parseBody(PostbackDto, fields);
     if ('errors' in parsed) return malformed(parsed.errors);
     const postback = parsed.value;
     const digest = this.checkedDigest(shop, postback) ?? (await this.checkDigestWithFreshToken(shop, postback));
@@ -95,11 +104,11 @@ export class PaymentCallbacks {
       this.overload.count('refusedPostbacks', shop.name);
       return REFUSED;
     }
+    const row = postbackRow(shop.name, postback, digest, fields as object);
     const raw = body as Readonly<Record<string, unknown>>;
-    const row = postbackRow(shop.name, postback, digest, raw);
     const { billId, orderId } = row;
     const offered = this.options.callbacks.forwardUnknown
-      ? await this.forwarder.offer({ shop: shop.name, billId, orderId, digest, body: raw, ...transmission })
+      ? await this.forwarder.offer({ shop: shop.name, billId, orderId, digest, body: raw, ...forwarded })
       : 'own';
     if (offered === 'failed') return NOT_STORED;
     return this.store({ ...row, forwarded: offered === 'accepted' }, seen);
@@ -112,9 +121,15 @@ export class PaymentCallbacks {
    * @param shop name of the shop; `undefined` for the default one
    * @param body the form as the host's body parser read it
    */
-  redirect(to: 'success' | 'fail', shop: string | undefined, body: unknown): Promise<RedirectAnswer> {
+  redirect(
+    to: 'success' | 'fail',
+    shop: string | undefined,
+    body: unknown,
+    { bytes }: Pick<Transmission, 'bytes'> = {},
+  ): Promise<RedirectAnswer> {
     const kind = `redirect-${to}` as const;
-    return this.receive(kind, shop, (found, seen) => this.takeRedirect(found, kind, body, seen));
+    const fields = readableFields(RedirectDto, body, bytes);
+    return this.receive(kind, shop, (found, seen) => this.takeRedirect(found, kind, fields, seen));
   }
 
   private async takeRedirect(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { IsOptional, IsString } from 'class-validator';
 import { PostbackDto, RedirectDto } from './callback.dto.js';
-import { parseBody } from './parse-body.js';
+import { parseBody, readableFields } from './parse-body.js';
 
 const redirect = { InvId: 'A-1', OutSum: '100.05', CurrencyIn: 'RUB' };
 const postback = { Status: 'SUCCESS', InvId: 'A-1', OutSum: '100.05', TrsId: 'b-1' };
@@ -162,4 +162,24 @@ test('what is left to class-validator, and has no reading of its own, is handed 
   expect(parseBody(Note, { text: 'a' })).toEqual({ value: { text: 'a' } });
   expect(parseBody(Note, { text: null })).toEqual({ value: { text: null } });
   expect(fieldsOf(Note, { text: 7 })).toEqual(['text']);
+});
+
+describe('a body that is larger than a genuine one', () => {
+  const body = { ...postback, custom: { cart: 7 }, note: 'x', InvId: ['A-1'] };
+
+  test('is read as its own fields alone, and nothing nested in them', () => {
+    expect(readableFields(PostbackDto, body, 32_769)).toEqual({ ...postback, custom: {}, InvId: {} });
+    expect(readableFields(PostbackDto, body, Infinity)).toEqual(readableFields(PostbackDto, body, 32_769));
+    expect(fieldsOf(PostbackDto, readableFields(PostbackDto, body, Infinity))).toEqual(['InvId']);
+    expect(fieldsOf(RedirectDto, readableFields(RedirectDto, { ...redirect, x: 1 }, Infinity))).toEqual([]);
+  });
+
+  test('is one of more than 32,768 bytes', () => {
+    expect(readableFields(PostbackDto, body, 32_768)).toBe(body);
+    expect(readableFields(PostbackDto, body)).toBe(body);
+  });
+
+  test.each([undefined, 'text', [postback]])('%j is left to the check of the whole', (whole) => {
+    expect(readableFields(PostbackDto, whole, Infinity)).toBe(whole);
+  });
 });

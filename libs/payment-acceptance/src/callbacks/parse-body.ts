@@ -11,6 +11,23 @@ export interface FieldError {
 
 export type Parsed<T> = { readonly value: T } | { readonly errors: readonly FieldError[] };
 
+/** More bytes than a genuine callback has, whose longest field is a `custom` of 4,000 characters in percent signs. */
+const MAX_BYTES = 32_768;
+
+/** Stands for a nested value that is not read. */
+const NOT_READ = Object.freeze({});
+
+/**
+ * The fields of a body that are read: of a large one only those of the DTO, and none that is nested, since listing the
+ * members of an object takes as long as there are many.
+ */
+export function readableFields(type: new () => object, body: unknown, bytes = 0): unknown {
+  if (bytes <= MAX_BYTES || !isNested(body) || Array.isArray(body)) return body;
+  const given = CallbackRules.of(type).fields.map((field) => [field, own(body, field)] as const);
+  const present = given.filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([field, value]) => [field, isNested(value) ? NOT_READ : value]));
+}
+
 /**
  * Parses a callback with its DTO, the only definition of what is valid. Not a pipe, because a host's global pipe would
  * refuse the unknown fields that genuine callbacks carry. Compiled rules accept the common case; class-validator judges

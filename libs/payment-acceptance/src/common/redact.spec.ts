@@ -24,6 +24,7 @@ describe('maskCards', () => {
     ['4111_1111_1111_1111', '411111******1111'],
     ['4111+1111+1111+1111', '411111******1111'],
     ['4111%201111%201111%201111', '411111******1111'],
+    ['%204111111111111111', '%20411111******1111'],
     ['2026-11-21 12:00:00 4111.1111.1111.1111', '2026-11-21 12:00:00 411111******1111'],
     ['4111 1111 1111 1111 0', '411111******1111 0'],
     ['41111111-1111-1111-0000-000000000001', '411111******1111-0000-000000000001'],
@@ -95,6 +96,14 @@ describe('redactFields', () => {
     expect(kept.match(/411111\*{6}1111/g)).toHaveLength(5);
   });
 
+  test('masks a card number where a text is cut', () => {
+    const card = '4111 1111 1111 1111';
+    for (const before of [3_981, 3_985, 3_990, 3_999]) {
+      const { text } = redactFields({ text: `${'x'.repeat(before)}${card}` }) as { text: string };
+      expect(text).toBe(`${'x'.repeat(before)}411111******1111`.slice(0, 4_000));
+    }
+  });
+
   test('masks every number of 12 digits and more, whose last ones may be lost', () => {
     const text = '{"n":[4111111111111111112,6304000000000000,4111111111111.112,123456789012,100.05,12345678901]}';
     expect(redactFields(JSON.parse(text) as object)).toEqual({
@@ -146,6 +155,33 @@ describe('redactFields', () => {
       expect(redactFields(nested)).toEqual({ _truncated: true });
       expect(redactFields({ ...short, ...nested })).toEqual({ ...short, _truncated: true });
       expect(redactFields({ ...short, ...nested, long: 'x'.repeat(256) })).toEqual({ ...short, _truncated: true });
+    });
+
+    test('is not looked at: no more than so many characters and values are read', () => {
+      let read = 0;
+      const counted = (value: unknown): unknown => {
+        read += typeof value === 'string' ? Math.min(value.length, 4_000) : 1;
+        return typeof value === 'object' && value !== null
+          ? new Proxy(value, { get: (of, name) => counted(Reflect.get(of, name)) })
+          : value;
+      };
+      const list = (item: unknown) => Array.from({ length: 64 }, () => item);
+      const wide = list(list(list(list('4111 '.repeat(1_000)))));
+      const short = Object.fromEntries(list('4111 '.repeat(50)).map((text, at) => [`${at}`, text]));
+      for (const body of [{ wide }, { a: list(list('4'.repeat(50))) }, { ...short, wide }]) {
+        read = 0;
+        redactFields(counted(body) as object);
+        expect(read).toBeLessThan(16_384 + 4_000);
+      }
+    });
+
+    test('keeps as many of its short fields as there is room for', () => {
+      const fields = Object.fromEntries(
+        Array.from({ length: 64 }, (_, at) => [`${at}`.padStart(55, '-'), 'x'.repeat(245)]),
+      );
+      const kept = redactFields(fields);
+      expect(Object.keys(kept)).toHaveLength(56);
+      expect(kept).toMatchObject({ ...Object.fromEntries(Object.entries(fields).slice(0, 54)), _truncated: true });
     });
 
     test('may be long by the number of its fields alone', () => {

@@ -1,3 +1,4 @@
+import { memoize } from './memoize.js';
 import { databaseText } from './text.js';
 
 const MAX_DEPTH = 4;
@@ -6,15 +7,31 @@ const MAX_TEXT = 4_000;
 const MAX_NAME = 255;
 const MAX_JSON = 16_384;
 
+/** How many characters of names and values may still be looked at. */
+interface Budget {
+  left: number;
+}
+
 /**
  * The fields of a callback as they are stored: without the digest, card numbers masked, limited in size, since anybody can
- * send anything. The result is plain JSON that every database accepts.
+ * send anything. The result is plain JSON that every database accepts. What is too long is cut off before it is looked at,
+ * so that nobody can make this take long.
  */
 export function redactFields(body: object): object {
-  const kept = redact(body, 0) as object;
-  if (isShort(kept) || JSON.stringify(kept).length <= MAX_JSON) return kept;
-  const short = Object.entries(kept).filter(([, value]) => typeof value !== 'object' && String(value).length <= 255);
+  const budget: Budget = { left: MAX_JSON };
+  const kept = redact(body, 0, budget) as object;
+  if (budget.left >= 0 && (isShort(kept) || JSON.stringify(kept).length <= MAX_JSON)) return kept;
+  const short = fieldsOf(kept).filter(([, value]) => !isObject(value) && String(value).length <= 255);
   return { ...Object.fromEntries(short), _truncated: true };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function fieldsOf(value: object): [string, unknown][] {
+  const names = Object.keys(value).slice(0, MAX_FIELDS);
+  return names.map((name) => [name, (value as Readonly<Record<string, unknown>>)[name]]);
 }
 
 /** Whether its JSON cannot be too long, even if every character is escaped. A fast path. */
@@ -34,21 +51,26 @@ const MAX_KEPT_NAMES = 256;
 
 function keptName(name: string): string | undefined {
   if (NAMES.has(name)) return NAMES.get(name);
-  const kept = /signature/i.test(name) ? undefined : maskCards(cleanText(name, MAX_NAME));
+  const kept = /signature/i.test(name) ? undefined : cleanText(name, MAX_NAME);
   if (NAMES.size < MAX_KEPT_NAMES && name.length <= MAX_NAME) NAMES.set(name, kept);
   return kept;
 }
 
-function redact(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return isPlain(value) ? value : maskCards(cleanText(value));
+/** `undefined` for what is left out. */
+function redact(value: unknown, depth: number, budget: Budget): unknown {
+  budget.left -= typeof value === 'string' ? Math.min(value.length, MAX_TEXT) : 1;
+  if (budget.left < 0) return undefined;
+  if (typeof value === 'string') return isPlain(value) ? value : cleanText(value, MAX_TEXT);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return maskNumber(value);
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return undefined;
-  if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1) ?? null);
+  if (Array.isArray(value)) return value.slice(0, MAX_FIELDS).map((item) => redact(item, depth + 1, budget) ?? null);
   const fields: Record<string, unknown> = {};
-  for (const name of Object.keys(value).slice(0, MAX_FIELDS)) {
+  for (const [name, given] of fieldsOf(value)) {
+    budget.left -= Math.min(name.length, MAX_NAME);
+    if (budget.left < 0) break;
     const kept = keptName(name);
     if (kept === undefined) continue;
-    const item = redact((value as Record<string, unknown>)[name], depth + 1);
+    const item = redact(given, depth + 1, budget);
     // A name like any other, but assigning to it would set the prototype.
     if (kept === '__proto__') Object.defineProperty(fields, kept, { value: item, enumerable: true });
     else fields[kept] = item;
@@ -62,15 +84,21 @@ function maskNumber(value: number | boolean | null): unknown {
   return digits.length >= 12 ? masked(digits) : value;
 }
 
-function cleanText(text: string, limit = MAX_TEXT): string {
-  return databaseText(text.slice(0, limit));
+/** How many characters a card number may have: each of its digits with the separators before it. */
+const CARD_LENGTH = 19 * 10;
+
+/** Masked before it is cut, so that no card number is cut in two. */
+function cleanText(text: string, limit: number): string {
+  return databaseText(maskCards(databaseText(text.slice(0, limit + CARD_LENGTH))).slice(0, limit));
 }
 
 /** Other things made of digits and separators: a date, with or without a time, and a UUID that has a letter. */
 const NO_CARD =
-  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
-const SEPARATOR = /((?:%20|[^\p{L}\p{N}]){1,3})/u;
-const DIGITS = /\d(?:(?:%20|[^\p{L}\p{N}]){0,3}\d){11,}/gu;
+  /((?<!\d)(?:19|20)\d\d[-./](?:0[1-9]|1[0-2])[-./][0-3]\d(?:[ T][0-2]\d:[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)?(?!\d)|\b(?=[\da-f]{8}-)(?=[\d-]{0,35}[a-f])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b)/i;
+
+/** How many separators may stand between two digits of a number. */
+const MAX_SEPARATORS = 3;
+const LETTER_OR_NUMBER = /[\p{L}\p{N}]/u;
 
 /**
  * Masks everything that looks like a card number: 12 to 19 digits with a valid check digit, with up to three characters
@@ -82,7 +110,7 @@ export function maskCards(text: string): string {
   if (!hasDigitsOfCard(plain)) return text;
   // Captured dates and UUIDs are at odd indices.
   const parts = plain.split(NO_CARD);
-  const masked = parts.map((part, index) => (index % 2 === 1 ? part : part.replace(DIGITS, maskRun))).join('');
+  const masked = parts.map((part, index) => (index % 2 === 1 ? part : maskNumbers(part))).join('');
   return masked === plain ? text : masked;
 }
 
@@ -92,8 +120,7 @@ const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(nbsp|ensp|emsp|thinsp|shy|zwn?j
 /** The text with ASCII digits in place of all others, as far as that may show a card number. */
 function plainDigits(text: string): string {
   const decoded = text.includes('&') ? text.replace(ENTITY, decodedEntity) : text;
-  if (/^[\0-\x7f]*$/.test(decoded)) return decoded;
-  return decoded.normalize('NFKC').replace(/[^\P{Nd}0-9]/gu, asciiDigit);
+  return /^[\0-\x7f]*$/.test(decoded) ? decoded : decoded.replace(/[^\P{N}0-9]/gu, (number) => plainNumber(number));
 }
 
 function decodedEntity(_whole: string, decimal?: string, hexadecimal?: string): string {
@@ -101,6 +128,9 @@ function decodedEntity(_whole: string, decimal?: string, hexadecimal?: string): 
   // Neither a control character nor half a surrogate pair: databases reject some of them.
   return code < 32 || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? ' ' : String.fromCodePoint(code);
 }
+
+/** A number of any script or form in ASCII digits, if it has a decimal value. */
+const plainNumber = memoize((number) => number.normalize('NFKC').replace(/[^\P{Nd}0-9]/gu, asciiDigit), 1_000);
 
 /** The decimal digits of each script follow one another, from 0 to 9, and no other script's stand before them. */
 function asciiDigit(digit: string): string {
@@ -118,47 +148,85 @@ function isPlain(text: string): boolean {
 /** Whether the text has enough digits for a card number. Most do not, and need no closer look. */
 function hasDigitsOfCard(text: string): boolean {
   let digits = 0;
-  for (let at = 0; at < text.length && digits < 12; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code >= 48 && code <= 57) digits += 1;
-  }
+  for (let at = 0; at < text.length && digits < 12; at += 1) if (isDigit(text.charCodeAt(at))) digits += 1;
   return digits >= 12;
 }
 
-function maskRun(run: string): string {
-  const groups = run.split(SEPARATOR);
-  let text = '';
-  for (let index = 0; index < groups.length; index += 2) {
-    const { digits, end } = longestCard(groups, index);
-    text += digits === '' ? (groups[index] ?? '') : masked(digits);
-    text += groups[end + 1] ?? '';
-    index = end;
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** Digits that follow one another immediately. */
+interface Group {
+  readonly start: number;
+  readonly end: number;
+  /** Whether only separators, and no more than allowed, are between the group before and this one. */
+  readonly continues: boolean;
+}
+
+function groupsOf(text: string): Group[] {
+  const groups: Group[] = [];
+  let separators = Infinity;
+  for (let at = 0; at < text.length;) {
+    const start = at;
+    while (isDigit(text.charCodeAt(at))) at += 1;
+    if (at > start) {
+      groups.push({ start, end: at, continues: separators <= MAX_SEPARATORS });
+      separators = 0;
+    } else {
+      const length = separatorLength(text, at);
+      separators = length === 0 ? Infinity : separators + 1;
+      at += length || 1;
+    }
   }
-  return text;
+  return groups;
+}
+
+/** The length of the separator at this place; 0 if there is none. */
+function separatorLength(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code < 128) return /[a-z]/i.test(text.charAt(at)) ? 0 : text.startsWith('%20', at) ? 3 : 1;
+  const character = String.fromCodePoint(text.codePointAt(at) ?? code);
+  return LETTER_OR_NUMBER.test(character) ? 0 : character.length;
+}
+
+function maskNumbers(text: string): string {
+  const groups = groupsOf(text);
+  let result = '';
+  let copied = 0;
+  for (let first = 0; first < groups.length; first += 1) {
+    const end = endOfCard(text, groups, first);
+    if (end === undefined) continue;
+    const card = groups.slice(first, end);
+    result +=
+      text.slice(copied, card[0]?.start) + masked(card.map((group) => text.slice(group.start, group.end)).join(''));
+    copied = card.at(-1)?.end ?? copied;
+    first = end - 1;
+  }
+  return result + text.slice(copied);
 }
 
 function masked(digits: string): string {
   return `${digits.slice(0, 6)}******${digits.slice(-4)}`;
 }
 
-/** The longest card number made of whole groups, beginning at `start`; separators are at odd indices. */
-function longestCard(groups: readonly string[], start: number): { digits: string; end: number } {
-  let longest = { digits: '', end: start };
-  let digits = '';
-  for (let end = start; end < groups.length && digits.length <= 19; end += 2) {
-    digits += groups[end] ?? '';
-    if (digits.length >= 12 && digits.length <= 19 && hasCheckDigit(digits)) longest = { digits, end };
+/** Where the longest card number made of whole groups ends that begins with this one, by the Luhn algorithm. */
+function endOfCard(text: string, groups: readonly Group[], first: number): number | undefined {
+  let end: number | undefined;
+  let count = 0;
+  // The sums of the digits so far where every second one is doubled: where the last is not, and where it is.
+  let single = 0;
+  let doubled = 0;
+  for (let at = first; at < groups.length; at += 1) {
+    const group = groups[at];
+    if (!group || (at > first && !group.continues)) break;
+    count += group.end - group.start;
+    if (count > 19) break;
+    for (let place = group.start; place < group.end; place += 1) {
+      const digit = text.charCodeAt(place) - 48;
+      [single, doubled] = [doubled + digit, single + (digit > 4 ? 2 * digit - 9 : 2 * digit)];
+    }
+    if (count >= 12 && single % 10 === 0) end = at + 1;
   }
-  return longest;
-}
-
-/** The Luhn algorithm. */
-function hasCheckDigit(digits: string): boolean {
-  const sum = Array.from(digits)
-    .reverse()
-    .reduce((total, digit, index) => {
-      const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
-      return total + (value > 9 ? value - 9 : value);
-    }, 0);
-  return sum % 10 === 0;
+  return end;
 }
