@@ -109,7 +109,7 @@ describe.each(ADAPTERS)('shapes of bodies, on %s', (adapter) => {
         headers,
         body,
         duplex: 'half',
-      } as RequestInit);
+      });
       expect(answer.status).toBe(200);
       const rows = await shop.dataSource.query<{ fields: object }[]>('SELECT fields FROM payment_acceptance.callback');
       expect(rows.map(({ fields }) => fields)).toEqual([kept]);
