@@ -205,6 +205,53 @@ describe('stale reviews', () => {
     });
   });
 
+  describe('a payment that counts, and is taken back again and again', () => {
+    const changes = async (bill: Bill) => {
+      const { events, reviews: all } = await recorded.harness.host.ledger();
+      const own = all.filter(({ orderId, reason }) => orderId === bill.orderId && reason === 'payment-changed');
+      const told = events.filter(({ orderId, name }) => orderId === bill.orderId && name === 'payment.review');
+      expect(new Set(told.map(({ id }) => id)).size).toBe(own.length);
+      return own.map(({ state }) => state);
+    };
+    const dismissAll = async () => {
+      const { reviews: all } = await recorded.harness.host.ledger();
+      for (const { id, state } of all) if (state === 'OPEN') await reviews.dismiss(id, { operator: 'ann' });
+    };
+
+    test.each([
+      ['FAIL', '100.00'],
+      ['SUCCESS', '90.00'],
+      ['HELD', '100.00'],
+    ])('is a review each time that it becomes %s %s after the last one was dismissed', async (status, amount) => {
+      const bill = await billed();
+      await shows(bill, 'SUCCESS', '100.00');
+      await shows(bill, status, amount);
+      await shows(bill, 'SUCCESS', '100.00');
+      await shows(bill, status, amount);
+      expect(await changes(bill)).toEqual(['OPEN']);
+      await dismissAll();
+      await shows(bill, status, amount);
+      expect(await changes(bill)).toEqual(['DISMISSED']);
+      for (const before of [1, 2, 3]) {
+        await shows(bill, 'SUCCESS', '100.00');
+        expect(await changes(bill)).toEqual(Array.from({ length: before }, () => 'DISMISSED'));
+        await shows(bill, status, amount);
+        await shows(bill, status, amount);
+        expect((await changes(bill)).sort()).toEqual([...Array.from({ length: before }, () => 'DISMISSED'), 'OPEN']);
+        await dismissAll();
+      }
+      expect((await of(bill)).events.filter((name) => name === 'payment.succeeded')).toHaveLength(1);
+    });
+
+    test('is a review of each of the other bills that list it, too', async () => {
+      const [owner, ...others] = [await billed(), await billed(), await billed(), await billed()];
+      await shows(owner, 'SUCCESS', '100.00');
+      const { paymentId } = owner;
+      for (const other of others) await shows(other, 'SUCCESS', '100.00', { id: paymentId });
+      for (const other of others) expect(await of(other)).toMatchObject({ open: ['payment-moved'], state: 'OPEN' });
+    });
+  });
+
   describe('a payment that the service lists for one bill, and says belongs to another', () => {
     test.each(['OPEN', 'PAID', 'EXPIRED'])('of ours, %s: its money is not given away', async (state) => {
     const [bill, owner] = [await billed(), await billed()];

@@ -20,6 +20,7 @@ export const run = (more: Partial<DecisionInput>): Decision =>
 export const kept = (payment: ReportedPayment, intentId = lockedBill().intentId): LedgerPayment => ({
   ...payment,
   intentId,
+  contradiction: null,
   verdict: payment.status === 'SUCCESS' ? 'succeeded' : payment.status === 'FAIL' ? 'failed' : 'pending',
 });
 

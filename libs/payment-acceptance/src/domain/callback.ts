@@ -38,6 +38,8 @@ export interface KnownPayment extends LedgerPayment {
   readonly knownAt: Date;
   /** How many assertions about its bill have been confirmed since, whichever payment they were about. */
   readonly confirmedSince: Readonly<Record<Assertion, number>>;
+  /** How many reviews of changes of the payment a person has closed. */
+  readonly closedChanges: number;
 }
 
 /** The result of a check for the hints that requested it. */

@@ -57,8 +57,10 @@ test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED
         const own = listed.filter(({ billId }) => billId !== 'b-other');
         for (const row of decision.payments) {
           const before = ledger.get(row.paymentId);
-          if (before?.status === 'SUCCESS') expect(row).toEqual({ ...before, statusText: row.statusText });
-          else if (before) expect(rank[row.status]).toBeGreaterThan(rank[before.status]);
+          if (before?.status === 'SUCCESS') {
+            const { statusText, contradiction } = row;
+            expect(row).toEqual({ ...before, statusText, contradiction });
+          } else if (before) expect(rank[row.status]).toBeGreaterThan(rank[before.status]);
           expect(own.map(({ paymentId }) => paymentId)).toContain(row.paymentId);
           ledger.set(row.paymentId, row);
         }

@@ -41,8 +41,34 @@ describe('a list after others', () => {
   ])('a SUCCESS that becomes %s is a review and changes nothing', (_name, change) => {
     const bill = lockedBill({ state: 'PAID' });
     const decision = run({ bill, known: [kept(success)], listed: [reported(change)], firstPaymentId: 'p-1' });
-    expect(decision).toMatchObject({ state: 'PAID', payments: [], firstPaymentId: null });
+    expect(decision).toMatchObject({ state: 'PAID', firstPaymentId: null });
+    expect(decision.payments).toEqual([
+      { ...kept(success), contradiction: expect.any(String) as unknown, statusText: reported(change).statusText },
+    ]);
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
+  });
+
+  test('each change to the worse is told once, and once more where a person has dismissed it and it was well in between', () => {
+    let known = { ...kept(success), closedChanges: 0 };
+    const keys = (listed: ReportedPayment[], closedChanges: number): string[] => {
+      const { payments, reviews, events } = run({ known: [{ ...known, closedChanges }], listed });
+      expect(events.map(({ key }) => key)).toEqual(reviews.map(({ key }) => `payment.review:main:${key}`));
+      known = { ...known, ...payments[0] };
+      return reviews.map(({ key }) => key);
+    };
+    const less = { ...success, amount: '1.00' };
+    for (const worse of [[fail], [less], [{ ...success, currency: 'USD' }], [fail, success], [less, success]]) {
+      known = { ...kept(success), closedChanges: 0 };
+      const first = keys(worse, 0);
+      expect(first).toHaveLength(1);
+      expect([keys(worse, 0), keys(worse, 1), keys([success], 1)]).toEqual([[], [], []]);
+      // Nobody has looked at the first one: the same review again, which is there already.
+      expect([keys(worse, 0), keys([success], 0)]).toEqual([first, []]);
+      const second = keys(worse, 1);
+      expect(second).toHaveLength(1);
+      expect(second).not.toEqual(first);
+      expect(keys(worse, 2)).toEqual([]);
+    }
   });
 
   test('each change is a review of its own; the same one again is the same', () => {
@@ -59,6 +85,21 @@ describe('a list after others', () => {
     expect(reasons(decision)).toEqual(['payment-moved']);
     const larger = run({ known: [elsewhere], listed: [{ ...success, amount: '200.00' }] });
     expect(larger.reviews[0]!.key).not.toBe(decision.reviews[0]!.key);
+  });
+
+  test('a payment that four bills list is a review of each that it does not belong to', () => {
+    const elsewhere = kept(success, '00000000-0000-4000-8000-00000000000f');
+    const bills = ['a', 'b', 'c', 'd'].map((each) =>
+      lockedBill({ intentId: `00000000-0000-4000-8000-00000000000${each}` }),
+    );
+    const moved = bills.flatMap((bill) => run({ bill, known: [elsewhere], listed: [success] }).reviews);
+    const foreign = bills.flatMap((bill) => run({ bill, listed: [{ ...success, billId: 'b-other' }] }).reviews);
+    expect([...moved, ...foreign].map(({ reason }) => reason)).toEqual([
+      ...Array.from({ length: 4 }, () => 'payment-moved'),
+      ...Array.from({ length: 4 }, () => 'foreign-bill'),
+    ]);
+    expect(new Set([...moved, ...foreign].map(({ key }) => key)).size).toBe(8);
+    expect(new Set([...moved, ...foreign].map(({ id }) => id)).size).toBe(8);
   });
 
   test("one that moves before any money came is nobody's business yet: a dismissed review would hide the money", () => {
@@ -83,12 +124,14 @@ describe('a SUCCESS that is listed otherwise, and as SUCCESS again', () => {
 
   test('is kept with what was listed last', () => {
     const decision = run({ known: [waiting], listed: [fail] });
-    expect(decision.payments).toEqual([{ ...waiting, statusText: 'FAIL' }]);
+    expect(decision.payments).toEqual([
+      { ...waiting, statusText: 'FAIL', contradiction: expect.any(String) as unknown },
+    ]);
     expect(reasons(decision)).toEqual(['payment-changed']);
     expect(run({ known: [waiting], listed: [{ ...fail, billId: null }] }).payments).toHaveLength(1);
     expect(run({ known: [waiting], listed: [] }).payments).toEqual([]);
     expect(run({ known: [waiting], listed: [success] })).toMatchObject({ payments: [], reviews: [] });
-    expect(run({ known: [waiting], listed: [fail, success] }).payments).toEqual([]);
+    expect(run({ known: [waiting], listed: [fail, success] }).payments).toMatchObject([{ statusText: 'SUCCESS' }]);
     expect(run({ known: [waiting], listed: [{ ...fail, billId: 'b-other' }] }).payments).toEqual([]);
     expect(run({ known: [kept(success, 'b-2')], listed: [fail] }).payments).toEqual([]);
   });

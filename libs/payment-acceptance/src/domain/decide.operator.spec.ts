@@ -42,8 +42,9 @@ describe('a payment that an operator had accepted before the service said SUCCES
 
   test('is a review where it had failed, and the service still says so', () => {
     const decision = later('FAIL', { status: 'FAIL' });
-    expect(decision.payments).toEqual([]);
+    expect(decision.payments).toMatchObject([{ status: 'FAIL', verdict: 'succeeded' }]);
     expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['payment-changed']]);
+    expect(run({ known: decision.payments, listed: [reported({ status: 'FAIL' })] }).reviews).toEqual([]);
   });
 
   test('keeps none of the others from being looked at', () => {
@@ -90,6 +91,7 @@ describe('accepting a payment', () => {
         currency: null,
         fromCard: null,
         createdAtText: null,
+        contradiction: null,
         verdict: 'succeeded',
       },
     ]);

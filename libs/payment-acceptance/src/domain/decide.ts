@@ -3,6 +3,7 @@ import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput 
 import { parseAmount, type DecimalAmount } from './money.js';
 import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
 import type { PaymentId } from './ids.js';
+import { uuidFromName } from './uuid.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 
@@ -10,51 +11,55 @@ const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROC
 
 /**
  * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict; an
- * entry that contradicts a SUCCESS payment opens a review and changes nothing; absence from the list proves nothing.
+ * entry that contradicts a SUCCESS payment opens a review and changes nothing else, once for each time that what is listed
+ * changes; absence from the list proves nothing.
  */
 export function decide(input: DecisionInput): Decision {
   const { bill, known } = input;
-  const rows = new Map(known.map((row) => [row.paymentId, row]));
+  const rows = new Map<string, LedgerPayment>(known.map((row) => [row.paymentId, row]));
+  const closedChanges = new Map(known.map((row) => [row.paymentId, row.closedChanges ?? 0]));
   const builder = new DecisionBuilder(bill, input.firstPaymentId);
   const keep = (payment: LedgerPayment): void => {
     rows.set(payment.paymentId, payment);
     builder.changedPayments.set(payment.paymentId, payment);
   };
+  const changed = (payment: ReportedPayment): void => {
+    const closed = closedChanges.get(payment.paymentId) ?? 0;
+    builder.review('payment-changed', payment, closed > 0 ? `${changeOf(payment)}:${closed}` : changeOf(payment));
+  };
+  const advanced = new Set<string>();
   for (const [payment, verdict] of judged(input)) {
     const row = rows.get(payment.paymentId);
-    if (payment.billId !== null && payment.billId !== bill.billId) {
+    if (!isOwn(payment, bill)) {
       // The payment belongs to another bill, so it needs a person only if money arrived.
       if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
     } else if (row && row.intentId !== bill.intentId) {
       if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
-    } else if (row?.status === 'SUCCESS') {
-      if (contradicts(row, payment)) builder.review('payment-changed', payment, changeOf(payment));
-    } else if (row?.verdict === 'succeeded') {
-      // An operator accepted it before the service did. If the service agrees later, there is no second event.
-      if (RANK[payment.status] <= RANK[row.status]) {
-        // The operator accepted a failed payment, and the service still lists it as failed.
-        if (payment.status === 'FAIL') builder.review('payment-changed', payment, changeOf(payment));
-        continue;
-      }
-      keep({ ...payment, intentId: bill.intentId, verdict: 'succeeded' });
-      if (verdict.kind === 'failed' || verdict.kind === 'review') {
-        builder.review('payment-changed', payment, changeOf(payment));
-      }
-    } else if (!row || RANK[payment.status] > RANK[row.status]) {
-      keep({ ...payment, intentId: bill.intentId, verdict: verdict.kind });
-      builder.take(payment, verdict);
+    } else if (!row || (row.status !== 'SUCCESS' && RANK[payment.status] > RANK[row.status])) {
+      // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
+      const accepted = row?.verdict === 'succeeded';
+      const kind = accepted ? 'succeeded' : verdict.kind;
+      keep({ ...payment, intentId: bill.intentId, contradiction: null, verdict: kind });
+      advanced.add(payment.paymentId);
+      if (!accepted) builder.take(payment, verdict);
+      else if (verdict.kind === 'review') changed(payment);
     }
   }
-  const last = lastListings(input);
-  for (const row of rows.values()) {
-    const payment = last.get(row.paymentId);
-    if (row.status !== 'SUCCESS' || row.intentId !== bill.intentId) continue;
-    if (!payment || payment.statusText === row.statusText) continue;
-    keep({ ...row, statusText: payment.statusText });
+  for (const [paymentId, entries] of ownListings(input)) {
+    const row = rows.get(paymentId);
+    const last = entries.at(-1);
+    if (!row || !last || row.intentId !== bill.intentId || (row.status !== 'SUCCESS' && row.verdict !== 'succeeded'))
+      continue;
+    const contrary = entries.filter((payment) => contradicts(row, payment));
+    const contradiction = contrary.length === 0 ? null : uuidFromName(contrary.map(changeOf).join(' '));
+    const statusText = row.status === 'SUCCESS' ? last.statusText : row.statusText;
+    if (contradiction === row.contradiction && statusText === row.statusText) continue;
+    keep({ ...row, statusText, contradiction });
+    // Of one that has advanced just now, the entries before were steps on the way.
+    const news = advanced.has(paymentId) ? contrary.filter(({ status }) => status === row.status) : contrary;
+    for (const payment of news) changed(payment);
     // It was listed differently in between, and a review said so. Now it can be accepted again, so say that, too.
-    if (row.verdict === 'review' && !contradicts(row, payment)) {
-      builder.review('payment-changed', payment, changeOf(payment));
-    }
+    if (contrary.length === 0 && row.verdict === 'review') changed(last);
   }
   if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
   const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
@@ -105,12 +110,22 @@ const NOTHING_LISTED = {
   currency: null,
   fromCard: null,
   createdAtText: null,
+  contradiction: null,
 } as const;
 
-/** The entry that counts for each payment of the bill where the list has several: SUCCESS if there is one. */
-function lastListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment> {
-  const own = listed.filter(({ billId }) => billId === null || billId === bill.billId);
-  return new Map(inOrder(own).map((payment) => [payment.paymentId, payment]));
+/** What the list says of each payment of the bill, in order: the last entry counts, which is a SUCCESS if there is one. */
+function ownListings({ bill, listed }: DecisionInput): ReadonlyMap<string, ReportedPayment[]> {
+  const entries = new Map<string, ReportedPayment[]>();
+  for (const payment of inOrder(listed.filter((each) => isOwn(each, bill)))) {
+    const of = entries.get(payment.paymentId);
+    if (of) of.push(payment);
+    else entries.set(payment.paymentId, [payment]);
+  }
+  return entries;
+}
+
+function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
+  return billId === null || billId === bill.billId;
 }
 
 /** Failures first, then by age. */
@@ -168,7 +183,9 @@ function isAmount(amount: unknown): boolean {
   return typeof amount === 'string' && parseAmount(amount) === amount;
 }
 
+/** Of a payment that an operator accepted before the service did, only another FAIL contradicts. */
 function contradicts(row: LedgerPayment, payment: ReportedPayment): boolean {
+  if (row.status !== 'SUCCESS') return payment.status === 'FAIL';
   return payment.status !== 'SUCCESS' || row.amount !== payment.amount || row.currency !== payment.currency;
 }
 

@@ -23,7 +23,7 @@ export interface DecisionInput extends Lifetime {
   readonly bill: LockedBill;
   /** The payment that already paid the order, if any. */
   readonly firstPaymentId: PaymentId | null;
-  readonly known: readonly LedgerPayment[];
+  readonly known: readonly (LedgerPayment & { readonly closedChanges?: number })[];
   readonly listed: readonly ReportedPayment[];
   /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
   readonly unreadable?: string | undefined;
@@ -71,10 +71,16 @@ export class DecisionBuilder {
     }
   }
 
-  /** Opens a review of a payment, or of the whole bill. */
+  /**
+   * Opens a review of a payment, or of the whole bill.
+   * @param occasion distinguishes it from others of the payment for the same reason
+   */
   review(reason: ReviewReason, payment: ReportedPayment | null, occasion = ''): void {
     const { bill } = this;
-    const key = [reason, bill.shop, payment?.paymentId ?? bill.intentId, occasion].filter(Boolean).join(':');
+    // Several bills may list the same payment, and each needs a person.
+    const listedBy = reason === 'payment-moved' || reason === 'foreign-bill' ? bill.intentId : '';
+    const about = [reason, bill.shop, payment?.paymentId ?? bill.intentId, listedBy, occasion];
+    const key = about.filter(Boolean).join(':');
     const id = uuidFromName(`review:${key}`);
     const { paymentId = null, amount = null, amountReceived = null } = payment ?? {};
     const detail = {

@@ -58,6 +58,8 @@ export interface LedgerPayment {
   readonly createdAtText: string | null;
   /** `status` as the service last sent it; may differ from the status that the payment has advanced to. */
   readonly statusText: string | null;
+  /** Of a SUCCESS, or one that an operator accepted: what was last listed that contradicts it, as a digest; `null` if nothing. */
+  readonly contradiction: string | null;
   readonly verdict: Verdict['kind'];
 }
 

@@ -8,7 +8,7 @@ import type { LedgerPayment } from '../domain/payment.js';
 import type { CheckScheduleOptions } from '../domain/schedule-options.js';
 import { nextCheck } from '../domain/schedule.js';
 import type { Settlement } from '../domain/settlement.js';
-import type { PaymentId } from '../domain/ids.js';
+import type { IntentId, PaymentId } from '../domain/ids.js';
 
 /** The answer to a check, ready to be settled. */
 export interface CheckAnswer {
@@ -19,7 +19,7 @@ export interface CheckAnswer {
   readonly ends: boolean;
   /** Trace context that its events continue. */
   readonly traceparent: string | null;
-  decide(bill: LockedBill, firstPaymentId: PaymentId | null, known: readonly LedgerPayment[]): Decision;
+  decide(bill: LockedBill, firstPaymentId: PaymentId | null, known: readonly KnownPayment[]): Decision;
 }
 
 /**
@@ -29,7 +29,9 @@ export interface CheckAnswer {
 export class SettlementBatch {
   /** The settlements to write. */
   readonly settlements: Settlement[] = [];
-  private readonly payments: Map<string, KnownPayment>;
+  private readonly payments = new Map<string, KnownPayment>();
+  /** The keys of each bill's payments. */
+  private readonly ofBills = new Map<IntentId, Set<string>>();
   private readonly firstPaymentIds = new Map<string, string>();
 
   constructor(
@@ -37,17 +39,16 @@ export class SettlementBatch {
     private readonly schedule: Readonly<Required<CheckScheduleOptions>>,
     private readonly fraction: () => number,
   ) {
-    this.payments = new Map(known.map((payment) => [keyOf(payment.shop, payment.paymentId), payment]));
+    for (const payment of known) this.set(payment);
   }
 
   /** Decides on a locked bill. An error in the decision fails that bill alone. */
   settle(answer: CheckAnswer, { bill, firstPaymentId }: LockedClaim): Ended<Decision> {
     const { claim } = answer;
     const order = keyOf(bill.shop, bill.orderId);
-    const listed = new Set(answer.paymentIds);
-    const known = [...this.payments.values()].filter(
-      ({ shop, intentId, paymentId }) => intentId === bill.intentId || (shop === bill.shop && listed.has(paymentId)),
-    );
+    const keys = new Set(this.ofBills.get(bill.intentId));
+    for (const paymentId of answer.paymentIds) keys.add(keyOf(bill.shop, paymentId));
+    const known = this.known(keys);
     let decided: Decision;
     try {
       decided = answer.decide(bill, this.firstPaymentIds.get(order) ?? firstPaymentId, known);
@@ -72,16 +73,27 @@ export class SettlementBatch {
   }
 
   private keep({ shop, now }: LockedBill, payment: LedgerPayment): void {
-    const key = keyOf(shop, payment.paymentId);
-    const before = this.payments.get(key);
+    const before = this.payments.get(keyOf(shop, payment.paymentId));
     const advanced = before?.status !== payment.status;
     const { knownAt, confirmedSince } =
       before && !advanced ? before : { knownAt: now, confirmedSince: { SUCCESS: 0, FAIL: 0 } };
-    this.payments.set(key, { ...payment, shop, knownAt, confirmedSince });
+    this.set({ ...payment, shop, knownAt, confirmedSince, closedChanges: before?.closedChanges ?? 0 });
+  }
+
+  private set(payment: KnownPayment): void {
+    const key = keyOf(payment.shop, payment.paymentId);
+    this.payments.set(key, payment);
+    const ofBill = this.ofBills.get(payment.intentId);
+    if (ofBill) ofBill.add(key);
+    else this.ofBills.set(payment.intentId, new Set([key]));
+  }
+
+  private known(keys: Iterable<string>): KnownPayment[] {
+    return Array.from(keys, (key) => this.payments.get(key)).filter((payment) => payment !== undefined);
   }
 
   private comparable(bill: LockedBill): ComparablePayment[] {
-    return [...this.payments.values()].filter(({ intentId }) => intentId === bill.intentId);
+    return this.known(this.ofBills.get(bill.intentId) ?? []);
   }
 }
 

@@ -103,7 +103,9 @@ export function knownPayment({ text, epochMs }: Dialect): Statement {
   return sql`p.shop, p.payment_id AS "paymentId", p.bill_id AS "intentId", p.status, ${text('p.amount')} AS amount,
     ${text('p.amount_received')} AS "amountReceived", ${text('p.commission')} AS commission, p.currency,
     p.from_card AS "fromCard", p.service_created_at AS "createdAtText", p.service_status AS "statusText", p.verdict,
-    ${epochMs('p.changed_at')} AS "knownAt"`;
+    ${text('p.contradiction')} AS contradiction, ${epochMs('p.changed_at')} AS "knownAt",
+    CASE WHEN p.verdict IN ('succeeded', 'review') THEN (SELECT count(*) FROM payment_acceptance.review r WHERE r.bill_id = p.bill_id
+      AND r.payment_id = p.payment_id AND r.reason = 'payment-changed' AND r.state <> 'OPEN') ELSE 0 END AS "closedChanges"`;
 }
 
 /** The number of assertions of a status confirmed since a payment `p` reached its own status. */
@@ -113,7 +115,12 @@ export function confirmed(status: Assertion): Statement {
     AND c.consumed_at >= p.changed_at AND c.status = '${name}') AS "${name}"`;
 }
 
-export const PAYMENT_ROW: Reading<PaymentRow> = { knownAt: instant, SUCCESS: integer, FAIL: integer };
+export const PAYMENT_ROW: Reading<PaymentRow> = {
+  knownAt: instant,
+  closedChanges: integer,
+  SUCCESS: integer,
+  FAIL: integer,
+};
 
 export function toKnownPayment({ SUCCESS, FAIL, ...payment }: PaymentRow): KnownPayment {
   return { ...payment, confirmedSince: { SUCCESS, FAIL } };

@@ -4,6 +4,7 @@ import type { Migration } from '../migration.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 import { assertedEvents } from './asserted-events.js';
+import { contradictedPayments } from './contradicted-payments.js';
 import { deliveryErrorCodes } from './delivery-error-codes.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
@@ -27,6 +28,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   deliveryErrorCodes,
   redactedBills,
   shopIds,
+  contradictedPayments,
 ];
 
 const LOCK_SECONDS = 120;

@@ -19,6 +19,7 @@ import { heldBills } from './0015-held-bills.js';
 import { deliveryErrorCodes } from './0016-delivery-error-codes.js';
 import { redactedBills } from './0017-redacted-bills.js';
 import { shopIds } from './0018-shop-ids.js';
+import { contradictedPayments } from './0019-contradicted-payments.js';
 import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 
@@ -41,6 +42,7 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   deliveryErrorCodes,
   redactedBills,
   shopIds,
+  contradictedPayments,
 ];
 
 /** An arbitrary constant: instances that start together take turns. */

@@ -78,16 +78,16 @@ export class MariaSettlementWriter implements SettlementWriter {
       const rows = piece.map(
         (p) =>
           sql`(${p.shop}, ${p.paymentId}, ${p.intentId}, ${p.status}, ${p.amount}, ${p.amountReceived}, ${p.commission},
-            ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.verdict}, ${now}, ${now})`,
+            ${p.currency}, ${p.fromCard}, ${p.createdAtText}, ${p.statusText}, ${p.contradiction}, ${p.verdict}, ${now}, ${now})`,
       );
       await this.database.change(
         sql`INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-         currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+         currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
        VALUES ${join(rows, ', ')}
        ON DUPLICATE KEY UPDATE changed_at = CASE WHEN status = VALUES(status) THEN changed_at ELSE VALUES(changed_at) END,
          status = VALUES(status), amount = VALUES(amount), amount_received = VALUES(amount_received),
          commission = VALUES(commission), currency = VALUES(currency), from_card = VALUES(from_card),
-         service_status = VALUES(service_status), verdict = VALUES(verdict)`,
+         service_status = VALUES(service_status), contradiction = VALUES(contradiction), verdict = VALUES(verdict)`,
         manager,
       );
       const keys = piece.map(({ shop, paymentId, intentId }) => sql`(${shop}, ${paymentId}, ${intentId})`);

@@ -21,13 +21,13 @@ const WRITE = prepare(
     const now = postgres.now(offsetMs);
     return sql`WITH payments AS (
         INSERT INTO payment_acceptance.payment (shop, payment_id, bill_id, status, amount, amount_received, commission,
-          currency, from_card, service_created_at, service_status, verdict, first_seen_at, changed_at)
+          currency, from_card, service_created_at, service_status, contradiction, verdict, first_seen_at, changed_at)
         SELECT p.*, ${now}, ${now} FROM ${recordSet(payments)} AS p (shop text, payment_id text, bill_id uuid, status text,
           amount numeric, amount_received numeric, commission numeric, currency text, from_card text,
-          service_created_at text, service_status text, verdict text) ORDER BY 1, 2
+          service_created_at text, service_status text, contradiction uuid, verdict text) ORDER BY 1, 2
         ON CONFLICT (shop, payment_id) DO UPDATE SET status = excluded.status, amount = excluded.amount,
           amount_received = excluded.amount_received, commission = excluded.commission, currency = excluded.currency,
-          from_card = excluded.from_card, service_status = excluded.service_status, verdict = excluded.verdict,
+          from_card = excluded.from_card, service_status = excluded.service_status, contradiction = excluded.contradiction, verdict = excluded.verdict,
           changed_at = CASE WHEN payment.status = excluded.status THEN payment.changed_at ELSE excluded.changed_at END
         WHERE payment.bill_id = excluded.bill_id
         RETURNING payment_id
@@ -143,6 +143,7 @@ function records(settlements: readonly Settlement[]) {
       from_card: payment.fromCard,
       service_created_at: payment.createdAtText,
       service_status: payment.statusText,
+      contradiction: payment.contradiction,
       verdict: payment.verdict,
     })),
   );
