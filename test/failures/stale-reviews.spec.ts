@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PaymentOperatorActionError, PaymentChecks, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import {
+  PaymentOperatorActionError,
+  PaymentChecks,
+  PaymentReviews,
+  type BillCheck,
+} from 'nestjs-payment-acceptance/operations';
 import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
 
 const DAY = 86_400_000;
@@ -31,10 +36,10 @@ describe('stale reviews', () => {
   }
 
   /** Has the service list the payment like this, then checks the bill. */
-  async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<void> {
+  async function shows(bill: Bill, status: string, amount: string, more: object = {}): Promise<BillCheck> {
     const payment = { id: bill.paymentId, bill_id: bill.billId, status, amount, currency_in: 'RUB', ...more };
     recorded.recorder.answer({ body: JSON.stringify({ success: true, data: [payment] }) });
-    await recorded.harness.host.app.get(PaymentChecks).check(bill.billId);
+    return recorded.harness.host.app.get(PaymentChecks).check(bill.billId);
   }
 
   /** Has the service refuse to list the bill, then checks it. */
@@ -203,6 +208,15 @@ describe('stale reviews', () => {
       await accept(bill, 'payment-changed');
       expect(await of(bill)).toMatchObject({ state: 'PAID', open: ['underpaid'] });
     });
+  });
+
+  test('a check names, and counts, only the events that it has stored', async () => {
+    const bill = await billed();
+    await shows(bill, 'HELD', '100.00');
+    recorded.harness.clock.advance(40 * DAY);
+    const checks: string[][] = [];
+    for (let check = 0; check < 3; check += 1) checks.push([...(await shows(bill, 'HELD', '100.00')).events]);
+    expect(checks).toEqual([['payment.review'], [], []]);
   });
 
   describe('a payment that counts, and is taken back again and again', () => {

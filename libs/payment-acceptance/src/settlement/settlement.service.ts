@@ -3,22 +3,24 @@ import type { EntityManager } from 'typeorm';
 import { GroupCommit, type Ended } from '../common/group-commit.js';
 import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
+import { PaymentClock } from '../common/clock.js';
 import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import type { LockedBill } from '../domain/bill.js';
+import type { BillState, LockedBill } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
 import { decide, decideUnlistable, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
 import { occasionOfReview } from '../domain/occasion.js';
 import type { LedgerPayment, PaymentList, ReviewReason } from '../domain/payment.js';
 import { endOfLife, nextCheck } from '../domain/schedule.js';
-import type { Settlement } from '../domain/settlement.js';
+import type { NewEvent, Settlement } from '../domain/settlement.js';
 import { BillStore } from '../bills/storage/bill.store.js';
 import { CheckStore } from './storage/check.store.js';
 import { DeliveryStore, type DeliveryQueue } from '../events/storage/delivery.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 import { SettlementStore } from './storage/settlement.store.js';
-import { SettlementWriter } from './storage/settlement.writer.js';
+import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
@@ -28,9 +30,17 @@ import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 /** Result of a settlement; `stale` if a later claim had taken over the bill, so that nothing was written. */
 export type Settled =
   | { readonly stale: true; readonly events: readonly never[] }
-  | ({ readonly stale: false } & Pick<Decision, 'state' | 'events'>);
+  | {
+      readonly stale: false;
+      readonly state: BillState;
+      /** Those that are new. */
+      readonly events: readonly NewEvent[];
+    };
 
 const STALE: Settled = { stale: true, events: [] };
+
+/** An application without handlers for an event is told of it once, and then of how many there were each minute. */
+const UNCONSUMED_PAUSE_MS = 60_000;
 
 /** Maximum bills settled in one transaction, so that no lock is held for long. */
 const MAX_BILLS_OF_TRANSACTION = 64;
@@ -44,6 +54,7 @@ const MAX_BILLS_OF_TRANSACTION = 64;
 export class SettlementService {
   private readonly logger = new PaymentLogger('PaymentSettlement');
   private readonly commits: GroupCommit<CheckAnswer, Settled>;
+  private readonly unconsumed: RateLimitedLog;
 
   constructor(
     private readonly store: SettlementStore,
@@ -54,8 +65,10 @@ export class SettlementService {
     private readonly random: PaymentRandom,
     private readonly telemetry: Telemetry,
     private readonly metrics: PaymentMetrics,
+    clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
+    this.unconsumed = new RateLimitedLog(this.logger, clock, UNCONSUMED_PAUSE_MS);
     this.commits = new GroupCommit({
       name: 'PaymentSettlement',
       maxBatch: MAX_BILLS_OF_TRANSACTION,
@@ -114,7 +127,7 @@ export class SettlementService {
     ) => Promise<Decision | undefined>,
   ): Promise<void> {
     await this.traced(at, (traceparent) =>
-      this.transaction<Pick<Decision, 'events'>>(async (manager) => {
+      this.transaction<Pick<Settled, 'events'>>(async (manager) => {
         const { firstPaymentId } = await this.bills.lockOrder(manager, at.shop, at.orderId);
         const bill = await this.store.lockBill(manager, at.intentId);
         if (!bill) throw new Error(`Bill ${at.intentId} of a review does not exist.`);
@@ -124,8 +137,9 @@ export class SettlementService {
         const nextCheckAt = nextCheck(bill, state, false, this.options.schedule, this.random.fraction());
         const change = { state, nextCheckAt, scheduled: false };
         const hints = { consumed: [], again: [] };
-        const waiting = await this.write(manager, [{ ...decided, bill, traceparent, assertedAt: null, change, hints }]);
-        return { value: decided, waiting };
+        const settlement = { ...decided, bill, traceparent, assertedAt: null, change, hints };
+        const { added, waiting } = await this.write(manager, [settlement]);
+        return { value: { events: newOf(decided, added) }, waiting };
       }),
     );
   }
@@ -150,8 +164,8 @@ export class SettlementService {
     );
   }
 
-  /** Runs the settlement in a span, whose trace the events continue. Counts the events after the commit. */
-  private async traced<T extends Pick<Decision, 'events'>>(
+  /** Runs the settlement in a span, whose trace the events continue. Counts the new events after the commit. */
+  private async traced<T extends Pick<Settled, 'events'>>(
     at: { readonly shop: string; readonly orderId: OrderId },
     work: (traceparent: string | null) => Promise<T>,
   ): Promise<T> {
@@ -181,17 +195,20 @@ export class SettlementService {
       const billIds = Array.from(held.values(), ({ bill }) => bill.intentId);
       const known = await this.store.payments(manager, billIds, listed);
       const batch = new SettlementBatch(known, this.options.schedule, () => this.random.fraction());
-      const ends = answers.map((answer): Ended<Settled> | undefined => {
+      const ends = answers.map((answer): Ended<Decision> | undefined => {
         const key = claimKey(answer.claim);
         const one = held.get(key);
         if (!one) return undefined;
         // A second answer for the same claim must see what the first one has written, so it is settled alone.
         held.delete(key);
-        const end = batch.settle(answer, one);
-        if ('error' in end) return end;
-        return { value: { stale: false, state: end.value.state, events: end.value.events } };
+        return batch.settle(answer, one);
       });
-      return { value: ends, waiting: await this.write(manager, batch.settlements) };
+      const { added, waiting } = await this.write(manager, batch.settlements);
+      const value = ends.map((end): Ended<Settled> | undefined => {
+        if (!end || 'error' in end) return end;
+        return { value: { stale: false, state: end.value.state, events: newOf(end.value, added) } };
+      });
+      return { value, waiting };
     });
   }
 
@@ -215,32 +232,42 @@ export class SettlementService {
     return value;
   }
 
-  /** Returns the queues in which a new delivery waits behind another one. */
-  private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<readonly DeliveryQueue[]> {
-    if (settlements.length === 0) return [];
+  private async write(manager: EntityManager, settlements: readonly Settlement[]): Promise<Written> {
+    if (settlements.length === 0) return { added: new Map(), waiting: [] };
     const again = settlements.flatMap(({ hints }) => hints.again);
     await this.checks.answerHints({ consumed: [], again }, manager);
-    const added = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
+    const written = await this.writer.write(manager, settlements, this.options.schedule.minGapMs);
     const redacted = settlements.flatMap(({ bill }) => (bill.redacted ? bill.intentId : []));
     if (redacted.length > 0) await this.store.redactCallbacks(manager, redacted);
-    const byId = new Map(added.map((event) => [event.id, event]));
-    return settlements.flatMap(({ bill, events }) =>
+    const added = new Map(written.map((event) => [event.id, event]));
+    const waiting = settlements.flatMap(({ bill, events }) =>
       events.flatMap(({ id, name }) => {
-        const event = byId.get(id);
+        const event = added.get(id);
         if (event?.deliveries === 0) this.warnOfNoConsumer(bill, id, name);
         return event?.behind.map((consumer) => ({ intentId: bill.intentId, consumer })) ?? [];
       }),
     );
+    return { added, waiting };
   }
 
-  private warnOfNoConsumer(bill: LockedBill, eventId: string, event: string): void {
-    this.logger.write(
-      'event-without-consumer',
-      `No consumer takes ${event} of shop "${bill.shop}": event ${eventId} is stored but not delivered. ` +
-        `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`,
-      { shop: bill.shop, orderId: bill.orderId, billId: bill.billId, event, eventId },
-    );
+  private warnOfNoConsumer({ shop, orderId, billId }: LockedBill, eventId: string, event: string): void {
+    const line = (): string =>
+      `No consumer takes ${event} of shop "${shop}": event ${eventId} is stored but not delivered. ` +
+      `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
+    this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
   }
+}
+
+interface Written {
+  /** The new events, by id. */
+  readonly added: ReadonlyMap<string, AddedEvent>;
+  /** The queues in which a new delivery waits behind another one. */
+  readonly waiting: readonly DeliveryQueue[];
+}
+
+/** Another check may have stored an event before, and one list may give reason for it twice. */
+function newOf({ events }: Decision, added: Written['added']): readonly NewEvent[] {
+  return Array.from(new Map(events.map((event) => [event.id, event])).values()).filter(({ id }) => added.has(id));
 }
 
 function claimKey({ intentId, token }: Pick<ClaimedBill, 'intentId' | 'token'>): string {
