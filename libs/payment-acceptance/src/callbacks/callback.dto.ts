@@ -61,7 +61,7 @@ const readAsJson: Reader = (given) => {
 const TextOrJson = (): PropertyDecorator => readBy(readAsJson);
 
 /** Far more than a callback needs, and too little to overflow the stack of recursive code. */
-const MAX_DEPTH = 32;
+export const MAX_DEPTH = 32;
 
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;

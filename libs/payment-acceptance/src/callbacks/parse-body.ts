@@ -1,6 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { isTooDeep, takesAnything } from './callback.dto.js';
+import { isTooDeep, MAX_DEPTH, takesAnything } from './callback.dto.js';
 import { CallbackRules } from './callback.rules.js';
 
 /** One unusable field of a callback, as the 400 answer names it. */
@@ -14,8 +14,9 @@ export type Parsed<T> = { readonly value: T } | { readonly errors: readonly Fiel
 /** More bytes than a genuine callback has, whose longest field is a `custom` of 4,000 characters in percent signs. */
 const MAX_BYTES = 32_768;
 
-/** Stands for a nested value that is not read. */
+/** Stands for a nested value that is not read, and for one that must not be nested. */
 const NOT_READ = Object.freeze({});
+const TOO_DEEP = Array.from({ length: MAX_DEPTH + 1 }).reduce((inner: unknown): unknown => Object.freeze([inner]), 1);
 
 /**
  * The fields of a body that are read: of a large one only those of the DTO, and none that is nested, since listing the
@@ -25,7 +26,12 @@ export function readableFields(type: new () => object, body: unknown, bytes = 0)
   if (bytes <= MAX_BYTES || !isNested(body) || Array.isArray(body)) return body;
   const given = CallbackRules.of(type).fields.map((field) => [field, own(body, field)] as const);
   const present = given.filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present.map(([field, value]) => [field, isNested(value) ? NOT_READ : value]));
+  return Object.fromEntries(
+    present.map(([field, value]) => [
+      field,
+      isNested(value) ? (takesAnything(type, field) ? NOT_READ : TOO_DEEP) : value,
+    ]),
+  );
 }
 
 /**
