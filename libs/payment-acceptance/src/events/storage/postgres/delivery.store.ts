@@ -96,7 +96,10 @@ const CLAIM = prepare(
   },
 );
 
-/** See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. */
+/**
+ * See `DeliveryStore.free`. Locks in the order of ids, as every statement that locks several. In the look-ups by queue, `behind`
+ * is hidden from the planner: analysed while nothing was pending, its index looks empty, and each would read all of it.
+ */
 const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
@@ -106,9 +109,9 @@ const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, host
   ), next AS (
     SELECT d.id FROM queue CROSS JOIN LATERAL (
       SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
-        AND n.behind AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
+        AND n.behind = (SELECT true) AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
     JOIN payment_acceptance.delivery d ON d.id = first.id
-    WHERE d.behind AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+    WHERE d.behind = (SELECT true) AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
       AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
       AND ${holdsBack('other', now)} ${ROW_BY_ROW})
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
