@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentReviews } from 'nestjs-payment-acceptance/operations';
-import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
+import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 import { postbackFields, postJson } from '../support/http.js';
 
 const DAY = 24 * 3_600_000;
@@ -8,9 +8,7 @@ const DAY = 24 * 3_600_000;
 describe('a review of a bill that the service refuses to list', () => {
   let recorded: RecordedHarness;
   beforeEach(async () => {
-    recorded = await startRecordedHarness();
-    recorded.recorder.answer(createdBill('bill-1'));
-    await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+    recorded = await startWithOneBill();
   });
   afterEach(() => recorded.close());
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
+import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
 /** As many as an answer of the default limit holds. */
 const PAYMENTS = 10_500;
@@ -7,9 +7,7 @@ const PAYMENTS = 10_500;
 describe('a long list of payments', () => {
   let recorded: RecordedHarness;
   beforeEach(async () => {
-    recorded = await startRecordedHarness();
-    recorded.recorder.answer(createdBill('bill-1'));
-    await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+    recorded = await startWithOneBill();
   });
   afterEach(() => recorded.close());
 

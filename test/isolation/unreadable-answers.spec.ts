@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { until } from '../support/until.js';
-import { createdBill, startRecordedHarness, type RecordedHarness } from '../support/recorded-harness.js';
+import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
 const MINUTE = 60_000;
 const PAID = { id: 'p-1', bill_id: 'bill-1', status: 'SUCCESS', amount: '10.00', currency_in: 'RUB' };
@@ -9,9 +9,7 @@ const PAID = { id: 'p-1', bill_id: 'bill-1', status: 'SUCCESS', amount: '10.00',
 describe('an answer of the service that cannot be read as a whole', () => {
   let recorded: RecordedHarness;
   beforeEach(async () => {
-    recorded = await startRecordedHarness();
-    recorded.recorder.answer(createdBill('bill-1'));
-    await recorded.harness.host.payments.createBill({ orderId: 'order-1', amount: '10' });
+    recorded = await startWithOneBill();
   });
   afterEach(() => recorded.close());
 

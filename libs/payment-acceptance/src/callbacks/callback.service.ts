@@ -128,8 +128,9 @@ export class PaymentCallbacks {
     { bytes }: Pick<Transmission, 'bytes'> = {},
   ): Promise<RedirectAnswer> {
     const kind = `redirect-${to}` as const;
-    const fields = readableFields(RedirectDto, body, bytes);
-    return this.receive(kind, shop, (found, seen) => this.takeRedirect(found, kind, fields, seen));
+    return this.receive(kind, shop, (found, seen) =>
+      this.takeRedirect(found, kind, readableFields(RedirectDto, body, bytes), seen),
+    );
   }
 
   private async takeRedirect(

@@ -39,7 +39,7 @@ function isShort(kept: object): boolean {
   let length = 2;
   for (const name of Object.keys(kept)) {
     const value = (kept as Record<string, unknown>)[name];
-    if (typeof value === 'object' && value !== null) return false;
+    if (isObject(value)) return false;
     length += 6 * (name.length + String(value).length) + 6;
   }
   return length <= MAX_JSON;
