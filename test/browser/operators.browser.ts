@@ -47,11 +47,8 @@ test('a review is accepted: from the shop’s footer to a paid order', async () 
   await status('The review was accepted.').waitFor();
   await page.getByText('No review is open.').waitFor();
 
-  // Accepted money is the shop's own to judge: the order notes that it was paid less than it costs.
-  await until(
-    () => world.harness.order(order),
-    ({ note }) => note !== null,
-  );
+  // The operator has judged the money: the order is paid, and says how much came.
+  expect(await becomes(order, 'paid')).toMatchObject({ paidAmount: '1800.00', note: null });
   await page.getByRole('link', { name: 'See the bill' }).click();
   await entry(/developer accepted the review underpaid.*the voucher made up for the rest/s).waitFor();
   await entry('Event payment.succeeded').getByText('taken').waitFor();
