@@ -35,6 +35,7 @@ const OF_THE_APPLICATION = [
   'UndestroyableConnectionError',
   'NoConnectionError',
   'HandlerTransactionEndedError',
+  'HandlerIdleError',
 ];
 
 /** One of a class, for its class alone. */

@@ -102,6 +102,28 @@ export class NoConnectionError extends PaymentAcceptanceError {
   }
 }
 
+/** For a statement that would run outside the transaction that it was meant for. */
+export function statementRefused(): Error {
+  return new Error(
+    'The transaction of this manager has ended, so the statement was refused. Await everything that a handler does before it ' +
+      'returns or throws.',
+  );
+}
+
+/** A handler exceeded its time limit while no statement of its transaction was under way. */
+export class HandlerIdleError extends PaymentAcceptanceError {
+  readonly code = 'handler-idle';
+
+  constructor(limit: Error) {
+    super(
+      `${limit.message} Its connection was idle in its transaction while the limit ran out: the handler waited for something else. ` +
+        'If that was a write through another connection (a repository of its own, another data layer) to a row that the transaction ' +
+        'has locked, it waited for itself, and would in each attempt: write through `manager`. A call to another system needs a ' +
+        'timeout of its own; a handler that needs more time, a longer deliveries.timeLimitMs.',
+    );
+  }
+}
+
 /** The transaction of a handler was ended, or replaced by another one, before the handler had returned. */
 export class HandlerTransactionEndedError extends PaymentAcceptanceError {
   readonly code = 'transaction-ended';

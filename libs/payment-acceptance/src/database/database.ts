@@ -4,6 +4,7 @@ import { memoize } from '../common/memoize.js';
 import { PaymentProbe } from '../common/probe.js';
 import { DEFAULT_SCHEMA, isSchemaName, SCHEMA_NAME_RULE } from '../common/schema-name.js';
 import type { Dialect } from './dialect.js';
+import { connectionOf } from './guarded-connection.js';
 import { PoolConnections, type ConnectionCloser } from './pool-connections.js';
 import { isConflict, isReadOnly } from './query-errors.js';
 import { flag, readRows, type Reading } from './reading.js';
@@ -158,7 +159,7 @@ export abstract class Database implements ConnectionCloser {
    */
   async send(runner: QueryRunner, text: string, values: readonly unknown[] = []): Promise<Answer> {
     if (runner.isReleased) throw new Error('The connection of this statement has been released.');
-    const connection: unknown = await runner.connect();
+    const connection = await connectionOf(runner);
     return this.log.around(runner, text, values, () => this.sendOn(connection, text, values));
   }
 
@@ -233,6 +234,9 @@ export abstract class Database implements ConnectionCloser {
    * @throws UndestroyableConnectionError
    */
   abstract verifyDestroyable(connection: unknown): void;
+
+  /** Whether a statement is under way on the connection, whoever sent it. */
+  abstract isBusy(connection: unknown): boolean;
 
   abstract discard(runner: QueryRunner, connection: unknown): Promise<void>;
 

@@ -2,7 +2,8 @@ import type { EntityManager } from 'typeorm';
 import { TimeoutError } from '../common/timeout.js';
 import type { Database } from './database.js';
 import { releaseLater } from './pool-connections.js';
-import { NoConnectionError } from './database.errors.js';
+import { HandlerIdleError, NoConnectionError } from './database.errors.js';
+import { guardConnection } from './guarded-connection.js';
 import { Transaction, type TransactionOptions } from './transaction.js';
 
 /** What ends a transaction from outside. */
@@ -65,12 +66,15 @@ export abstract class DestroyableTransaction {
     let connection: unknown;
     let destroyed: Promise<void> | undefined;
     let onAbort = (): void => undefined;
+    let isOver = false;
     let waiting: NodeJS.Timeout | undefined;
     const ended = new Promise<never>((_resolve, reject) => {
       onAbort = () => {
         transaction.close();
-        if (connection !== undefined) destroyed = this.database.destroy(runner, connection);
-        reject(signal.reason as Error);
+        const reason = signal.reason as Error;
+        if (connection === undefined) return reject(reason);
+        reject(this.database.isBusy(connection) ? reason : new HandlerIdleError(reason));
+        destroyed = this.database.destroy(runner, connection);
       };
       signal.addEventListener('abort', onAbort, { once: true });
       const late = (): void => reject(new TimeoutError(`The pool had none free within ${connectMs} ms.`));
@@ -87,15 +91,20 @@ export abstract class DestroyableTransaction {
       } finally {
         clearTimeout(waiting);
       }
+      guardConnection(runner, () => isOver);
       connected?.();
       // The race is lost only together with the connection, so work that goes on can change nothing.
-      const options = { level, ...(finish && { finish }), ...this.database.endedAfter(unattendedMs) };
+      const isBusy = (): boolean => this.database.isBusy(connection);
+      const options = { level, isBusy, ...(finish && { finish }), ...this.database.endedAfter(unattendedMs) };
       await Promise.race([this.whole(transaction, connection, work, options), ended]);
     } finally {
       // After its release, the connection belongs to another caller.
+      isOver = true;
       signal.removeEventListener('abort', onAbort);
       if (connection !== undefined) {
-        if (!transaction.isOver) destroyed ??= this.database.destroy(runner, connection);
+        // A statement that a handler has sent past its manager may be under way even now.
+        if (!transaction.isOver || this.database.isBusy(connection))
+          destroyed ??= this.database.destroy(runner, connection);
         await destroyed;
         await runner.release();
       } else if (connecting) releaseLater(runner, connecting);

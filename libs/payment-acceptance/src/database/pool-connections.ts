@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
+import { connectionOf } from './guarded-connection.js';
 import { HeldConnections } from './held-connections.js';
 import { poolSizeOf } from './pool.js';
 import { isReadOnly } from './query-errors.js';
@@ -121,8 +122,8 @@ export class PoolConnections {
     try {
       return await answerWithin(Math.max(usualMs, limitMs), statement(runner));
     } catch (error) {
-      if (error instanceof PaymentStatementTimeoutError) await this.closer.destroy(runner, await runner.connect());
-      else if (isReadOnly(error)) await this.closer.discard(runner, await runner.connect());
+      if (error instanceof PaymentStatementTimeoutError) await this.closer.destroy(runner, await connectionOf(runner));
+      else if (isReadOnly(error)) await this.closer.discard(runner, await connectionOf(runner));
       throw error;
     }
   }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySubscriberInterface, QueryRunner } from 'typeorm';
+import { statementRefused } from './database.errors.js';
 import { isReadOnly } from './query-errors.js';
 import { answerWithin } from './statement-limit.js';
 
@@ -15,6 +16,8 @@ export interface TransactionOptions {
   level: 'READ COMMITTED' | undefined;
   /** Called after the work has returned; throws if the transaction must not be committed. */
   check?: () => void;
+  /** Whether a statement is under way that the work has sent past its manager. */
+  isBusy?: () => boolean;
   /** Sends the last statements before COMMIT, when the work can send none any more. If it throws, nothing is committed. */
   finish?: (manager: EntityManager) => Promise<void>;
   /** Sent instead of START TRANSACTION, with which it must begin. */
@@ -129,7 +132,7 @@ export class Transaction {
 
   /** Runs the work and commits, or rolls back and throws. */
   async run<T>(work: (manager: EntityManager) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { level, check, finish, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
+    const { level, check, isBusy, finish, before, start = 'START TRANSACTION', limitMs = Infinity } = options;
     try {
       if (before !== undefined) await answerWithin(limitMs, this.sendOwn(before));
       this.boundaries.set('START TRANSACTION', start);
@@ -146,7 +149,7 @@ export class Transaction {
       this.close();
       // ROLLBACK would queue behind a running statement, and would undo only a nested transaction. In these cases, and if it
       // fails, the transaction is not over.
-      if (this.running.size === 0 && !this.isNested()) {
+      if (this.running.size === 0 && !this.isNested() && !isBusy?.()) {
         await this.end('ROLLBACK', options).catch(() => undefined);
       }
       throw error;
@@ -173,11 +176,13 @@ export class Transaction {
 
   private async end(
     statement: 'COMMIT' | 'ROLLBACK',
-    { after, limitMs = Infinity }: TransactionOptions,
+    { after, isBusy = () => false, limitMs = Infinity }: TransactionOptions,
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
     this.boundaries.set(statement, statement);
     await answerWithin(limitMs, this.withHooks(end));
+    // What is under way now is not ours, and the settings would wait behind it.
+    if (isBusy()) return;
     // If the session's settings cannot be restored, the outcome of the transaction stays the same.
     const restored =
       after === undefined ||
@@ -208,10 +213,7 @@ export class Transaction {
   private async pass<T>(send: Call<T>, given: unknown[]): Promise<T> {
     if (this.closed && (this.isOver || ending.getStore() !== this)) {
       this.refused = true;
-      throw new Error(
-        'The transaction of this manager has ended, so the statement was refused. Await everything that a handler does ' +
-          'before it returns or throws.',
-      );
+      throw statementRefused();
     }
     return this.observe(send(...given));
   }

@@ -75,6 +75,10 @@ export class MariaDatabase extends Database {
     mysqlConnectionOf(connection);
   }
 
+  override isBusy(connection: unknown): boolean {
+    return Boolean(mysqlConnectionOf(connection)._command);
+  }
+
   override async discard(_runner: QueryRunner, connection: unknown): Promise<void> {
     const mysql = mysqlConnectionOf(connection);
     // The pool listens only for the first error; a second one would be unhandled.

@@ -5,6 +5,8 @@ import { UndestroyableConnectionError } from '../database.errors.js';
 export interface MysqlConnection {
   readonly threadId: number;
   readonly stream: Stream;
+  /** The statement that is under way; others wait behind it. */
+  readonly _command?: unknown;
   on(event: 'error', listener: () => void): void;
 }
 

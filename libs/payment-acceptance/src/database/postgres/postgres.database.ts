@@ -158,6 +158,10 @@ export class PostgresDatabase extends Database {
     pgClientOf(connection);
   }
 
+  override isBusy(connection: unknown): boolean {
+    return !pgClientOf(connection).readyForQuery;
+  }
+
   override async discard(runner: QueryRunner, connection: unknown): Promise<void> {
     if (isPgClient(connection)) await closeNow(connection.connection.stream);
     await removeFromPool(runner);

@@ -3,6 +3,7 @@ import type { QueryRunner } from 'typeorm';
 import { describeError } from '../../common/errors.js';
 import { memoize } from '../../common/memoize.js';
 import { PaymentLogger } from '../../common/payment-logger.js';
+import { connectionOf } from '../guarded-connection.js';
 import { errorCode } from '../query-errors.js';
 import type { StatementLog } from '../statement-log.js';
 import { runOnClient, type PgResult } from './pg-query.js';
@@ -47,7 +48,7 @@ export class PreparedStatements {
    */
   async run(runner: QueryRunner, text: string, values: readonly unknown[]): Promise<PgResult['rows']> {
     if (runner.isReleased) throw new Error('The connection of this statement has been released.');
-    const client = (await runner.connect()) as object;
+    const client = (await connectionOf(runner)) as object;
     try {
       await this.renew(client);
       const named = { name: this.nameOf(text), text, values };

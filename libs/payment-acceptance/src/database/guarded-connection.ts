@@ -1,0 +1,38 @@
+import type { QueryRunner } from 'typeorm';
+import { statementRefused } from './database.errors.js';
+
+/** How our own statements get the connection of a runner that is guarded. */
+const unguarded = new WeakMap<QueryRunner, () => Promise<unknown>>();
+
+/** The runner's connection, for our own statements. */
+export function connectionOf(runner: QueryRunner): Promise<unknown> {
+  return (unguarded.get(runner) ?? runner.connect.bind(runner))() as Promise<unknown>;
+}
+
+/**
+ * Refuses the driver's client that the runner's `connect` hands out, once the connection is another caller's: what a handler
+ * sends to it then would run in somebody else's transaction. A released runner would even take another one from the pool.
+ */
+export function guardConnection(runner: QueryRunner, isOver: () => boolean): void {
+  const connect = runner.connect.bind(runner) as () => Promise<object>;
+  unguarded.set(runner, connect);
+  runner.connect = async () => {
+    if (isOver()) throw statementRefused();
+    return guarded(await connect(), isOver);
+  };
+}
+
+function guarded(client: object, isOver: () => boolean): object {
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]): unknown => {
+        if (isOver()) throw statementRefused();
+        const answer: unknown = Reflect.apply(value, target, given);
+        // The same connection of `mysql2`, for callers that want promises.
+        return key === 'promise' ? guarded(answer as object, isOver) : answer;
+      };
+    },
+  });
+}

@@ -1,0 +1,182 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Injectable } from '@nestjs/common';
+import { OnPaymentSucceeded, type PaymentEventContext } from 'nestjs-payment-acceptance';
+import type { EntityManager } from 'typeorm';
+import { ON_MARIADB } from '../support/database.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { pay } from '../support/pay.js';
+
+/** The parts that the clients of both drivers have in common. */
+interface Client {
+  query(text: string, done?: (error: Error | null, result: unknown) => void): unknown;
+}
+/** What `mysql2` makes of a connection for callers that want promises. */
+interface Promising {
+  promise(): { query(text: string): Promise<unknown> };
+}
+
+const ID = ON_MARIADB ? 'CONNECTION_ID()' : 'pg_backend_pid()';
+const SLEEP = ON_MARIADB ? 'SELECT SLEEP(30)' : 'SELECT pg_sleep(30)';
+
+@Injectable()
+class Handler {
+  work: (manager: EntityManager) => Promise<unknown> = () => Promise.resolve();
+
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async take(_event: unknown, { manager }: PaymentEventContext): Promise<void> {
+    await this.work(manager);
+  }
+}
+
+const textOf = (given: unknown): string =>
+  typeof given === 'string'
+    ? given
+    : String((given as { text?: string; sql?: string }).text ?? (given as { sql?: string }).sql);
+
+describe('the connection of a handler', () => {
+  let harness: Harness;
+  afterEach(() => harness.close());
+
+  /** Starts a host whose pool has four connections, with a delivery for the handler. */
+  async function paidFor(work: Handler['work'], timeLimitMs = 30_000): Promise<void> {
+    const handler = Object.assign(new Handler(), { work });
+    harness = await startHarness({
+      providers: [{ provide: Handler, useValue: handler }],
+      options: { deliveries: { timeLimitMs } },
+      poolSize: 4,
+    });
+    await pay(harness, 'raw');
+    await harness.host.confirmer.runOnce();
+  }
+  const delivery = async () => (await harness.host.ledger()).events[0]!.deliveries[0]!;
+  /** The sessions that the pool gives to its next callers, all of them at once. */
+  async function sessions(): Promise<string[]> {
+    const { dataSource } = harness.host;
+    const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
+    try {
+      return await Promise.all(
+        runners.map(async (runner) => {
+          const [row] = (await runner.query(`SELECT ${ID} AS id`)) as { id: unknown }[];
+          return String(row!.id);
+        }),
+      );
+    } finally {
+      await Promise.all(runners.map((runner) => runner.release()));
+    }
+  }
+  const sessionOf = async (manager: EntityManager): Promise<string> => {
+    const [row] = await manager.query<{ id: unknown }[]>(`SELECT ${ID} AS id`);
+    return String(row!.id);
+  };
+  const clientOf = async (manager: EntityManager): Promise<Client & Promising> =>
+    (await manager.queryRunner!.connect()) as Client & Promising;
+
+  describe('the driver’s client of a handler’s connection', () => {
+    test('is as good as the manager while the handler runs', async () => {
+      await paidFor(async (manager) => {
+        const client = await clientOf(manager);
+        await new Promise<void>((resolve, reject) => {
+          client.query(
+            `INSERT INTO effect (consumer, event, ${ON_MARIADB ? 'paymentId, orderId' : '"paymentId", "orderId"'})
+          VALUES ('raw', 'e', 'p', 'o')`,
+            (error) => (error ? reject(error) : resolve()),
+          );
+        });
+      });
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+      expect((await harness.effects()).map(({ consumer }) => consumer)).toEqual(['raw']);
+    });
+
+    type Taken = (client: Client & Promising) => { query(text: string): unknown };
+    const ITSELF: [string, Taken] = ['itself', (client) => client];
+    const PROMISING: [string, Taken] = ['as promise() gives it', (client) => client.promise()];
+
+    test.each(ON_MARIADB ? [ITSELF, PROMISING] : [ITSELF])('is refused afterwards: %s', async (_name, taken) => {
+      let late: ReturnType<Taken> | undefined;
+      await paidFor(async (manager) => {
+        late = taken(await clientOf(manager));
+        await manager.query('SELECT 1');
+      });
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+      expect((): unknown => late!.query('SELECT 1')).toThrow('The transaction of this manager has ended');
+    });
+
+    test('cannot be had afterwards, so that none is taken from the pool for good', async () => {
+      let manager: EntityManager | undefined;
+      await paidFor((given) => Promise.resolve((manager = given)));
+      await harness.host.deliveries.runOnce();
+      for (let time = 0; time < 5; time += 1)
+        await expect((async (): Promise<unknown> => manager!.queryRunner!.connect())()).rejects.toThrow('has ended');
+      expect(new Set(await sessions()).size).toBe(4);
+    });
+
+    test.each(['returns', 'throws'])(
+      'with a statement under way when the handler %s is not used again',
+      async (how) => {
+        let session = '';
+        await paidFor(async (manager) => {
+          session = await sessionOf(manager);
+          // The property of TypeORM's runner, which nothing stands before.
+          const raw = (manager.queryRunner as unknown as { databaseConnection: Client }).databaseConnection;
+          // Behind COMMIT, or ROLLBACK, in the connection's queue.
+          const send = raw.query.bind(raw);
+          let own = false;
+          raw.query = (...given: Parameters<Client['query']>) => {
+            const sent = send(...given);
+            if (!own && /^(COMMIT|ROLLBACK)/.test(textOf(given[0]))) {
+              own = true;
+              send(SLEEP, () => undefined);
+            }
+            return sent;
+          };
+          if (how === 'throws') throw new Error('half-way');
+        });
+        await harness.host.deliveries.runOnce();
+        expect(await delivery()).toMatchObject({ state: how === 'returns' ? 'DONE' : 'PENDING', attempts: 1 });
+        expect(await sessions()).not.toContain(session);
+      },
+    );
+
+    test('is destroyed with the statement that runs when the handler throws', async () => {
+      let session = '';
+      await paidFor(async (manager) => {
+        session = await sessionOf(manager);
+        (await clientOf(manager)).query(SLEEP, () => undefined);
+        throw new Error('half-way');
+      });
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({ state: 'PENDING', attempts: 1, lastError: 'Error: half-way' });
+      expect(await sessions()).not.toContain(session);
+    });
+  });
+
+  describe('a handler that exceeds its time limit', () => {
+    const TOLD = 'Its connection was idle in its transaction while the limit ran out';
+
+    test('while it waits for itself through another connection is told what to write', async () => {
+      await paidFor(async (manager) => {
+        const table = ON_MARIADB ? 'payment_acceptance_bill' : 'payment_acceptance.bill';
+        await manager.query(`SELECT 1 FROM ${table} FOR UPDATE`);
+        await harness.host.dataSource.query(`UPDATE ${table} SET created_at = created_at`);
+      }, 400);
+      await harness.host.deliveries.runOnce();
+      expect(await delivery()).toMatchObject({
+        state: 'PENDING',
+        attempts: 1,
+        lastError: expect.stringMatching(
+          new RegExp(`did not end within 400 ms. ${TOLD}.*write through .manager.`, 's'),
+        ),
+      });
+    });
+
+    test('in a statement of its own is told nothing of the kind', async () => {
+      await paidFor((manager) => manager.query(SLEEP), 400);
+      await harness.host.deliveries.runOnce();
+      const { lastError } = await delivery();
+      expect(lastError).toContain('did not end within 400 ms');
+      expect(lastError).not.toContain(TOLD);
+    });
+  });
+});
