@@ -22,6 +22,7 @@ export function inboxContract(given: () => DataSource): void {
   };
   testCopies(given, done);
   testFailures(given, done);
+  testManagers(given, done);
   testTransactions(given, done);
   testConcurrency(given, done);
   testIds(given, done);
@@ -87,34 +88,125 @@ function testFailures(given: () => DataSource, done: Done): void {
     expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);
     expect(await done()).toEqual(['whole']);
   });
+}
 
-  test('so does work that swallows a deadlock, which has rolled back everything before it', async () => {
-    const { manager } = given();
-    await manager.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
-    await manager.query(
-      `INSERT INTO seat VALUES ${Array.from({ length: 20 }, (_, index) => `(${index + 1}, 0)`).join(', ')}`,
-    );
-    const rival = given().createQueryRunner();
+/** Loses a deadlock: the database has rolled back everything before it. */
+async function loseDeadlock(dataSource: DataSource, inner: EntityManager): Promise<void> {
+  const rival = dataSource.createQueryRunner();
+  try {
     await rival.startTransaction('READ COMMITTED');
     // The rival has written more and waits longer, so the server chooses the other one as the deadlock's victim.
-    if (given().options.type === 'postgres') await rival.query(`SET LOCAL deadlock_timeout = '1h'`);
+    if (dataSource.options.type === 'postgres') await rival.query(`SET LOCAL deadlock_timeout = '1h'`);
     await rival.query('UPDATE seat SET taken = 9 WHERE id > 1');
-    const deadlocked = async (inner: EntityManager): Promise<void> => {
-      await work('before')(inner);
-      await inner.query('UPDATE seat SET taken = 1 WHERE id = 1');
-      const waiting = rival.query('UPDATE seat SET taken = 9 WHERE id = 1').catch(() => undefined);
-      await inner.query('UPDATE seat SET taken = 1 WHERE id = 2').catch(() => rival.rollbackTransaction());
-      await waiting;
-      await work('after')(inner).catch(() => undefined);
-    };
-    const tried = processOnce(manager, { id: 'e-1' }, deadlocked);
-    await expect(tried).rejects.toThrow(/A statement of the transaction has failed/);
-    if (rival.isTransactionActive) await rival.rollbackTransaction();
+    await inner.query('UPDATE seat SET taken = 1 WHERE id = 1');
+    const waiting = rival.query('UPDATE seat SET taken = 9 WHERE id = 1');
+    await expect(inner.query('UPDATE seat SET taken = 1 WHERE id = 2')).rejects.toThrow(/deadlock/i);
+    await waiting;
+  } finally {
+    await rival.rollbackTransaction();
     await rival.release();
-    await manager.query('DROP TABLE seat');
-    expect(await done()).toEqual([]);
-    expect(await processOnce(manager, { id: 'e-1' }, work('whole'))).toBe(true);
+  }
+}
+
+type Once = (manager: EntityManager) => Promise<boolean>;
+type Spoil = (inner: EntityManager, dataSource: DataSource) => Promise<unknown>;
+
+/** A caller who also ends what its work has begun by hand. */
+async function inTransaction(dataSource: DataSource, once: Once): Promise<boolean> {
+  const runner = dataSource.createQueryRunner();
+  await runner.startTransaction();
+  try {
+    const isDone = await once(runner.manager);
+    await runner.commitTransaction();
+    return isDone;
+  } catch (error) {
+    await runner.query('ROLLBACK');
+    throw error;
+  } finally {
+    await runner.release();
+  }
+}
+
+/** Whose manager `processOnce` may be given. Each says what it returned, once all of it is committed. */
+const MANAGERS: [string, (dataSource: DataSource, once: Once) => Promise<boolean>][] = [
+  ['the data source', ({ manager }, once) => once(manager)],
+  [
+    'a query runner without a transaction',
+    async (dataSource, once) => {
+      const runner = dataSource.createQueryRunner();
+      try {
+        return await once(runner.manager);
+      } finally {
+        await runner.release();
+      }
+    },
+  ],
+  ["a caller's transaction", (dataSource, once) => inTransaction(dataSource, once)],
+  [
+    "a transaction within a caller's transaction",
+    (dataSource, once) => inTransaction(dataSource, (outer) => outer.transaction(once)),
+  ],
+];
+
+/** What ends the transaction, or a part of it, without a sign of it to who swallows the error. */
+const SPOILED: [string, Spoil][] = [
+  ['a failed statement', (inner) => inner.query('SELECT nothing FROM nowhere').catch(() => undefined)],
+  ['a deadlock', (inner, dataSource) => loseDeadlock(dataSource, inner)],
+  ['a ROLLBACK', (inner) => inner.query('ROLLBACK')],
+  [
+    'a ROLLBACK and a new transaction',
+    async (inner) => {
+      await inner.query('ROLLBACK');
+      await inner.query('BEGIN').catch(() => undefined);
+    },
+  ],
+];
+
+function testManagers(given: () => DataSource, done: Done): void {
+  beforeAll(async () => {
+    const { manager } = given();
+    await manager.query('CREATE TABLE seat (id int PRIMARY KEY, taken int NOT NULL)');
+    const seats = Array.from({ length: 20 }, (_, index) => `(${index + 1}, 0)`);
+    await manager.query(`INSERT INTO seat VALUES ${seats.join(', ')}`);
+  });
+
+  test.each(MANAGERS)('with the manager of %s, true means done', async (_whose, within) => {
+    const once: Once = (manager) => processOnce(manager, { id: 'e-1' }, work('whole'));
+    expect(await within(given(), once)).toBe(true);
+    expect(await within(given(), once)).toBe(false);
     expect(await done()).toEqual(['whole']);
+  });
+
+  const table = MANAGERS.flatMap(([whose, within]) => SPOILED.map(([what, spoil]) => ({ whose, within, what, spoil })));
+  test.each(table)('with the manager of $whose, work that swallows $what fails', async ({ within, spoil, what }) => {
+    const once: Once = (manager) =>
+      processOnce(manager, { id: 'e-1' }, async (inner) => {
+        await work('before')(inner);
+        await spoil(inner, given());
+        await work('after')(inner).catch(() => undefined);
+      });
+    await expect(within(given(), once)).rejects.toThrow();
+    // What is sent after a ROLLBACK of one's own on PostgreSQL commits by itself, and nobody can prevent it.
+    if (!what.includes('ROLLBACK')) expect(await done()).toEqual([]);
+    await given().query('DELETE FROM done');
+    expect(await processOnce(given().manager, { id: 'e-1' }, work('whole'))).toBe(true);
+    expect(await done()).toEqual(['whole']);
+  });
+
+  test('leaves the settings of the session as they were', async () => {
+    const runner = given().createQueryRunner();
+    const settings = async (): Promise<unknown> =>
+      given().options.type === 'postgres'
+        ? runner.query('SELECT 1 AS one')
+        : runner.query('SELECT @@autocommit AS autocommit, @@tx_read_only AS readonly, @@in_transaction AS open');
+    try {
+      const before = await settings();
+      await processOnce(runner.manager, { id: 'e-1' }, work('whole'));
+      await runner.manager.transaction((outer) => processOnce(outer, { id: 'e-2' }, work('more')));
+      expect(await settings()).toEqual(before);
+    } finally {
+      await runner.release();
+    }
   });
 }
 

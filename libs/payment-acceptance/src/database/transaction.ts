@@ -35,7 +35,7 @@ export interface TransactionOptions {
  */
 const ending = new AsyncLocalStorage<Transaction>();
 
-const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
+export const STATEMENT_FAILED = 'A statement of the transaction has failed, so it cannot be committed.';
 
 /** As TypeORM sends it. */
 const isolation = (level: string): string => `SET TRANSACTION ISOLATION LEVEL ${level}`;
