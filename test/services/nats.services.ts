@@ -1,14 +1,33 @@
 import { expect, test } from '@jest/globals';
+import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { createPaymentInbox, processOnce, readPaymentEvent } from 'nestjs-payment-acceptance/inbox';
 import { PaymentNatsModule, type PaymentNatsOptions } from 'nestjs-payment-acceptance/nats';
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DataSource } from 'typeorm';
 import { closing } from '../support/closing.js';
+import { connectionOf, createTestDatabase } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
+import { LocalServer } from '../support/local-server.js';
 import { onServer } from './support/nats.js';
 import { pay } from './support/pay.js';
 import { eventually } from './support/outage.js';
 import { describeOn, service } from './support/service.js';
 
 const closeLater = closing();
+
+/** A service that has given every shop the same bill, which is paid. */
+class OneBill extends LocalServer {
+  protected override receive(request: IncomingMessage, response: ServerResponse): void {
+    const payment = { id: 'P-1', bill_id: 'B-1', status: 'SUCCESS', amount: '10.00', amount_received: '10.00' };
+    const [link, page] = ['link', 'transfer'].map((path) => `${this.url}/${path}/B-1`);
+    const answer =
+      request.method === 'POST'
+        ? { success: 'true', bill_id: 'B-1', link_url: link, link_page_url: page }
+        : { success: true, data: [{ ...payment, currency_in: 'RUB', created_at: '2026-01-01 10:00:00' }] };
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer));
+  }
+}
 
 describeOn(await service('TEST_NATS_URL'), (url) => {
   const newStream = async (more: { no_ack?: boolean } = {}, subjects?: string[]): Promise<string> => {
@@ -18,10 +37,15 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     return name;
   };
 
-  async function startHost(stream: string, prefix: string, more: Partial<PaymentNatsOptions> = {}): Promise<Harness> {
+  async function startHost(
+    stream: string,
+    prefix: string,
+    more: Partial<PaymentNatsOptions> = {},
+    options: Partial<PaymentAcceptanceOptions> = {},
+  ): Promise<Harness> {
     const subject: PaymentNatsOptions['subject'] = ({ type }) => `${prefix}.${type}`;
     const imports = [PaymentNatsModule.register({ servers: url, stream, subject, ...more })];
-    const harness = await startHarness({ imports });
+    const harness = await startHarness({ imports, options });
     closeLater(() => harness.close());
     return harness;
   }
@@ -81,5 +105,37 @@ describeOn(await service('TEST_NATS_URL'), (url) => {
     await pay(harness);
     expect(await deliveriesOf(harness)).toMatchObject([{ state: 'DONE' }, { state: 'DONE' }]);
     expect(await countIn(stream)).toBe(2);
+  });
+
+  test('two companies whose shops, bills and payments have the same names share a stream and an inbox', async () => {
+    const stream = await newStream();
+    const service = await new OneBill().open();
+    closeLater(() => service.close());
+    for (const shopId of ['company-a', 'company-b']) {
+      const shop = { shopId, apiToken: `token-of-${shopId}-0123456789`, apiBaseUrl: service.url };
+      const harness = await startHost(stream, stream, {}, { shops: { main: shop } });
+      await harness.host.payments.createBill({ orderId: 'A-1', amount: '10' });
+      harness.clock.advance(3_600_000);
+      await harness.settle();
+      expect(await deliveriesOf(harness)).toMatchObject([{ state: 'DONE' }]);
+    }
+    expect(await countIn(stream)).toBe(2);
+
+    const database = await createTestDatabase();
+    closeLater(() => database.drop());
+    const inbox = await new DataSource(connectionOf(database.url)).initialize();
+    closeLater(() => inbox.destroy());
+    await createPaymentInbox(inbox.manager);
+    const events = await onServer(url, (manager) =>
+      Promise.all(
+        [1, 2].map(async (seq) => readPaymentEvent((await manager.streams.getMessage(stream, { seq }))!.data)),
+      ),
+    );
+    const data = { shop: 'main', billId: 'B-1', paymentId: 'P-1' };
+    expect(events).toMatchObject([{ data }, { data }]);
+    const processed: boolean[] = [];
+    for (const event of [...events, ...events])
+      processed.push(await processOnce(inbox.manager, event, () => Promise.resolve()));
+    expect(processed).toEqual([true, true, false, false]);
   });
 });
