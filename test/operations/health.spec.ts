@@ -5,6 +5,7 @@ import { PaymentNonRetryableError, OnPaymentSucceeded } from 'nestjs-payment-acc
 import { PaymentHealthIndicator, PaymentOperations, type PaymentHealth } from 'nestjs-payment-acceptance/operations';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { DataSource } from 'typeorm';
+import { DatabaseProxy } from '../isolation/history/database-proxy.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { connectionOf, ON_MARIADB } from '../support/database.js';
 import { until } from '../support/until.js';
@@ -43,13 +44,22 @@ const hosted: DynamicModule = { module: HealthModule, imports: [TerminusModule],
 
 let harness: Harness;
 let payments: PaymentHealthIndicator;
+let proxy: DatabaseProxy | undefined;
 
 describe('health', () => {
   beforeAll(async () => {
-    harness = await startHarness({ imports: [hosted], providers: [Orders], options: { http: { attempts: 1 } } });
+    harness = await startHarness({
+      imports: [hosted],
+      providers: [Orders],
+      options: { http: { attempts: 1 } },
+      through: async (databaseUrl) => (proxy ??= await DatabaseProxy.open(databaseUrl)).url,
+    });
     payments = harness.host.app.get(PaymentHealthIndicator);
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    await harness.close();
+    await proxy?.close();
+  });
   beforeEach(() => {
     healthy = true;
   });
@@ -102,13 +112,8 @@ describe('health', () => {
     });
 
     test('a database that does not answer: 503, down, within the timeout; then healthy again', async () => {
-      const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
-      const blocker = other.createQueryRunner();
-      await blocker.query(
-        ON_MARIADB
-          ? 'LOCK TABLES payment_acceptance_bill WRITE'
-          : 'BEGIN; LOCK TABLE payment_acceptance.bill IN ACCESS EXCLUSIVE MODE',
-      );
+      const silent = proxy!;
+      silent.onStatement = () => silent.arm('swallow request', () => true);
       try {
         const down = await until(
           () => get(),
@@ -119,10 +124,40 @@ describe('health', () => {
           payments: { status: 'down', database: { reachable: false, error: expect.stringContaining('within 500 ms') } },
         });
       } finally {
+        silent.onStatement = () => undefined;
+        silent.disarm();
+        silent.release();
+      }
+      expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
+    });
+
+    test('figures that are not read in time: degraded, but 200, since payments can be taken', async () => {
+      const other = await new DataSource(connectionOf(harness.databaseUrl)).initialize();
+      const blocker = other.createQueryRunner();
+      await blocker.query(
+        ON_MARIADB
+          ? 'LOCK TABLES payment_acceptance_review WRITE'
+          : 'BEGIN; LOCK TABLE payment_acceptance.review IN ACCESS EXCLUSIVE MODE',
+      );
+      try {
+        const unknown = await until(
+          () => get(),
+          (health) => health.payments.degraded.length > 0,
+        );
+        expect(unknown).toMatchObject({
+          http: 200,
+          payments: {
+            status: 'up',
+            degraded: ['backlog-unknown'],
+            database: { reachable: true, error: expect.stringMatching(/within \d+ ms/) },
+          },
+        });
+        expect(unknown.payments.backlog).toBeUndefined();
+      } finally {
         await blocker.release();
         await other.destroy();
       }
-      expect(await reading(({ status }) => status === 'up')).toMatchObject({ database: { reachable: true } });
+      await reading(({ degraded }) => degraded.length === 0);
     });
   });
 

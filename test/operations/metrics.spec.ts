@@ -153,19 +153,27 @@ describe('metrics', () => {
     expect(await until(age, (seconds) => seconds > 0)).toBeGreaterThan(600);
   });
 
-  test('each reason of health is 1 or 0, and `database` is 1 while the tables cannot be read', async () => {
+  test('each reason of health is 1 or 0, also while the figures, or the database, cannot be reached', async () => {
     const reasons = () => sdk.values('payment_acceptance.degraded');
     const all = await until(reasons, (values) => values['reason=dead-letters'] === 1);
-    expect(Object.keys(all).length).toBe(13);
+    expect(Object.keys(all).length).toBe(14);
     expect(all).toMatchObject({ 'reason=database': 0, 'reason=lost-bills': 0, 'reason=service-not-answering': 0 });
     await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review RENAME TO review_away');
     try {
-      expect(await until(reasons, (values) => values['reason=database'] === 1)).toMatchObject({
+      expect(await until(reasons, (values) => values['reason=backlog-unknown'] === 1)).toMatchObject({
+        'reason=database': 0,
         'reason=worker-stalled': 0,
       });
     } finally {
       await harness.host.dataSource.query('ALTER TABLE payment_acceptance.review_away RENAME TO review');
     }
+    await until(reasons, (values) => values['reason=backlog-unknown'] === 0);
+    await harness.host.dataSource.destroy();
+    expect(await until(reasons, (values) => values['reason=database'] === 1)).toMatchObject({
+      'reason=backlog-unknown': 0,
+      'reason=worker-stalled': 0,
+    });
+    await harness.host.dataSource.initialize();
     await until(reasons, (values) => values['reason=database'] === 0);
   });
 

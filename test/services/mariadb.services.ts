@@ -81,6 +81,27 @@ describe('the tables on MariaDB', () => {
     await runner.release().catch(() => undefined);
   });
 
+  test('are not read, nor locked, for an empty list', async () => {
+    const dataSource = await connect();
+    await migratePaymentAcceptance(dataSource);
+    await dataSource.query(
+      "INSERT INTO payment_acceptance_consumer (name, event_name, registered_at, last_seen_at) VALUES ('a', 'e', NOW(), NOW())",
+    );
+    const rival = dataSource.createQueryRunner();
+    await rival.startTransaction();
+    await rival.query("UPDATE payment_acceptance_consumer SET event_name = 'held'");
+    const database = new MariaDatabase(dataSource, new PaymentClock());
+    database.statementMs = 1_000;
+    try {
+      const none = database.dialect.oneOf([], 'text');
+      const change = sql`UPDATE payment_acceptance.consumer SET event_name = 'changed' WHERE name ${none}`;
+      expect(await database.change(change)).toBe(0);
+    } finally {
+      await rival.rollbackTransaction();
+      await rival.release();
+    }
+  });
+
   test('compare ids byte by byte, including trailing blanks and case, and refuse ids that are too long', async () => {
     const dataSource = await connect();
     await migratePaymentAcceptance(dataSource);

@@ -8,12 +8,17 @@ import { EvidenceStore } from '../../libs/payment-acceptance/src/operations/stor
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
 import { LedgerStore } from '../../libs/payment-acceptance/src/operations/storage/ledger.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
-import { StatisticsStore } from '../../libs/payment-acceptance/src/health/storage/statistics.store.js';
+import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
+import { PostgresStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/postgres/statistics.store.js';
 import { ReconciliationStore } from '../../libs/payment-acceptance/src/operations/storage/reconciliation.store.js';
 import { RefusalStore } from '../../libs/payment-acceptance/src/health/storage/refusal.store.js';
 import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
+import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
 import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
 import { Records } from './support/records.js';
+
+const statisticsOf = ({ database }: Records) =>
+  database instanceof MariaDatabase ? new MariaStatisticsStore(database) : new PostgresStatisticsStore(database);
 
 describe('stores that both databases share', () => {
   let records: Records;
@@ -152,11 +157,12 @@ describe('stores that both databases share', () => {
     const id = await records.bill('A', { state: 'UNKNOWN', billId: null });
     const event = await records.event(id, 'payment.succeeded', {});
     await records.delivery(event, id, 'orders', 'DEAD');
+    await records.consumer('orders');
     await records.postback({ pending: true });
     await records.postback({ pending: true, corroboration: { forwarded: 'accepted' } });
     const store = new OperatorStore(records.database);
     const counts = { unknownBills: 1, deadLetters: 1, pendingDeliveries: 0, waitingCallbacks: 1, oldestCheckMs: null };
-    const statistics = new StatisticsStore(records.database);
+    const statistics = statisticsOf(records);
     expect(await statistics.stats('main')).toMatchObject(counts);
     expect(await statistics.stats('eu')).toMatchObject({ unknownBills: 0, deadLetters: 0, waitingCallbacks: 0 });
     const [letter] = await new RecordListsStore(records.database).deadLetters(null, { consumer: 'orders' }, 9);
@@ -172,6 +178,41 @@ describe('stores that both databases share', () => {
     const { oldestDeliveryMs, oldestCheckMs } = await statistics.stats(null);
     expect(oldestDeliveryMs).toBeGreaterThanOrEqual(5_000);
     expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('the oldest delivery that waits, of those that are not held, and the oldest that fails of each consumer', async () => {
+    const statistics = statisticsOf(records);
+    const add = async (orderId: string, consumer: string, code: string | null): Promise<string> => {
+      const id = await records.bill(orderId);
+      await records.delivery(await records.event(id, 'payment.succeeded', {}), id, consumer, 'PENDING');
+      await records.database.change(
+        sql`UPDATE payment_acceptance.delivery SET last_error_code = ${code} WHERE bill_id = ${id}`,
+      );
+      records.clock.advance(60_000);
+      return id;
+    };
+    for (const name of ['mail', 'orders']) await records.consumer(name);
+    expect(await statistics.stats(null)).toMatchObject({ pendingDeliveries: 0, oldestDeliveryMs: null });
+    expect(await statistics.failingConsumers(9)).toEqual([]);
+    const held = [await add('A', 'orders', null), await add('B', 'orders', 'Error')];
+    await add('C', 'mail', null);
+    await add('D', 'orders', 'order-not-found');
+    await add('E', 'mail', 'Other');
+    const minutes = async () => Math.floor((await statistics.stats(null)).oldestDeliveryMs! / 60_000);
+    expect(await minutes()).toBe(5);
+    for (const id of held) {
+      await records.database.change(
+        sql`INSERT INTO payment_acceptance.held_bill (bill_id, shop, held_since) VALUES (${id}, 'main', ${records.now()})`,
+      );
+    }
+    expect(await minutes()).toBe(3);
+    expect(await statistics.stats(null)).toMatchObject({ pendingDeliveries: 5, heldBills: 2, heldDeliveries: 2 });
+    const failing = await statistics.failingConsumers(9);
+    expect(failing.map(({ oldestMs, ...each }) => ({ ...each, minutes: Math.floor(oldestMs / 60_000) }))).toEqual([
+      { consumer: 'orders', deliveries: 2, ordersNotFound: 1, reason: 'Error', minutes: 4 },
+      { consumer: 'mail', deliveries: 1, ordersNotFound: 0, reason: 'Other', minutes: 1 },
+    ]);
+    expect(await statistics.failingConsumers(1)).toMatchObject([{ consumer: 'orders' }]);
   });
 
   test('the lists of the console: pages, a search by any id, and the bills that actions were about', async () => {

@@ -86,6 +86,14 @@ export class Records {
     );
   }
 
+  /** Registers a consumer, as an instance that hosts it does. */
+  async consumer(name: string): Promise<void> {
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
+       VALUES (${name}, 'payment.succeeded', ${this.now()}, ${this.now()})`,
+    );
+  }
+
   async review(intentId: string, paymentId: string | null, detail: object): Promise<string> {
     const id = randomUUID();
     await this.database.change(
@@ -114,7 +122,7 @@ export class Records {
     );
   }
 
-  private now(): Statement {
+  now(): Statement {
     return this.database.dialect.now(this.database.offsetMs);
   }
 }

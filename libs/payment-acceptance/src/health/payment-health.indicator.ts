@@ -49,6 +49,7 @@ export type PaymentDegradation =
   | 'unknown-outcomes'
   | 'lost-bills'
   | 'shops-refused'
+  | 'backlog-unknown'
   | 'service-not-answering'
   | 'worker-stalled';
 
@@ -65,7 +66,7 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   >;
   /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
   readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
-  /** Of all instances together; absent while the database is unreachable. */
+  /** Of all instances together; absent while the database is unreachable, or the figures could not be read in time. */
   readonly backlog?: PaymentStats & {
     readonly refusedShops: readonly string[];
     /** Consumers whose deliveries are failing and being retried; the one with the oldest event comes first. */
@@ -96,8 +97,8 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
  * Health in the format of `@nestjs/terminus`, which is not required: `health.check([() => payments.isHealthy('payments')])`.
  *
  * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
- * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. Never
- * throws. Reads the tables at most once a second, however often it is called.
+ * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. So is a
+ * backlog whose figures cannot be read in time (`backlog-unknown`). Never throws. Reads the tables at most once a second, however often it is called.
  */
 @Injectable()
 export class PaymentHealthIndicator {
@@ -122,15 +123,26 @@ export class PaymentHealthIndicator {
     const limits = { ...DEFAULTS, ...given };
     const here = this.ofThisProcess(limits);
     let health: PaymentHealth<'up' | 'down' | Degraded>;
+    const until = performance.now() + limits.timeLimitMs;
     try {
-      const backlog = await withTimeout(limits.timeLimitMs, this.snapshots.read());
-      const degraded = [...degradationsOf(backlog, limits), ...here.degraded];
+      await withTimeout(limits.timeLimitMs, this.snapshots.verifyWritable());
+      const figures = await this.figures(Math.ceil(until - performance.now()));
+      const degraded = [...degradationsOf(figures.backlog, limits), ...here.degraded];
       const status = degraded.length > 0 ? (degradedStatus as Degraded) : 'up';
-      health = { ...here, status, degraded, database: { reachable: true }, backlog };
+      health = { ...here, status, degraded, ...figures };
     } catch (error) {
       health = { ...here, status: 'down', database: whyDown(error) };
     }
     return { [key]: health } as Record<Key, typeof health>;
+  }
+
+  /** The database has answered: if it could only not read the figures in time, payments can be taken. */
+  private async figures(limitMs: number): Promise<Pick<PaymentHealth, 'database' | 'backlog'>> {
+    try {
+      return { database: { reachable: true }, backlog: await withTimeout(limitMs, this.snapshots.read()) };
+    } catch (error) {
+      return { database: { reachable: true, error: reasonOf(error) } };
+    }
   }
 
   private ofThisProcess({ workerSilenceMs, serviceFailures }: Required<PaymentHealthThresholds>) {
@@ -167,7 +179,8 @@ function reasonOf(error: unknown): string {
   return error instanceof TimeoutError ? error.message : errorType(error);
 }
 
-function degradationsOf(now: Snapshot, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {
+function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealthThresholds>): PaymentDegradation[] {
+  if (!now) return ['backlog-unknown'];
   const found: [PaymentDegradation, boolean][] = [
     ['checks-overdue', (now.oldestCheckMs ?? 0) >= limits.overdueCheckMs],
     ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],

@@ -1,9 +1,11 @@
 import type { Provider } from '@nestjs/common';
-import { shared } from '../database/stores.js';
+import { perDatabase, shared } from '../database/stores.js';
 import { PaymentGauges } from './payment-gauges.js';
 import { PaymentHealthIndicator } from './payment-health.indicator.js';
 import { Snapshots } from './snapshot.js';
 import { RefusalStore } from './storage/refusal.store.js';
+import { MariaStatisticsStore } from './storage/mariadb/statistics.store.js';
+import { PostgresStatisticsStore } from './storage/postgres/statistics.store.js';
 import { StatisticsStore } from './storage/statistics.store.js';
 import { Workload } from './workload.js';
 
@@ -13,6 +15,6 @@ export const HEALTH: readonly Provider[] = [
   PaymentGauges,
   Snapshots,
   Workload,
-  shared(StatisticsStore),
+  perDatabase(StatisticsStore, PostgresStatisticsStore, MariaStatisticsStore),
   shared(RefusalStore),
 ];

@@ -27,33 +27,19 @@ const LIMIT_MS = 10_000;
 /** Readings that timed out may still hold their connections; with this many of them no new one starts. */
 const MAX_UNFINISHED = 3;
 
-interface Reading {
-  readonly result: Promise<Snapshot>;
-  /** Absent while the reading is running. */
-  endedAt?: number;
-}
-
-/** Reads the snapshot, once for all callers within a second: probes and scrapes come in bursts. */
-@Injectable()
-export class Snapshots {
-  private latest: Reading | undefined;
+/** A reading that all callers within a second share: probes and scrapes come in bursts. */
+class Shared<T> {
+  private latest: { readonly result: Promise<T>; endedAt?: number } | undefined;
   private unfinished = 0;
 
-  constructor(
-    private readonly statistics: StatisticsStore,
-    private readonly refusals: RefusalStore,
-    private readonly database: Database,
-  ) {}
+  constructor(private readonly load: () => Promise<T>) {}
 
-  /**
-   * Joins a reading that is still running.
-   * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
-   */
-  read(): Promise<Snapshot> {
+  /** Joins a reading that is still running. */
+  read(): Promise<T> {
     const { latest } = this;
     const isFresh = latest && (latest.endedAt === undefined || performance.now() - latest.endedAt < KEPT_MS);
     if (isFresh) return latest.result;
-    const reading: Reading = { result: withTimeout(LIMIT_MS, this.load()) };
+    const reading: NonNullable<typeof this.latest> = { result: withTimeout(LIMIT_MS, this.loadOne()) };
     const end = (): void => {
       reading.endedAt = performance.now();
     };
@@ -62,20 +48,48 @@ export class Snapshots {
     return reading.result;
   }
 
-  /** Runs its statements one after the other, so that it holds only one connection. */
-  private async load(): Promise<Snapshot> {
+  private async loadOne(): Promise<T> {
     if (this.unfinished >= MAX_UNFINISHED)
       throw new TimeoutError('The database has not answered earlier readings yet.');
     this.unfinished += 1;
     try {
-      const stats = await this.statistics.stats(null);
-      // A read-only server would answer all other queries normally.
-      await this.database.verifyWritable();
-      const refusedShops = await this.refusals.refused(MAX_SHOPS);
-      const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);
-      return { ...stats, refusedShops, failingConsumers, failingShops: await this.statistics.failingShops(MAX_SHOPS) };
+      return await this.load();
     } finally {
       this.unfinished -= 1;
     }
+  }
+}
+
+/** Reads the snapshot, and whether the database can be written to. */
+@Injectable()
+export class Snapshots {
+  private readonly snapshot = new Shared(() => this.load());
+  private readonly writable = new Shared(() => this.database.verifyWritable());
+
+  constructor(
+    private readonly statistics: StatisticsStore,
+    private readonly refusals: RefusalStore,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Sends one small statement: whatever waits in the tables says nothing about the database.
+   * @throws TimeoutError if it takes too long, PaymentReadOnlyDatabaseError if the server takes no writes
+   */
+  verifyWritable(): Promise<void> {
+    return this.writable.read();
+  }
+
+  /** @throws TimeoutError if it takes too long */
+  read(): Promise<Snapshot> {
+    return this.snapshot.read();
+  }
+
+  /** Runs its statements one after the other, so that it holds only one connection. */
+  private async load(): Promise<Snapshot> {
+    const stats = await this.statistics.stats(null);
+    const refusedShops = await this.refusals.refused(MAX_SHOPS);
+    const failingConsumers = await this.statistics.failingConsumers(MAX_CONSUMERS);
+    return { ...stats, refusedShops, failingConsumers, failingShops: await this.statistics.failingShops(MAX_SHOPS) };
   }
 }

@@ -1,4 +1,4 @@
-/** Counts and ages that show whether somebody must act. */
+/** Counts and ages that show whether somebody must act. A count stops at 10,000, which then means that many or more. */
 export interface PaymentStats {
   /** Creations of unknown outcome. */
   readonly unknownBills: number;
@@ -20,7 +20,7 @@ export interface PaymentStats {
 /** A consumer with failing deliveries. */
 export interface FailingConsumer {
   readonly consumer: string;
-  /** How many of its deliveries have failed and are retried. */
+  /** How many of its deliveries have failed and are retried: of the first 10,000 of all consumers. */
   readonly deliveries: number;
   /** Age of the oldest of their events, in milliseconds. */
   readonly oldestMs: number;
@@ -36,7 +36,7 @@ export interface FailingConsumer {
 /** A shop with failing checks. */
 export interface FailingShop {
   readonly shop: string;
-  /** How many of its bills have failed their last five checks or more. */
+  /** How many of its bills have failed their last five checks or more: of the first 10,000 of all shops. */
   readonly bills: number;
 }
 

@@ -193,8 +193,11 @@ export class MariaDatabase extends Database {
   }
 }
 
-/** The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes an empty subquery. */
+/**
+ * The driver writes a list with commas. An empty list would leave nothing after IN, so it becomes NULL, which nothing equals:
+ * then MariaDB reads nothing, where for an empty subquery it would read, and an UPDATE lock, the whole table.
+ */
 function given(value: unknown): unknown {
   if (!Array.isArray(value) || value.length > 0) return value ?? null;
-  return { toSqlString: () => 'SELECT NULL FROM DUAL WHERE FALSE' };
+  return { toSqlString: () => 'NULL' };
 }

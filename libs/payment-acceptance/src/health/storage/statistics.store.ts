@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
 import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { Database } from '../../database/database.js';
@@ -9,42 +8,55 @@ import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
 
-/** Whether a delivery has failed, or could not begin, and is tried again. */
-function isFailing(delivery: Lowercase<string>): Statement {
-  const each = rawSql(delivery);
-  return sql`${each}.state = 'PENDING' AND ${each}.last_error_code IS NOT NULL`;
+/** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
+export interface OldestDelivery {
+  readonly consumer: string;
+  readonly code: string | null;
+  /** Its event's place in the order of all events. */
+  readonly seq: string;
 }
 
-/** Counts and ages, for health, metrics and people. Read-only. */
-@Injectable()
-export class StatisticsStore {
-  constructor(private readonly database: Database) {}
+/** Where a count stops: more need the same attention, and to count millions would take the time of the statements of payments. */
+export const COUNTED = 10_000;
+
+/** A count of rows that stops at {@link COUNTED}. @param rows what follows FROM */
+function counted(rows: Statement): Statement {
+  return sql`(SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ${rawSql(String(COUNTED))}) counted)`;
+}
+
+/** Counts and ages, for health, metrics and people. Read-only; what it reads is limited, however much waits. */
+export abstract class StatisticsStore {
+  constructor(protected readonly database: Database) {}
+
+  /** For each consumer the oldest delivery that waits, and the oldest that fails; perhaps also that of each error. */
+  protected abstract oldest(): Promise<OldestDelivery[]>;
+
+  /** For each consumer the oldest that is not held. Passes over so many held ones at most as are counted. */
+  protected abstract oldestFree(): Promise<OldestDelivery[]>;
 
   async stats(scope: ShopScope): Promise<PaymentStats> {
     const { dialect } = this.database;
-    const age = (instant: Lowercase<string>) => dialect.msBetween(instant, this.now());
+    const shop = ofScope('shop', scope);
     const ofShop =
       scope === null
         ? ofScope('shop', null)
         : sql`EXISTS (SELECT 1 FROM payment_acceptance.event e
            WHERE e.id = d.event_id AND e.shop = ${scope})`;
-    const [stats] = await this.database.rows<PaymentStats>(
+    const deliveries = sql`payment_acceptance.delivery d`;
+    const [counts] = await this.database.rows<Omit<PaymentStats, 'oldestDeliveryMs'>>(
       sql`SELECT
-         (SELECT count(*) FROM payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${ofScope('shop', scope)}) AS "unknownBills",
-         (SELECT count(*) FROM payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}) AS "lostBills",
-         (SELECT count(*) FROM payment_acceptance.review WHERE state = 'OPEN' AND ${ofScope('shop', scope)}) AS "openReviews",
-         (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'DEAD' AND ${ofShop}) AS "deadLetters",
-         (SELECT count(*) FROM payment_acceptance.delivery d WHERE state = 'PENDING' AND ${ofShop}) AS "pendingDeliveries",
-         (SELECT ${age('min(e.occurred_at)')} FROM payment_acceptance.delivery d
-          JOIN payment_acceptance.event e ON e.id = d.event_id
-          WHERE d.state = 'PENDING' AND NOT ${isHeld('d.bill_id')} AND ${ofScope('e.shop', scope)}) AS "oldestDeliveryMs",
-         (SELECT count(*) FROM payment_acceptance.held_bill h WHERE ${ofScope('h.shop', scope)}) AS "heldBills",
-         (SELECT count(*) FROM payment_acceptance.held_bill h JOIN payment_acceptance.delivery d ON d.bill_id = h.bill_id
-          WHERE d.state = 'PENDING' AND ${ofScope('h.shop', scope)}) AS "heldDeliveries",
-         (SELECT ${age('min(next_check_at)')} FROM payment_acceptance.bill
-          WHERE next_check_at <= ${this.now()} AND ${ofScope('shop', scope)}) AS "oldestCheckMs",
-         (SELECT count(*) FROM payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
-            AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}) AS "waitingCallbacks"`,
+         ${counted(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
+         ${counted(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
+         ${counted(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
+         ${counted(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
+         ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
+         ${counted(sql`payment_acceptance.held_bill h WHERE ${ofScope('h.shop', scope)}`)} AS "heldBills",
+         ${counted(sql`payment_acceptance.held_bill h JOIN ${deliveries} ON d.bill_id = h.bill_id
+          WHERE d.state = 'PENDING' AND ${ofScope('h.shop', scope)}`)} AS "heldDeliveries",
+         (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
+          WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
+         ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
+          AND ${notAcceptedElsewhere(dialect, 'c.corroboration')} AND ${ofScope('c.shop', scope)}`)} AS "waitingCallbacks"`,
       {
         unknownBills: integer,
         lostBills: integer,
@@ -53,33 +65,73 @@ export class StatisticsStore {
         pendingDeliveries: integer,
         heldBills: integer,
         heldDeliveries: integer,
-        oldestDeliveryMs: integer,
         oldestCheckMs: integer,
         waitingCallbacks: integer,
       },
     );
-    if (!stats) throw new Error('The counts of the payment tables could not be read.');
-    return stats;
+    if (!counts) throw new Error('The counts of the payment tables could not be read.');
+    const oldestDeliveryMs =
+      counts.pendingDeliveries === 0 ? null : await this.oldestDeliveryMs(scope, counts.heldBills > 0);
+    return { ...counts, oldestDeliveryMs };
+  }
+
+  private async oldestDeliveryMs(scope: ShopScope, someHeld: boolean): Promise<number | null> {
+    if (scope === null) {
+      const ages = await this.ages(await (someHeld ? this.oldestFree() : this.oldest()));
+      return ages.size > 0 ? Math.max(...ages.values()) : null;
+    }
+    const [row] = await this.database.rows<{ ms: number | null }>(
+      sql`SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.now())} AS ms FROM payment_acceptance.delivery d
+       JOIN payment_acceptance.event e ON e.id = d.event_id
+       WHERE d.state = 'PENDING' AND NOT ${isHeld('d.bill_id')} AND ${ofScope('e.shop', scope)}`,
+      { ms: integer },
+    );
+    return row?.ms ?? null;
+  }
+
+  /** By `seq`, the ages of the events of these deliveries in milliseconds. */
+  private async ages(deliveries: readonly OldestDelivery[]): Promise<Map<string, number>> {
+    if (deliveries.length === 0) return new Map();
+    const { dialect } = this.database;
+    const seqs = deliveries.map(({ seq }) => seq);
+    const rows = await this.database.rows<{ seq: string; ms: number }>(
+      sql`SELECT ${dialect.text('e.seq')} AS seq, ${dialect.msBetween('e.occurred_at', this.now())} AS ms
+       FROM payment_acceptance.event e WHERE e.seq ${dialect.oneOf(seqs, 'bigint')}`,
+      { ms: integer },
+    );
+    return new Map(rows.map(({ seq, ms }) => [seq, ms]));
   }
 
   /** Consumers with failing deliveries, the one with the oldest event first; at most `limit`. */
-  failingConsumers(limit: number): Promise<FailingConsumer[]> {
-    const { dialect } = this.database;
-    return this.database.rows<FailingConsumer>(
-      sql`SELECT d.consumer, count(*) AS deliveries,
-         ${countWhere(sql`d.last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound", ${dialect.msBetween('min(e.occurred_at)', this.now())} AS "oldestMs",
-         (SELECT o.last_error_code FROM payment_acceptance.delivery o WHERE o.consumer = d.consumer AND ${isFailing('o')}
-          ORDER BY o.seq LIMIT 1) AS reason
-       FROM payment_acceptance.delivery d JOIN payment_acceptance.event e ON e.id = d.event_id
-       WHERE ${isFailing('d')} GROUP BY d.consumer ORDER BY min(e.occurred_at) LIMIT ${limit}`,
-      { deliveries: integer, oldestMs: integer, ordersNotFound: integer },
+  async failingConsumers(limit: number): Promise<FailingConsumer[]> {
+    const failing = (await this.oldest()).filter(({ code }) => code !== null);
+    if (failing.length === 0) return [];
+    const ages = await this.ages(failing);
+    const counts = await this.database.rows<Pick<FailingConsumer, 'consumer' | 'deliveries' | 'ordersNotFound'>>(
+      sql`SELECT consumer, count(*) AS deliveries, ${countWhere(sql`last_error_code = ${ORDER_NOT_FOUND}`)} AS "ordersNotFound"
+       FROM (SELECT consumer, last_error_code FROM payment_acceptance.delivery WHERE state = 'PENDING' AND last_error_code IS NOT NULL
+         LIMIT ${COUNTED}) failing GROUP BY consumer`,
+      { deliveries: integer, ordersNotFound: integer },
     );
+    const found = new Map<string, FailingConsumer>();
+    for (const { consumer, code, seq } of failing) {
+      const oldestMs = ages.get(seq) ?? 0;
+      const known = found.get(consumer);
+      if (known && known.oldestMs >= oldestMs) continue;
+      const { deliveries, ordersNotFound } = counts.find((each) => each.consumer === consumer) ?? {
+        deliveries: 1,
+        ordersNotFound: code === ORDER_NOT_FOUND ? 1 : 0,
+      };
+      found.set(consumer, { consumer, deliveries, ordersNotFound, oldestMs, reason: String(code) });
+    }
+    return [...found.values()].sort((a, b) => b.oldestMs - a.oldestMs).slice(0, limit);
   }
 
   /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */
   failingShops(limit: number): Promise<FailingShop[]> {
     return this.database.rows<FailingShop>(
-      sql`SELECT shop, count(*) AS bills FROM payment_acceptance.bill WHERE failed_checks >= 5 AND next_check_at IS NOT NULL
+      sql`SELECT shop, count(*) AS bills FROM (SELECT shop FROM payment_acceptance.bill
+         WHERE failed_checks >= 5 AND next_check_at IS NOT NULL LIMIT ${COUNTED}) failing
        GROUP BY shop ORDER BY bills DESC, shop LIMIT ${limit}`,
       { bills: integer },
     );
@@ -93,7 +145,7 @@ export class StatisticsStore {
     );
   }
 
-  private now(): Statement {
+  protected now(): Statement {
     return this.database.dialect.now(this.database.offsetMs);
   }
 }

@@ -1,8 +1,11 @@
 import { sql } from '../../database/statement.js';
 
-/** Whether the ledger has no bill for the row `l` of `lost_bill`: once attached or imported, a bill is no longer lost. */
-export const NOT_IN_LEDGER = sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.bill b
-  WHERE b.shop = l.shop AND b.service_bill_id = l.service_bill_id)`;
+/**
+ * Whether the ledger has no bill for the row `l` of `lost_bill`: once attached or imported, a bill is no longer lost. Counted
+ * and not with NOT EXISTS, for which PostgreSQL might read the whole ledger, so that each is looked up by its key.
+ */
+export const NOT_IN_LEDGER = sql`(SELECT count(*) FROM payment_acceptance.bill b
+  WHERE b.shop = l.shop AND b.service_bill_id = l.service_bill_id) = 0`;
 
 /** Whether the row `l` of `lost_bill` is confirmed by the service and not dealt with yet. */
 export const IS_LOST = sql`l.state = 'LOST' AND ${NOT_IN_LEDGER}`;

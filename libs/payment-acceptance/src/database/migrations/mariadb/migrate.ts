@@ -5,6 +5,7 @@ import { flag } from '../../reading.js';
 import { rawSql, sql } from '../../statement.js';
 import { assertedEvents } from './asserted-events.js';
 import { contradictedPayments } from './contradicted-payments.js';
+import { waitingDeliveries } from './waiting-deliveries.js';
 import { deliveryErrorCodes } from './delivery-error-codes.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
@@ -29,6 +30,7 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   redactedBills,
   shopIds,
   contradictedPayments,
+  waitingDeliveries,
 ];
 
 const LOCK_SECONDS = 120;

@@ -227,12 +227,21 @@ export class MariaDeliveryStore extends DeliveryStore {
     return sql`state = 'DONE', ended_at = ${this.now()}, lease_token = NULL, lease_until = NULL, last_error = NULL`;
   }
 
-  override absent(): Promise<AbsentConsumer[]> {
-    return this.database.rows<AbsentConsumer>(
-      sql`SELECT c.name, c.event_name AS event, (SELECT LEAST(10000, COUNT(*)) FROM payment_acceptance.delivery d
-         WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name) AS waiting
-       FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
-      { waiting: integer },
+  override async absent(): Promise<AbsentConsumer[]> {
+    const absent = await this.database.rows<Omit<AbsentConsumer, 'waiting'>>(
+      sql`SELECT name, event_name AS event FROM payment_acceptance.consumer
+       WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
+      {},
     );
+    const counted: AbsentConsumer[] = [];
+    for (const { name, event } of absent) {
+      const [row] = await this.database.rows<{ waiting: number }>(
+        sql`SELECT COUNT(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.delivery WHERE state = 'PENDING'
+           AND behind IN (0, 1) AND consumer = ${name} AND event_name = ${event} LIMIT 10000) counted`,
+        { waiting: integer },
+      );
+      counted.push({ name, event, waiting: row?.waiting ?? 0 });
+    }
+    return counted;
   }
 }
