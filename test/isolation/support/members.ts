@@ -70,16 +70,22 @@ export const members: readonly Member[] = [
   })),
   {
     dimension: 'bill',
-    name: 'that many cards are tried on',
+    name: 'that 20,000 cards are tried on',
     onlyWhole: true,
-    async sicken({ harness, bill }, size) {
-      const billId = await bill();
-      for (let tried = 0; tried < 20 * size; tried += 1) await harness.sandbox.pay(billId, { outcome: 'fail' });
-      await harness.sandbox.settled();
-      return repeatedly(async () => {
-        await harness.sandbox.pay(billId, { outcome: 'fail' });
-        await harness.sandbox.settled();
-      });
+    neighbours: () => ({ options: { http: { maxAnswerBytes: 8 * 2 ** 20 } } }),
+    async sicken(world, size) {
+      const billId = await world.bill();
+      const data = Array.from({ length: 200 * size }, (_, index) => ({
+        ...{ id: `tried-${index}`, bill_id: billId, status: 'FAIL', amount: '10.00', from_card: '411111******1111' },
+        ...{ currency_in: 'RUB', created_at: '2026-01-01 10:00:00' },
+      }));
+      world.service.answer(billId, { status: 200, body: JSON.stringify({ success: true, data }) });
+      const fields = postbackFields({ InvId: 'tried', OutSum: '10.00', TrsId: billId, Status: 'FAIL' });
+      const stop = repeatedly(() => postJson(`${world.host.url}/postback/payment`, fields));
+      return async () => {
+        await stop();
+        world.service.answer(billId, undefined);
+      };
     },
     degraded: [],
   },

@@ -5,7 +5,8 @@ import { names, run } from '../../../../test/support/decisions.js';
 import { SEED } from '../../../../test/support/seed.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
 import type { LockedBill } from './bill.js';
-import { JudgeContractError } from './decide.js';
+import { inParts, JudgeContractError } from './decide.js';
+import type { PaymentId } from './ids.js';
 import type { Judge, LedgerPayment, ReportedPayment } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL' })];
@@ -80,5 +81,42 @@ test(`any lists, one after another, keep the ledger's promises (TEST_SEED=${SEED
         expect(names(again).filter((name) => name !== 'payment.review')).toEqual([]);
       }
     }),
+  );
+});
+
+const anyOfTen = fc
+  .tuple(anyReported, fc.integer({ min: 0, max: 9 }))
+  .map(([payment, number]): ReportedPayment => ({ ...payment, paymentId: `p-${number}` }));
+
+test(`a list that is decided in parts ends as one that is decided at once (TEST_SEED=${SEED})`, () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(anyOfTen, { maxLength: 8 }), { maxLength: 4 }), (lists) => {
+      interface Ended {
+        readonly rows: Map<string, LedgerPayment>;
+        readonly told: Set<string>;
+        state: LockedBill['state'];
+        firstPaymentId: PaymentId | null;
+      }
+      const empty = (): Ended => ({ rows: new Map(), told: new Set(), state: 'OPEN', firstPaymentId: null });
+      const [atOnce, inPieces] = [empty(), empty()];
+      const settle = (ended: Ended, listed: readonly ReportedPayment[], goesOn: boolean): void => {
+        const ids = new Set(listed.map(({ paymentId }) => paymentId));
+        const known = [...ended.rows.values()].filter(({ paymentId }) => !goesOn || ids.has(paymentId));
+        const { state, firstPaymentId } = ended;
+        const decision = run({ bill: { ...lockedBill(), state }, firstPaymentId, known, listed, goesOn });
+        for (const row of decision.payments) ended.rows.set(row.paymentId, row);
+        for (const { id } of decision.events) ended.told.add(id);
+        if (!goesOn) ended.state = decision.state;
+        ended.firstPaymentId ??= decision.firstPaymentId;
+      };
+      for (const listed of lists) {
+        settle(atOnce, listed, false);
+        const parts = inParts(listed, 2);
+        expect(parts.flat()).toHaveLength(listed.length);
+        parts.forEach((part, index) => settle(inPieces, part, index < parts.length - 1));
+        expect(inPieces).toEqual(atOnce);
+      }
+    }),
+    { seed: SEED, numRuns: 500 },
   );
 });

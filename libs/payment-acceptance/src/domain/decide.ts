@@ -7,6 +7,9 @@ import { uuidFromName } from './uuid.js';
 
 export { JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 
+/** How many payments are decided, and written, at once: some milliseconds. */
+const PART = 500;
+
 const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
@@ -61,6 +64,7 @@ export function decide(input: DecisionInput): Decision {
     // It was listed differently in between, and a review said so. Now it can be accepted again, so say that, too.
     if (contrary.length === 0 && row.verdict === 'review') changed(last);
   }
+  if (input.goesOn) return builder.decision();
   if (input.unreadable !== undefined) builder.review('unreadable-payment', null, input.unreadable);
   const own = [...rows.values()].filter((row) => row.intentId === bill.intentId);
   return builder.decisionAfterCheck(own, input);
@@ -126,6 +130,23 @@ function ownListings({ bill, listed }: DecisionInput): ReadonlyMap<string, Repor
 
 function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
   return billId === null || billId === bill.billId;
+}
+
+/**
+ * A long list in parts, to be decided one after the other, so that none takes long. Whatever may pay the bill is in the last
+ * part, which ends the check; so is what is listed more than once, since all entries of a payment are decided together.
+ */
+export function inParts(listed: readonly ReportedPayment[], size = PART): ReportedPayment[][] {
+  const ordered = inOrder(listed);
+  if (listed.length <= size) return [ordered];
+  const counts = new Map<string, number>();
+  for (const { paymentId } of listed) counts.set(paymentId, (counts.get(paymentId) ?? 0) + 1);
+  const isEarly = ({ paymentId, status }: ReportedPayment): boolean =>
+    status !== 'SUCCESS' && counts.get(paymentId) === 1;
+  const early = ordered.filter(isEarly);
+  const parts: ReportedPayment[][] = [];
+  for (let first = 0; first < early.length; first += size) parts.push(early.slice(first, first + size));
+  return [...parts, ordered.filter((payment) => !isEarly(payment))];
 }
 
 /** Failures first, then by age. */

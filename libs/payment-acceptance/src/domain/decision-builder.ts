@@ -25,6 +25,8 @@ export interface DecisionInput extends Lifetime {
   readonly firstPaymentId: PaymentId | null;
   readonly known: readonly (LedgerPayment & { readonly closedChanges?: number })[];
   readonly listed: readonly ReportedPayment[];
+  /** Whether further parts of the list follow: until then, `known` has the payments of this part alone. */
+  readonly goesOn?: boolean;
   /** Set if the list has unreadable entries: distinguishes their review from earlier ones. */
   readonly unreadable?: string | undefined;
   readonly judge: Judge;

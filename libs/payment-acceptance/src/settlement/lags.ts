@@ -14,9 +14,9 @@ export function recordLags(
 ): void {
   const outcomes = events.filter(({ name }) => name === 'payment.succeeded' || name === 'payment.failed');
   if (outcomes.length === 0) return;
+  const createdAts = new Map<unknown, Date | null>(listed.map(({ paymentId, createdAt }) => [paymentId, createdAt]));
   for (const { payload } of outcomes) {
-    const { paymentId } = payload as { paymentId?: unknown };
-    const createdAt = listed.find((payment) => payment.paymentId === paymentId)?.createdAt;
+    const createdAt = createdAts.get((payload as { paymentId?: unknown }).paymentId);
     if (createdAt) metrics.lagOfPayment(claim.shop, now.getTime() - createdAt.getTime());
   }
   const assertedAt = firstAssertion(claim.hints);
