@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
 /** As many as an answer of the default limit holds. */
@@ -55,4 +56,37 @@ describe('a long list of payments', () => {
       PAYMENTS,
     ]);
   }, 60_000);
+
+  test.each([1, 3, 4])(
+    'whose check ends after part %d of it is settled by the next one, each payment once',
+    async (ended) => {
+      const { harness, recorder } = recorded;
+      const data = Array.from({ length: 2_000 }, (_, index) => ({
+        ...{ id: `p-${index}`, bill_id: 'bill-1', status: index === 7 ? 'SUCCESS' : 'FAIL', amount: '10.00' },
+        ...{ from_card: '411111******1111', currency_in: 'RUB' },
+      }));
+      const check = async (): Promise<void> => {
+        recorder.answer({ body: JSON.stringify({ success: true, data }) });
+        harness.clock.advance(3_600_000);
+        await harness.host.confirmer.runOnce();
+      };
+      const probe = harness.host.app.get(PaymentProbe);
+      let isSettling = false;
+      let settled = 0;
+      probe.reached = (point) => {
+        isSettling ||= /payment_acceptance[._]payment\b/.test(point);
+        if (point !== 'after COMMIT' || !isSettling) return;
+        isSettling = false;
+        settled += 1;
+        if (settled === ended) throw new Error('the process is gone');
+      };
+      await check();
+      probe.reached = () => undefined;
+      expect(await count('payment')).toBe(Math.min(500 * ended, 1_999));
+      expect(await count(`bill WHERE state = 'PAID'`)).toBe(0);
+      await check();
+      expect([await count('payment'), await count('event')]).toEqual([2_000, 2_000]);
+      expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
+    },
+  );
 });
