@@ -179,6 +179,11 @@ describe.each(ADAPTERS)('on %s', (adapter) => {
     expect([answer.status, await answer.json()]).toEqual([503, expect.objectContaining({ success: false })]);
     const { fields } = await billed();
     expect((await postJson(target(), fields)).status).toBe(200);
+    // A full queue is counted once a second, so that to refuse costs less than to accept.
+    await harness.host.dataSource.query('DELETE FROM payment_acceptance.callback WHERE bill_id IS NULL');
+    expect((await unknown(99)).status).toBe(503);
+    harness.clock.advance(1_000);
+    expect((await unknown(99)).status).toBe(200);
     await harness.host.dataSource.query('ALTER TABLE payment_acceptance.callback RENAME TO away');
     expect((await postJson(target(), fields)).status).toBe(503);
     await harness.host.dataSource.query('ALTER TABLE payment_acceptance.away RENAME TO callback');

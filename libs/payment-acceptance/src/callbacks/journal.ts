@@ -1,8 +1,9 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
+import { PaymentClock } from '../common/clock.js';
 import { GroupCommit } from '../common/group-commit.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { CallbackBatchStore } from './storage/callback-batch.store.js';
-import { CallbackStore, type NewCallback, type Recorded } from './storage/callback.store.js';
+import { CallbackStore, type NewCallback, type Recorded, type RecordLimits } from './storage/callback.store.js';
 import { mayConcernOneRow } from '../database/query-errors.js';
 
 /** Small enough that a statement takes little of `storeTimeoutMs`. */
@@ -10,6 +11,9 @@ const MAX_ROWS_OF_STATEMENT = 256;
 
 /** Limits the connections that a flood of uncommon cases can take from the pool. */
 const MAX_SINGLE_STATEMENTS = 2;
+
+/** How long a queue counts as full once it was, in milliseconds. */
+const FULL_MS = 1_000;
 
 const MATCHED = { value: 'matched' } as const;
 
@@ -22,11 +26,14 @@ const MATCHED = { value: 'matched' } as const;
  */
 @Injectable()
 export class CallbackJournal implements BeforeApplicationShutdown, OnApplicationShutdown {
+  /** When each queue of unknown bills was last found full, in epoch milliseconds. */
+  private readonly fullAt = new Map<string, number>();
   private readonly commits: GroupCommit<NewCallback, Recorded>;
 
   constructor(
     batches: CallbackBatchStore,
     singles: CallbackStore,
+    private readonly clock: PaymentClock,
     @Inject(RESOLVED_OPTIONS) { callbacks: options }: ResolvedOptions,
   ) {
     this.commits = new GroupCommit({
@@ -41,9 +48,20 @@ export class CallbackJournal implements BeforeApplicationShutdown, OnApplication
         const stored = await batches.record(callbacks, options.maxPerBill);
         return callbacks.map(({ id }) => (stored.has(id) ? MATCHED : undefined));
       },
-      alone: (callback) => singles.record(callback, options),
+      alone: (callback) => this.recordAlone(singles, callback, options),
       isSeparable: mayConcernOneRow,
     });
+  }
+
+  /** While a queue of unknown bills is full, it is counted once a second: refusing must cost less than accepting. */
+  private async recordAlone(singles: CallbackStore, callback: NewCallback, limits: RecordLimits): Promise<Recorded> {
+    const queue = `${callback.shop} ${callback.forwarded === true}`;
+    const now = this.clock.now().getTime();
+    const ageMs = now - (this.fullAt.get(queue) ?? -Infinity);
+    const isFull = ageMs >= 0 && ageMs < FULL_MS;
+    const recorded = await singles.record(callback, isFull ? { ...limits, maxUnmatched: 0 } : limits);
+    if (recorded === 'full' && !isFull) this.fullAt.set(queue, now);
+    return recorded;
   }
 
   /**

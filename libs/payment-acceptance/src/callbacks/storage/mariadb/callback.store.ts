@@ -118,6 +118,7 @@ export class MariaCallbackStore extends CallbackStore {
   }
 
   private async isFull(manager: EntityManager, { shop, forwarded }: NewCallback, most: number): Promise<boolean> {
+    if (most === 0) return true;
     const accepted = sql`(${this.database.dialect.jsonText('c.corroboration', 'forwarded')} <=> 'accepted')`;
     const [waiting] = await this.database.rows<{ count: number }>(
       sql`SELECT count(*) AS count FROM (
