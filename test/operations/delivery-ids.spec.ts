@@ -8,6 +8,7 @@ import {
   type PaymentSucceededEvent,
 } from 'nestjs-payment-acceptance';
 import { PaymentImport, PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import { commandsOf } from '../support/commands.js';
 import { ON_MARIADB } from '../support/database.js';
 import { Effect, startHarness, type Harness } from '../support/harness.js';
 
@@ -50,8 +51,15 @@ describe('the id of a delivery', () => {
     return billId;
   }
 
-  /** As a dump that was taken when there was no payment: rows and numbers are those of then. */
-  async function restore(): Promise<void> {
+  type Rows = Record<string, unknown>[];
+  const read = (table: string): Promise<Rows> =>
+    harness.host.dataSource.query(`SELECT * FROM payment_acceptance.${table}`);
+
+  /** What a dump has of orders and bills. */
+  const dump = async () => ({ shop_order: await read('shop_order'), bill: await read('bill') });
+
+  /** From a dump that was taken when there was no payment: rows and numbers are those of then. */
+  async function restore(dumped: Record<string, Rows> = {}): Promise<void> {
     const { dataSource } = harness.host;
     for (const table of [
       'operator_action',
@@ -70,6 +78,17 @@ describe('the id of a delivery', () => {
         await dataSource.query(`ALTER TABLE ${name} AUTO_INCREMENT = 1`);
       }
     }
+    for (const [table, rows] of Object.entries(dumped)) {
+      for (const row of rows) {
+        // MariaDB computes these from the others.
+        const columns = Object.keys(row).filter((name) => !['creating_until', 'unredacted_at'].includes(name));
+        await dataSource.query(
+          `INSERT INTO payment_acceptance.${table} (${columns.join(', ')})
+           VALUES (${columns.map((_name, index) => `$${index + 1}`).join(', ')})`,
+          columns.map((name) => row[name]),
+        );
+      }
+    }
   }
 
   test('is never that of another payment after a restore, and that of the same one after an import', async () => {
@@ -83,6 +102,38 @@ describe('the id of a delivery', () => {
     expect(mails.keys).toHaveLength(3);
     expect([again, x === y]).toEqual([x, false]);
     expect(mails.sent).toEqual(['X', 'Y']);
+  });
+
+  test('is that of before where a restored database is recovered and completed by an import', async () => {
+    const commands = commandsOf(harness);
+    try {
+      const known = await harness.host.payments.createBill({ orderId: 'known', amount: '10.00' });
+      const dumped = await dump();
+      await harness.sandbox.pay(known.billId);
+      await harness.settle();
+      const since = harness.clock.now().toISOString();
+      const unknown = await pay('unknown');
+      await restore(dumped);
+      await pay('new');
+      expect(mails.sent).toEqual(['known', 'unknown', 'new']);
+
+      expect(await commands.json('recover', '--since', since)).toMatchObject({ code: 0 });
+      await harness.settle();
+      const bill = { orderId: 'unknown', billId: unknown, amount: '10.00', createdAt: since };
+      await harness.host.app.get(PaymentImport).importBills([bill], { operator: 'ann' });
+      await harness.settle();
+      const [first, second, third, ...again] = mails.keys;
+      expect(new Set([first, second, third]).size).toBe(3);
+      expect(again).toEqual([first, second]);
+      expect(mails.sent).toEqual(['known', 'unknown', 'new']);
+      expect((await harness.host.ledger()).bills.map(({ orderId, state }) => [orderId, state]).sort()).toEqual([
+        ['known', 'PAID'],
+        ['new', 'PAID'],
+        ['unknown', 'PAID'],
+      ]);
+    } finally {
+      commands.close();
+    }
   });
 
   test('stays over attempts and replays, and names a dead letter; the number of a row is refused', async () => {
