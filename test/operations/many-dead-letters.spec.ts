@@ -42,4 +42,23 @@ class Orders {
     );
     expect(open?.count).toBe(COUNT);
   });
+
+  test('that a crash has left behind nobody are freed a thousand at a time, and delivered', async () => {
+    await query(`UPDATE payment_acceptance.delivery SET behind = true WHERE state = 'PENDING'`);
+    const behind = async (): Promise<number> => {
+      const [row] = await query<{ count: number }>(
+        `SELECT count(*)::int AS count FROM payment_acceptance.delivery WHERE state = 'PENDING' AND behind`,
+      );
+      return row!.count;
+    };
+    harness.clock.advance(60_000);
+    const left: number[] = [];
+    for (let poll = 1; poll <= 3; poll += 1) {
+      await harness.host.deliveries.runOnce();
+      left.push(await behind());
+    }
+    expect(left).toEqual([COUNT - 1_000, COUNT - 2_000, COUNT - 3_000]);
+    await harness.host.deliveries.runOnce();
+    expect(await query(`SELECT 1 FROM payment_acceptance.delivery WHERE attempts > 0 LIMIT 1`)).toHaveLength(1);
+  });
 });

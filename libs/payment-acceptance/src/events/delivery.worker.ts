@@ -32,6 +32,9 @@ export interface DeliveryWorkload {
 /** How often to look for last attempts that never ended. */
 const HOUSEKEEPING_MS = 30_000;
 
+/** How many deliveries that wait behind others a sweep looks at between two claims: some milliseconds. */
+const SWEPT_AT_ONCE = 1_000;
+
 /** How often an instance renews the registration of its consumers. */
 const HEARTBEAT_MS = 60_000;
 
@@ -51,6 +54,8 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   private consumers: readonly EventConsumer[] = [];
   /** Queues whose first delivery ended here and whose next one has not been freed yet. */
   private ended: DeliveryQueue[] = [];
+  /** The last queue that a sweep through all of them has looked at; `null` at its start, and absent while none is under way. */
+  private swept: DeliveryQueue | null | undefined;
 
   constructor(
     private readonly store: DeliveryStore,
@@ -135,12 +140,20 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
     if (this.heartbeat.tryTake()) await this.store.register(this.consumers);
     const { ended } = this;
     this.ended = [];
+    if (ended.length > 0) await this.store.free(ended, this.consumers);
     if (this.housekeeping.tryTake()) {
       await this.deadLetterExhausted(this.options.deliveries.maxAttempts);
-      // Including queues that ended elsewhere, or that a crash kept from being freed.
-      await this.store.free('all', this.consumers);
-    } else if (ended.length > 0) await this.store.free(ended, this.consumers);
+      this.swept ??= null;
+    }
+    if (this.swept !== undefined) await this.sweep(this.swept);
     for (const each of this.consumers) if (each.kind === 'broker') each.connect();
+  }
+
+  /** Frees the next queues, also those that ended elsewhere, or that a crash kept from being freed. */
+  private async sweep(after: DeliveryQueue | null): Promise<void> {
+    const queues = await this.store.queuesBehind(after, SWEPT_AT_ONCE);
+    this.swept = queues.length < SWEPT_AT_ONCE ? undefined : queues.at(-1);
+    if (queues.length > 0) await this.store.free(queues, this.consumers);
   }
 
   /** @internal */

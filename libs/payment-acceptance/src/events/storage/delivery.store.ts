@@ -158,6 +158,9 @@ export abstract class DeliveryStore {
     manager?: EntityManager,
   ): Promise<void>;
 
+  /** The queues of the next deliveries that are `behind`, by their keys. @param after the last one of the call before */
+  abstract queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]>;
+
   /** In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. */
   abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
 

@@ -129,6 +129,18 @@ export class MariaDeliveryStore extends DeliveryStore {
     );
   }
 
+  override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
+    const later =
+      after === null
+        ? sql`TRUE`
+        : sql`(bill_id > ${after.intentId} OR bill_id = ${after.intentId} AND consumer > ${after.consumer})`;
+    return this.database.rows<DeliveryQueue>(
+      sql`SELECT bill_id AS "intentId", consumer FROM payment_acceptance.delivery
+       WHERE state = 'PENDING' AND behind = 1 AND ${later} ORDER BY bill_id, consumer LIMIT ${limit}`,
+      {},
+    );
+  }
+
   private async read(ids: readonly string[], manager: EntityManager): Promise<ClaimedDelivery[]> {
     const rows = await this.database.rows<Omit<ClaimedRow, 'alone'>>(
       sql`SELECT CAST(d.id AS CHAR) AS id, CAST(d.event_id AS CHAR) AS "eventId", d.lease_token AS token, d.bill_id AS "intentId", d.consumer,

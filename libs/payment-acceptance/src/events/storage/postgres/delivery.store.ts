@@ -211,6 +211,15 @@ export class PostgresDeliveryStore extends DeliveryStore {
     else await this.database.executeAtReadCommitted(FREE, given, {});
   }
 
+  override queuesBehind(after: DeliveryQueue | null, limit: number): Promise<DeliveryQueue[]> {
+    const later = after === null ? sql`TRUE` : sql`(bill_id, consumer) > (${after.intentId}::uuid, ${after.consumer})`;
+    return this.database.rows<DeliveryQueue>(
+      sql`SELECT bill_id AS "intentId", consumer FROM payment_acceptance.delivery
+       WHERE behind AND ${isPending('state')} AND ${later} ORDER BY bill_id, consumer LIMIT ${limit}`,
+      {},
+    );
+  }
+
   override async nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null> {
     const reading: Reading<{ next: number | null; now: number }> = { next: integer, now: integer };
     const given = { offsetMs: this.database.offsetMs, hosted: listed(hosted) };
