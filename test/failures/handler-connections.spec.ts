@@ -8,6 +8,7 @@ import { pay } from '../support/pay.js';
 
 /** The parts that the clients of both drivers have in common. */
 interface Client {
+  on(event: string, listener: () => void): Client;
   query(text: string, done?: (error: Error | null, result: unknown) => void): unknown;
 }
 /** What `mysql2` makes of a connection for callers that want promises. */
@@ -92,16 +93,21 @@ describe('the connection of a handler', () => {
     const ITSELF: [string, Taken] = ['itself', (client) => client];
     const PROMISING: [string, Taken] = ['as promise() gives it', (client) => client.promise()];
 
-    test.each(ON_MARIADB ? [ITSELF, PROMISING] : [ITSELF])('is refused afterwards: %s', async (_name, taken) => {
-      let late: ReturnType<Taken> | undefined;
-      await paidFor(async (manager) => {
-        late = taken(await clientOf(manager));
-        await manager.query('SELECT 1');
-      });
-      await harness.host.deliveries.runOnce();
-      expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
-      expect((): unknown => late!.query('SELECT 1')).toThrow('The transaction of this manager has ended');
-    });
+    const CHAINED: [string, Taken] = ['as its own methods return it', (client) => client.on('end', () => undefined)];
+
+    test.each(ON_MARIADB ? [ITSELF, CHAINED, PROMISING] : [ITSELF, CHAINED])(
+      'is refused afterwards: %s',
+      async (_name, taken) => {
+        let late: ReturnType<Taken> | undefined;
+        await paidFor(async (manager) => {
+          late = taken(await clientOf(manager));
+          await manager.query('SELECT 1');
+        });
+        await harness.host.deliveries.runOnce();
+        expect(await delivery()).toMatchObject({ state: 'DONE', attempts: 1 });
+        expect((): unknown => late!.query('SELECT 1')).toThrow('The transaction of this manager has ended');
+      },
+    );
 
     test('cannot be had afterwards, so that none is taken from the pool for good', async () => {
       let manager: EntityManager | undefined;

@@ -23,16 +23,18 @@ export function guardConnection(runner: QueryRunner, isOver: () => boolean): voi
 }
 
 function guarded(client: object, isOver: () => boolean): object {
-  return new Proxy(client, {
+  const guard: object = new Proxy(client, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]): unknown => {
         if (isOver()) throw statementRefused();
         const answer: unknown = Reflect.apply(value, target, given);
+        if (answer === target) return guard;
         // The same connection of `mysql2`, for callers that want promises.
         return key === 'promise' ? guarded(answer as object, isOver) : answer;
       };
     },
   });
+  return guard;
 }
