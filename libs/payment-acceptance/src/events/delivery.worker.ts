@@ -179,7 +179,7 @@ export class DeliveryWorker implements LeasedWork<ClaimedDelivery> {
   }
 
   private async deadLetterExhausted(maxAttempts: number): Promise<void> {
-    for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(maxAttempts)) {
+    for (const { deliveryId, consumer } of await this.store.deadLetterExhausted(this.consumers, maxAttempts)) {
       const line = `Delivery ${deliveryId} to "${consumer}" is a dead letter: no attempt ended within its lease.`;
       this.logger.write('delivery-dead', line, { consumer, deliveryId });
     }

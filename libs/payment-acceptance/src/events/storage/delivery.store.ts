@@ -78,6 +78,9 @@ export interface DeliveryLock {
  */
 export const HOLDING_ATTEMPTS = 12;
 
+/** Among how many due deliveries of a consumer those are sought whose last attempt never ended. */
+export const EXHAUSTED_AMONG = 1_000;
+
 /** A consumer that no instance has hosted for this long no longer holds anything back, in milliseconds. */
 export const ABSENT_MS = 3_600_000;
 
@@ -164,8 +167,14 @@ export abstract class DeliveryStore {
   /** In how many milliseconds the next delivery to one of these consumers may be due; `null` if none is in sight. */
   abstract nextDueMs(hosted: readonly HostedConsumer[]): Promise<number | null>;
 
-  /** Dead-letters deliveries that have used up their attempts without ending the last: a handler may kill its process. */
-  abstract deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]>;
+  /**
+   * Dead-letters deliveries to these consumers that have used up their attempts without ending the last: a handler may kill its
+   * process. Looks at the {@link EXHAUSTED_AMONG} of each consumer that have been due for longest: a claim leaves them there.
+   */
+  abstract deadLetterExhausted(
+    hosted: readonly HostedConsumer[],
+    maxAttempts: number,
+  ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]>;
 
   /**
    * Locks the delivery at the start of its handler's transaction, so that nobody takes it over meanwhile. Returns `undefined` if

@@ -7,6 +7,7 @@ import {
   withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
+  EXHAUSTED_AMONG,
   type ClaimedDelivery,
   type ClaimedRow,
   type DeliveryLock,
@@ -167,10 +168,21 @@ export class MariaDeliveryStore extends DeliveryStore {
     return row && row.next !== null ? row.next - row.now : null;
   }
 
-  override async deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
+  override async deadLetterExhausted(
+    hosted: readonly HostedConsumer[],
+    maxAttempts: number,
+  ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
+    if (hosted.length === 0) return [];
     const condition = sql`t.state = 'PENDING' AND t.attempts >= ${maxAttempts} AND t.lease_until < ${this.now()}`;
+    const due = hosted.map(
+      ({ name, event }) =>
+        sql`(SELECT d.id, d.event_id, d.consumer, d.state, d.attempts, d.lease_until FROM payment_acceptance.delivery d
+         WHERE d.state = 'PENDING' AND d.behind = 0 AND d.consumer = ${name} AND d.event_name = ${event} AND d.due_at <= ${this.now()}
+         ORDER BY d.due_at, d.seq LIMIT ${EXHAUSTED_AMONG})`,
+    );
     const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
-      sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer FROM payment_acceptance.delivery t WHERE ${condition} LIMIT 100`,
+      sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
+       FROM (${join(due, ' UNION ALL ')}) t WHERE ${condition} LIMIT 100`,
       {},
     );
     if (found.length === 0) return [];

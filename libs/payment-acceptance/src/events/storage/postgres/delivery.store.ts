@@ -7,6 +7,7 @@ import {
   withDeliveryId,
   type AbsentConsumer,
   ABSENT_MS,
+  EXHAUSTED_AMONG,
   HOLDING_ATTEMPTS,
   type ClaimedDelivery,
   type ClaimedRow,
@@ -227,12 +228,21 @@ export class PostgresDeliveryStore extends DeliveryStore {
     return row && row.next !== null ? row.next - row.now : null;
   }
 
-  override async deadLetterExhausted(maxAttempts: number): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
+  override async deadLetterExhausted(
+    hosted: readonly HostedConsumer[],
+    maxAttempts: number,
+  ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
+    const isExhausted = sql`attempts >= ${maxAttempts} AND lease_until < ${this.now()}`;
     const dead = await this.database.rows<{ eventId: string; consumer: string }>(
       sql`UPDATE payment_acceptance.delivery SET state = 'DEAD', ended_at = ${this.now()}, lease_token = NULL,
          lease_until = NULL, last_error = coalesce(last_error, 'The process ended during the last attempt.')
-       WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE state = 'PENDING'
-         AND attempts >= ${maxAttempts} AND lease_until < ${this.now()} LIMIT 100 FOR UPDATE SKIP LOCKED)
+       WHERE id IN (SELECT id FROM payment_acceptance.delivery WHERE id = ANY(ARRAY(
+           SELECT next.id FROM ${hostedOf(sql`${listed(hosted)}`)} hosted CROSS JOIN LATERAL (
+             SELECT n.id, n.attempts, n.lease_until FROM payment_acceptance.delivery n
+             WHERE n.consumer = hosted.consumer AND n.event_name = hosted.event_name AND ${isPending('n.state')}
+               AND NOT n.behind AND n.due_at <= ${this.now()} ORDER BY n.due_at, n.seq LIMIT ${EXHAUSTED_AMONG}) next
+           WHERE ${isExhausted} LIMIT 100))
+         AND ${isPending('state')} AND ${isExhausted} ORDER BY id FOR UPDATE SKIP LOCKED)
        RETURNING event_id::text AS "eventId", consumer`,
       {},
     );
