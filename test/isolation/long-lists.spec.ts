@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
+import { postbackFields, postJson } from '../support/http.js';
 import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
 /** As many as an answer of the default limit holds. */
@@ -89,4 +90,24 @@ describe('a long list of payments', () => {
       expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
     },
   );
+
+  test('in which a payment that succeeded is listed as failed keeps it, and opens a review', async () => {
+    const { harness, recorder } = recorded;
+    const check = async (status: string): Promise<void> => {
+      const data = Array.from({ length: 1_200 }, (_, index) => ({
+        ...{ id: `p-${index}`, bill_id: 'bill-1', status: index === 7 ? status : 'FAIL', amount: '10.00' },
+        ...{ from_card: '411111******1111', currency_in: 'RUB' },
+      }));
+      recorder.answer({ body: JSON.stringify({ success: true, data }) });
+      harness.clock.advance(3_600_000);
+      const fields = postbackFields({ InvId: 'order-1', OutSum: '10.00', TrsId: 'bill-1' });
+      expect((await postJson(`${harness.host.url}/postback/payment`, fields)).status).toBe(200);
+      await harness.host.confirmer.runOnce();
+    };
+    await check('SUCCESS');
+    await check('FAIL');
+    expect(await count(`payment WHERE payment_id = 'p-7' AND status = 'SUCCESS'`)).toBe(1);
+    expect(await count(`review WHERE payment_id = 'p-7' AND reason = 'payment-changed'`)).toBe(1);
+    expect(await count(`event WHERE name = 'payment.failed'`)).toBe(1_199);
+  });
 });

@@ -31,8 +31,10 @@ export interface Dialect {
   readonly concat: (texts: readonly Statement[]) => Statement;
   /** The SHA-256 digest of a text in UTF-8, as hexadecimal text in lower case. */
   readonly sha256: (text: Statement) => Statement;
-  /** Follows a column: whether its value is in the list. For an empty list never true, but on MariaDB NULL. */
+  /** Follows a column: whether its value is in the list. An empty list matches nothing. Negated, use {@link noneOf}. */
   readonly oneOf: (values: readonly string[], type: ListType) => Statement;
+  /** Follows a column that is never NULL: whether its value is not in the list. An empty list leaves out nothing. */
+  readonly noneOf: (values: readonly string[], type: ListType) => Statement;
   /** Whether a stored list of texts contains a value. */
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** Whether the server is read-only: 1 or 0. */

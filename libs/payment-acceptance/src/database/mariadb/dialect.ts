@@ -29,6 +29,7 @@ export const mariadb: Dialect = {
   concat: (texts) => sql`CONCAT(${join(texts, ', ')})`,
   sha256: (text) => sql`SHA2(${text}, 256)`,
   oneOf: (values) => sql`IN (${values})`,
+  noneOf: (values) => (values.length === 0 ? sql`IS NOT NULL` : sql`NOT IN (${values})`),
   listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
   // `read_only` is a number, or since MariaDB 12 a word.
   readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),

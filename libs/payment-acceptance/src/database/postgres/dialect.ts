@@ -24,6 +24,7 @@ export const postgres: Dialect = {
     )})`,
   sha256: (text) => sql`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`,
   oneOf: (values, type) => sql`= ANY(${values}::${rawSql(type)}[])`,
+  noneOf: (values, type) => sql`<> ALL(${values}::${rawSql(type)}[])`,
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),

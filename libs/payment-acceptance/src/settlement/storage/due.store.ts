@@ -96,7 +96,7 @@ export abstract class DueStore {
     return this.database.rows(
       sql`SELECT b.shop, count(*) AS bills FROM payment_acceptance.shop_state s
        JOIN payment_acceptance.bill b ON b.shop = s.shop AND b.next_check_at IS NOT NULL
-       WHERE NOT coalesce(s.shop ${this.database.dialect.oneOf(shops, 'text')}, FALSE) GROUP BY b.shop ORDER BY b.shop`,
+       WHERE s.shop ${this.database.dialect.noneOf(shops, 'text')} GROUP BY b.shop ORDER BY b.shop`,
       { bills: integer },
     );
   }

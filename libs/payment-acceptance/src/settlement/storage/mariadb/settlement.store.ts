@@ -83,7 +83,7 @@ export class MariaSettlementStore extends SettlementStore {
       const keys = piece.map(({ shop, paymentId }) => sql`(${shop}, ${paymentId})`);
       const elsewhere = await this.database.rows<PaymentRow>(
         sql`SELECT ${knownPayment(mariadb)}, 0 AS "SUCCESS", 0 AS "FAIL" FROM payment_acceptance.payment p
-         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND NOT p.bill_id ${mariadb.oneOf(intentIds, 'uuid')}`,
+         WHERE (p.shop, p.payment_id) IN (${join(keys, ', ')}) AND p.bill_id ${mariadb.noneOf(intentIds, 'uuid')}`,
         PAYMENT_ROW,
         manager,
       );
