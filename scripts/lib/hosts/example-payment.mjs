@@ -59,7 +59,10 @@ export async function payIn(
     for (const script of programs) {
       const program = startProgram('npm', ['run', script], { cwd: folder, env });
       running.push(program);
-      if (script === programs[0]) await program.says(/Nest application successfully started/);
+      if (script !== programs[0]) continue;
+      await program.says(/Nest application successfully started/);
+      // Nest says so before it listens.
+      await until(() => answers(shop), `Nothing answers at ${shop}.`);
     }
     await before?.(places);
     const { id, payUrl } = await json(shop + orders, { amount: '100.05' });
@@ -89,6 +92,13 @@ async function json(/** @type {string} */ url, /** @type {object | undefined} */
   const text = await answer.text();
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${text}`);
   return JSON.parse(text);
+}
+
+async function answers(/** @type {string} */ url) {
+  return fetch(url).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function until(/** @type {() => Promise<boolean>} */ holds, /** @type {string} */ otherwise) {

@@ -2,6 +2,8 @@
 
 /** @typedef {{ name: string, versions?: string, leftOut?: string, checks: Check[] }} Result Of one host. */
 
+const REPEATED_LINES = 5;
+
 /** A table of what was tried: a line for each combination, a column for each host. */
 export function show(/** @type {Result[]} */ results) {
   const ran = results.filter(({ leftOut }) => !leftOut);
@@ -23,6 +25,12 @@ export function show(/** @type {Result[]} */ results) {
   for (const { name, leftOut } of results.filter((host) => host.leftOut)) console.log(`${name}: left out: ${leftOut}`);
   for (const { name, skipped } of results.flatMap(({ checks }) => checks)) {
     if (skipped) console.log(`${name}: left out: ${skipped}`);
+  }
+  // Once more, since a log may keep only its end.
+  for (const { name, checks } of ran) {
+    for (const check of checks.filter(({ ok }) => !ok)) {
+      console.log(`${name}: ${check.name}: ${check.detail.trim().split('\n', REPEATED_LINES).join('\n')}`);
+    }
   }
   const { passed, failed, skipped } = counts(results);
   console.log(`${passed} passed, ${failed} failed, ${skipped} left out`);
