@@ -176,13 +176,13 @@ export class Transaction {
 
   private async end(
     statement: 'COMMIT' | 'ROLLBACK',
-    { after, isBusy = () => false, limitMs = Infinity }: TransactionOptions,
+    { after, isBusy, limitMs = Infinity }: TransactionOptions,
   ): Promise<void> {
     const end = () => (statement === 'COMMIT' ? this.runner.commitTransaction() : this.runner.rollbackTransaction());
     this.boundaries.set(statement, statement);
     await answerWithin(limitMs, this.withHooks(end));
     // What is under way now is not ours, and the settings would wait behind it.
-    if (isBusy()) return;
+    if (isBusy?.()) return;
     // If the session's settings cannot be restored, the outcome of the transaction stays the same.
     const restored =
       after === undefined ||

@@ -1,7 +1,15 @@
 import type { LockedBill } from './bill.js';
 import { DecisionBuilder, JudgeContractError, type Decision, type DecisionInput } from './decision-builder.js';
 import { parseAmount, type DecimalAmount } from './money.js';
-import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, ReviewReason, Verdict } from './payment.js';
+import type {
+  Judge,
+  JudgedBill,
+  LedgerPayment,
+  PaymentStatus,
+  ReportedPayment,
+  ReviewReason,
+  Verdict,
+} from './payment.js';
 import type { PaymentId } from './ids.js';
 import { uuidFromName } from './uuid.js';
 
@@ -136,17 +144,33 @@ function isOwn({ billId }: ReportedPayment, bill: LockedBill): boolean {
  * A long list in parts, to be decided one after the other, so that none takes long. Whatever may pay the bill is in the last
  * part, which ends the check; so is what is listed more than once, since all entries of a payment are decided together.
  */
-export function inParts(listed: readonly ReportedPayment[], size = PART): ReportedPayment[][] {
+export function inParts(
+  listed: readonly ReportedPayment[],
+  size = PART,
+): { early: ReportedPayment[][]; last: ReportedPayment[] } {
   const ordered = inOrder(listed);
-  if (listed.length <= size) return [ordered];
+  if (listed.length <= size) return { early: [], last: ordered };
   const counts = new Map<string, number>();
   for (const { paymentId } of listed) counts.set(paymentId, (counts.get(paymentId) ?? 0) + 1);
   const isEarly = ({ paymentId, status }: ReportedPayment): boolean =>
     status !== 'SUCCESS' && counts.get(paymentId) === 1;
-  const early = ordered.filter(isEarly);
-  const parts: ReportedPayment[][] = [];
-  for (let first = 0; first < early.length; first += size) parts.push(early.slice(first, first + size));
-  return [...parts, ordered.filter((payment) => !isEarly(payment))];
+  const single = ordered.filter(isEarly);
+  const early: ReportedPayment[][] = [];
+  for (let first = 0; first < single.length; first += size) early.push(single.slice(first, first + size));
+  return { early, last: ordered.filter((payment) => !isEarly(payment)) };
+}
+
+/** A judge sees the whole list, once; each part of it gets its verdicts, or none if the judge has broken its contract. */
+export function judgingOnce(judge: Judge, listed: readonly ReportedPayment[]): Judge {
+  let verdicts: ReadonlyMap<ReportedPayment, Verdict | undefined> | undefined;
+  return (bill, part) => {
+    if (!verdicts) {
+      const given = verdictsOf(judge, bill, listed);
+      const isUsable = given.length === listed.length;
+      verdicts = new Map(isUsable ? listed.map((payment, index) => [payment, given[index]]) : []);
+    }
+    return part.flatMap((payment) => verdicts?.get(payment) ?? []);
+  };
 }
 
 /** Failures first, then by age. */
@@ -180,7 +204,7 @@ function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdi
   });
 }
 
-function verdictsOf(judge: Judge, bill: LockedBill, payments: readonly ReportedPayment[]): readonly Verdict[] {
+function verdictsOf(judge: Judge, bill: JudgedBill, payments: readonly ReportedPayment[]): readonly Verdict[] {
   const verdicts: unknown = judge(bill, payments);
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }

@@ -29,7 +29,7 @@ export interface DeliveryWorkload {
   readonly limit: number;
 }
 
-/** How often to look for last attempts that never ended. */
+/** How often to look for last attempts that never ended, and for queues that nobody has freed. */
 const HOUSEKEEPING_MS = 30_000;
 
 /** How many deliveries that wait behind others a sweep looks at between two claims: some milliseconds. */

@@ -98,7 +98,8 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
  *
  * `down` only if the platform has to act: the database does not answer or takes no writes, so nothing can be stored. What
  * needs a person, or passes by itself, is `degraded`: taking instances out of service would only make it worse. So is a
- * backlog whose figures cannot be read in time (`backlog-unknown`). Never throws. Reads the tables at most once a second, however often it is called.
+ * backlog whose figures cannot be read in time (`backlog-unknown`). Never throws. Reads the tables at most once a second,
+ * however often it is called.
  */
 @Injectable()
 export class PaymentHealthIndicator {

@@ -10,10 +10,10 @@ import { PaymentRandom } from '../common/random.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import type { BillState, LockedBill } from '../domain/bill.js';
 import type { ClaimedBill } from '../domain/claim.js';
-import { decide, decideUnlistable, inParts, type Decision } from '../domain/decide.js';
+import { decide, decideUnlistable, inParts, judgingOnce, type Decision } from '../domain/decide.js';
 import { defaultJudge } from '../domain/judge.js';
 import { occasionOfReview } from '../domain/occasion.js';
-import type { Judge, LedgerPayment, PaymentList, ReportedPayment, ReviewReason, Verdict } from '../domain/payment.js';
+import type { LedgerPayment, PaymentList, ReportedPayment, ReviewReason } from '../domain/payment.js';
 import { endOfLife, nextCheck } from '../domain/schedule.js';
 import type { NewEvent, Settlement } from '../domain/settlement.js';
 import { BillStore } from '../bills/storage/bill.store.js';
@@ -43,10 +43,10 @@ const STALE: Settled = { stale: true, events: [] };
 /** An application without handlers for an event is told of it once, and then of how many there were each minute. */
 const UNCONSUMED_PAUSE_MS = 60_000;
 
-/** Maximum bills settled in one transaction, so that no lock is held for long. */
 /** As many as take tens of milliseconds to read, and as many to decide on: other work may go between. */
 const MANY_PAYMENTS = 2_000;
 
+/** Maximum bills settled in one transaction, so that no lock is held for long. */
 const MAX_BILLS_OF_TRANSACTION = 64;
 
 /**
@@ -88,27 +88,29 @@ export class SettlementService {
   async settle(claim: ClaimedBill, { payments: listed, flaws }: PaymentList): Promise<Settled> {
     const { schedule, judge = defaultJudge } = this.options;
     const unreadable = flaws.length > 0 ? await this.occasionOf(claim, 'unreadable-payment') : undefined;
-    const parts = inParts(listed);
-    const judgeOf = judgingOnce(judge, parts.flat());
-    const events: NewEvent[] = [];
-    for (let index = 0; ; index += 1) {
-      const part = parts[index] ?? [];
-      const goesOn = index < parts.length - 1;
+    const { early, last } = inParts(listed);
+    const judgeOfPart = judgingOnce(judge, [...early.flat(), ...last]);
+    const settlePart = (part: readonly ReportedPayment[], goesOn: boolean): Promise<Settled> => {
       const ids = part.map(({ paymentId }) => paymentId);
-      const settled = await this.submit(claim, ids, !goesOn, (bill, firstPaymentId, known) => {
+      return this.submit(claim, ids, !goesOn, (bill, firstPaymentId, known) => {
         const end = endOfLife(bill, schedule);
         const horizon = end + schedule.expiredForMs - 2 * schedule.expiredEveryMs;
-        const input = { bill, firstPaymentId, known, listed: part, goesOn, unreadable, judge: judgeOf };
+        const input = { bill, firstPaymentId, known, listed: part, goesOn, unreadable, judge: judgeOfPart };
         try {
           return decide({ ...input, endOfLife: end, horizon });
         } catch (error) {
           throw new PaymentJudgeError(bill, error);
         }
       });
+    };
+    const events: NewEvent[] = [];
+    for (const part of early) {
+      const settled = await settlePart(part, true);
       if (settled.stale) return settled;
       events.push(...settled.events);
-      if (!goesOn) return { ...settled, events };
     }
+    const settled = await settlePart(last, false);
+    return settled.stale ? settled : { ...settled, events: [...events, ...settled.events] };
   }
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */
@@ -274,24 +276,6 @@ export class SettlementService {
       `Add a handler with @OnPaymentEvent('${event}', { consumer: … }).`;
     this.unconsumed.write('event-without-consumer', event, line, { shop, orderId, billId, event, eventId });
   }
-}
-
-/** A judge sees the whole list, once; each part of it gets its verdicts. */
-function judgingOnce(judge: Judge, listed: readonly ReportedPayment[]): Judge {
-  let verdicts: ReadonlyMap<ReportedPayment, Verdict> | undefined;
-  return (bill, part) => {
-    verdicts ??= byPayment(listed, judge(bill, listed));
-    return part.flatMap((payment) => verdicts?.get(payment) ?? []);
-  };
-}
-
-/** Nothing, if the judge has broken its contract. */
-function byPayment(
-  listed: readonly ReportedPayment[],
-  verdicts: readonly Verdict[] | undefined,
-): ReadonlyMap<ReportedPayment, Verdict> {
-  if (!Array.isArray(verdicts) || verdicts.length !== listed.length) return new Map();
-  return new Map(listed.map((payment, index) => [payment, (verdicts as readonly Verdict[])[index] as Verdict]));
 }
 
 interface Written {

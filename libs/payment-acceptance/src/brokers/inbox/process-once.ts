@@ -38,7 +38,7 @@ export async function processOnce(
   const dialect = inboxDialect(manager);
   const own: Processed = { dialect, consumer, id };
   let began = false;
-  const once = async (inner: EntityManager, run = work): Promise<boolean> => {
+  const once = async (inner: EntityManager, run: typeof work): Promise<boolean> => {
     began = await insert(inner, own);
     if (began) await run(inner);
     return began;
@@ -56,12 +56,12 @@ export async function processOnce(
   }
   const run = (transaction: Transaction, connection: unknown): Promise<boolean> => {
     const check = (): void => refuseFailure(began && transaction.hasFailed);
-    const whole = async (inner: EntityManager): Promise<boolean> => {
-      const isDone = await once(inner);
+    const verified = async (inner: EntityManager): Promise<void> => {
+      await work(inner);
       if (dialect === 'mysql') check();
-      if (isDone) await verify(inner, own);
-      return isDone;
+      await verify(inner, own);
     };
+    const whole = (inner: EntityManager): Promise<boolean> => once(inner, verified);
     const options = { level, check } as const;
     if (dialect === 'mysql') return runUnlessFailed(transaction, whole, options);
     return isPgClient(connection)

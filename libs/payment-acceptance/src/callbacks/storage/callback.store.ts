@@ -44,7 +44,10 @@ export interface OpenedBill {
 
 /** How many callbacks are stored. */
 export interface RecordLimits {
-  /** Per shop, while they wait for an unknown bill; 0 stores none, and counts none. Counted separately for those that another integration has accepted. */
+  /**
+   * Per shop, while they wait for an unknown bill; counted separately for those that another integration has accepted. With 0
+   * none is stored, and none counted.
+   */
   readonly maxUnmatched: number;
   /** Per bill, in addition to those that wait for their check. */
   readonly maxPerBill: number;

@@ -5,8 +5,8 @@ import { UndestroyableConnectionError } from '../database.errors.js';
 /** The parts of `pg`'s client that are used to destroy its connection, and to see the status of a transaction. */
 export interface PgClient {
   readonly processID: number;
-  /** Whether no statement is under way. */
-  readonly readyForQuery: boolean;
+  /** Whether no statement is under way; a client that the host has wrapped may not tell. */
+  readonly readyForQuery?: boolean;
   /** Secret of the session, which authorizes cancelling its statements. */
   readonly secretKey: unknown;
   readonly host?: string;

@@ -159,7 +159,7 @@ export class PostgresDatabase extends Database {
   }
 
   override isBusy(connection: unknown): boolean {
-    return !pgClientOf(connection).readyForQuery;
+    return pgClientOf(connection).readyForQuery === false;
   }
 
   override async discard(runner: QueryRunner, connection: unknown): Promise<void> {

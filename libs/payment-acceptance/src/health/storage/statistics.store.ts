@@ -6,7 +6,7 @@ import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
-import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
+import { COUNTED, counted, countWhere, sql, type Statement } from '../../database/statement.js';
 
 /** The oldest delivery that waits for a consumer, of those whose latest error has this code; `null` for none. */
 export interface OldestDelivery {
@@ -14,14 +14,6 @@ export interface OldestDelivery {
   readonly code: string | null;
   /** Its event's place in the order of all events. */
   readonly seq: string;
-}
-
-/** Where a count stops: more need the same attention, and to count millions would take the time of the statements of payments. */
-export const COUNTED = 10_000;
-
-/** A count of rows that stops at {@link COUNTED}. @param rows what follows FROM */
-function counted(rows: Statement): Statement {
-  return sql`(SELECT count(*) FROM (SELECT 1 FROM ${rows} LIMIT ${rawSql(String(COUNTED))}) counted)`;
 }
 
 /** Counts and ages, for health, metrics and people. Read-only; what it reads is limited, however much waits. */
@@ -113,18 +105,19 @@ export abstract class StatisticsStore {
          LIMIT ${COUNTED}) failing GROUP BY consumer`,
       { deliveries: integer, ordersNotFound: integer },
     );
+    const oldestFirst = failing
+      .map(({ consumer, code, seq }) => ({ consumer, reason: String(code), oldestMs: ages.get(seq) ?? 0 }))
+      .sort((a, b) => b.oldestMs - a.oldestMs);
     const found = new Map<string, FailingConsumer>();
-    for (const { consumer, code, seq } of failing) {
-      const oldestMs = ages.get(seq) ?? 0;
-      const known = found.get(consumer);
-      if (known && known.oldestMs >= oldestMs) continue;
+    for (const { consumer, reason, oldestMs } of oldestFirst) {
+      if (found.has(consumer)) continue;
       const { deliveries, ordersNotFound } = counts.find((each) => each.consumer === consumer) ?? {
         deliveries: 1,
-        ordersNotFound: code === ORDER_NOT_FOUND ? 1 : 0,
+        ordersNotFound: reason === ORDER_NOT_FOUND ? 1 : 0,
       };
-      found.set(consumer, { consumer, deliveries, ordersNotFound, oldestMs, reason: String(code) });
+      found.set(consumer, { consumer, deliveries, ordersNotFound, oldestMs, reason });
     }
-    return [...found.values()].sort((a, b) => b.oldestMs - a.oldestMs).slice(0, limit);
+    return [...found.values()].slice(0, limit);
   }
 
   /** Shops with bills whose checks keep failing, those with the most bills first; at most `limit`. */

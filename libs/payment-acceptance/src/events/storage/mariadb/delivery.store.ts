@@ -18,7 +18,7 @@ import {
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { isMissingSavepoint } from '../../../database/query-errors.js';
 import { flag, instant, integer } from '../../../database/reading.js';
-import { join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { counted, join, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { holdsBack, isOf, LATE, nextOfEach } from './delivery-conditions.js';
 import { mariadb } from '../../../database/mariadb/dialect.js';
 import type { MariaDatabase } from '../../../database/mariadb/maria.database.js';
@@ -174,15 +174,12 @@ export class MariaDeliveryStore extends DeliveryStore {
   ): Promise<Pick<ClaimedDelivery, 'deliveryId' | 'consumer'>[]> {
     if (hosted.length === 0) return [];
     const condition = sql`t.state = 'PENDING' AND t.attempts >= ${maxAttempts} AND t.lease_until < ${this.now()}`;
-    const due = hosted.map(
-      ({ name, event }) =>
-        sql`(SELECT d.id, d.event_id, d.consumer, d.state, d.attempts, d.lease_until FROM payment_acceptance.delivery d
-         WHERE d.state = 'PENDING' AND d.behind = 0 AND d.consumer = ${name} AND d.event_name = ${event} AND d.due_at <= ${this.now()}
-         ORDER BY d.due_at, d.seq LIMIT ${EXHAUSTED_AMONG})`,
-    );
+    const ofAllShops = hosted.map((each) => ({ ...each, shops: null }));
+    const columns = sql`d.id, d.event_id, d.consumer, d.state, d.attempts, d.lease_until`;
+    const due = nextOfEach(ofAllShops, columns, sql`d.due_at <= ${this.now()}`, EXHAUSTED_AMONG);
     const found = await this.database.rows<{ id: string; eventId: string; consumer: string }>(
       sql`SELECT CAST(t.id AS CHAR) AS id, CAST(t.event_id AS CHAR) AS "eventId", t.consumer
-       FROM (${join(due, ' UNION ALL ')}) t WHERE ${condition} LIMIT 100`,
+       FROM (${due}) t WHERE ${condition} LIMIT 100`,
       {},
     );
     if (found.length === 0) return [];
@@ -257,15 +254,15 @@ export class MariaDeliveryStore extends DeliveryStore {
        WHERE last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
       {},
     );
-    const counted: AbsentConsumer[] = [];
+    const found: AbsentConsumer[] = [];
     for (const { name, event } of absent) {
       const [row] = await this.database.rows<{ waiting: number }>(
-        sql`SELECT COUNT(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.delivery WHERE state = 'PENDING'
-           AND behind IN (0, 1) AND consumer = ${name} AND event_name = ${event} LIMIT 10000) counted`,
+        sql`SELECT ${counted(sql`payment_acceptance.delivery WHERE state = 'PENDING' AND behind IN (0, 1)
+           AND consumer = ${name} AND event_name = ${event}`)} AS waiting`,
         { waiting: integer },
       );
-      counted.push({ name, event, waiting: row?.waiting ?? 0 });
+      found.push({ name, event, waiting: row?.waiting ?? 0 });
     }
-    return counted;
+    return found;
   }
 }

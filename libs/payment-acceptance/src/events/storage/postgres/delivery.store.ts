@@ -18,7 +18,7 @@ import {
 } from '../delivery.store.js';
 import { HandlerTransactionEndedError } from '../../../database/database.errors.js';
 import { flag, instant, integer, json, type Reading } from '../../../database/reading.js';
-import { rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
+import { counted, rawSql, toSql, sql, type Expression, type Statement } from '../../../database/statement.js';
 import { postgres } from '../../../database/postgres/dialect.js';
 import { IN_ORDER, ROW_BY_ROW, givenRows, later, opaque } from '../../../database/postgres/planner.js';
 import type { PostgresDatabase } from '../../../database/postgres/postgres.database.js';
@@ -291,9 +291,8 @@ export class PostgresDeliveryStore extends DeliveryStore {
 
   override absent(): Promise<AbsentConsumer[]> {
     return this.database.rows<AbsentConsumer>(
-      sql`SELECT c.name, c.event_name AS event, (SELECT count(*) FROM (
-           SELECT 1 FROM payment_acceptance.delivery d WHERE d.state = 'PENDING' AND d.consumer = c.name
-             AND d.event_name = c.event_name LIMIT 10000) waiting) AS waiting
+      sql`SELECT c.name, c.event_name AS event, ${counted(sql`payment_acceptance.delivery d
+         WHERE d.state = 'PENDING' AND d.consumer = c.name AND d.event_name = c.event_name`)} AS waiting
        FROM payment_acceptance.consumer c WHERE c.last_seen_at < ${this.now(-ABSENT_MS)} ORDER BY 1, 2`,
       { waiting: integer },
     );

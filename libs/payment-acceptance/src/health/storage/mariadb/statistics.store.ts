@@ -1,6 +1,6 @@
-import { COUNTED, StatisticsStore, type OldestDelivery } from '../statistics.store.js';
+import { StatisticsStore, type OldestDelivery } from '../statistics.store.js';
 import { isHeld } from '../../../events/storage/delivery.store.js';
-import { sql } from '../../../database/statement.js';
+import { COUNTED, sql } from '../../../database/statement.js';
 
 /** Grouped by all of the index up to `seq`, MariaDB reads the first of each error and consumer, and skips the others. */
 export class MariaStatisticsStore extends StatisticsStore {

@@ -1,6 +1,6 @@
-import { COUNTED, StatisticsStore, type OldestDelivery } from '../statistics.store.js';
+import { StatisticsStore, type OldestDelivery } from '../statistics.store.js';
 import { isHeld } from '../../../events/storage/delivery.store.js';
-import { sql } from '../../../database/statement.js';
+import { COUNTED, sql } from '../../../database/statement.js';
 
 const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`;
 
