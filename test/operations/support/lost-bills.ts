@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
-import type { ServiceRequestInfo } from 'nestjs-payment-acceptance';
+import type { PaymentAcceptanceOptions, ServiceRequestInfo } from 'nestjs-payment-acceptance';
 import { PaymentOperations, type LostBill } from 'nestjs-payment-acceptance/operations';
 import { BillInquiry } from '../../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { startHarness, type Harness, type Instance } from '../../support/harness.js';
@@ -24,6 +24,10 @@ export class LostBillsWorld {
   /** Whether an older integration accepts the postback of a bill that is not ours. */
   accepts: (billId: string) => boolean = () => false;
 
+  constructor(
+    private readonly callbacks: PaymentAcceptanceOptions['callbacks'] = { inquiriesPerHour: INQUIRIES_PER_HOUR },
+  ) {}
+
   async start(): Promise<void> {
     this.harness = await startHarness({
       instances: 2,
@@ -38,7 +42,7 @@ export class LostBillsWorld {
           },
         },
         callbacks: {
-          inquiriesPerHour: INQUIRIES_PER_HOUR,
+          ...this.callbacks,
           forwardUnknown: ({ billId }) => Promise.resolve(this.accepts(billId)),
         },
       },
@@ -74,11 +78,15 @@ export class LostBillsWorld {
     }
   }
 
-  /** Sends a postback. */
-  async post(TrsId: string, InvId = `order of ${TrsId}`): Promise<void> {
+  /** Sends a postback that is stored. */
+  async post(TrsId: string, InvId?: string): Promise<void> {
+    expect(await this.send(TrsId, InvId)).toBe(200);
+  }
+
+  /** Sends a postback. @returns the status of the answer */
+  async send(TrsId: string, InvId = `order of ${TrsId}`): Promise<number> {
     const fields = postbackFields({ InvId, OutSum: '10.00', TrsId });
-    const { status } = await postForm(`${this.harness.host.url}/postback/payment`, fields);
-    expect(status).toBe(200);
+    return (await postForm(`${this.harness.host.url}/postback/payment`, fields)).status;
   }
 
   /** Creates a bill, loses its commit, and has a payer pay it. @returns the service's `bill_id` */
@@ -107,8 +115,8 @@ export class LostBillsWorld {
 }
 
 /** One world for all tests of the surrounding `describe`, reset before each. */
-export function useLostBills(): LostBillsWorld {
-  const world = new LostBillsWorld();
+export function useLostBills(callbacks?: PaymentAcceptanceOptions['callbacks']): LostBillsWorld {
+  const world = new LostBillsWorld(callbacks);
   beforeAll(() => world.start());
   afterAll(() => world.harness.close());
   beforeEach(() => world.reset());

@@ -52,11 +52,13 @@ export class CheckRequests {
     return Math.min(this.share.left(shop, shops), this.limiters.get(shop)?.free ?? Infinity);
   }
 
-  /** Whether an additional request leaves a slot free for the checks of the shop's bills. */
-  hasRoomBeside(shop: string, shops: number): boolean {
+  /** How many additional requests leave a slot free for the checks of the shop's bills. */
+  roomBeside(shop: string, shops: number): number {
     const limiter = this.limiters.get(shop);
-    if (!limiter || limiter.isIdle) return true;
-    return !limiter.isPaused && !limiter.isAway && this.free(shop, shops) >= Math.min(2, limiter.most);
+    const free = this.free(shop, shops);
+    const isBusy = limiter !== undefined && !limiter.isIdle;
+    if (isBusy && (limiter.isPaused || limiter.isAway || free < Math.min(2, limiter.most))) return 0;
+    return Math.max(1, free - 1);
   }
 
   /** Whether the service has asked for a pause. */

@@ -56,7 +56,7 @@ describe('the groups of options', () => {
     ],
     [
       { callbacks: { inquiriesPerHour: -1 } },
-      'callbacks.inquiriesPerHour: must be a whole number from 0 to 3600 (given: -1).',
+      'callbacks.inquiriesPerHour: must be a whole number from 0 to 360000 (given: -1).',
     ],
     [{ callbacks: { replyBody: 7 } }, 'callbacks.replyBody: must be text (given: 7).'],
     [

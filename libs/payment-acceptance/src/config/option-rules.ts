@@ -115,8 +115,8 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   callbacks: group<CallbackOptions>({
     replyBody: text('OK'),
     replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
-    maxUnmatched: wholeNumber(10_000),
-    inquiriesPerHour: wholeNumber(240, { least: 0, most: 3_600 }),
+    maxUnmatched: wholeNumber(20_000),
+    inquiriesPerHour: wholeNumber(90_000, { least: 0, most: 360_000 }),
     maxPerBill: wholeNumber(100),
     requirePostbackDigest: flag(false),
     resultWaitMs: milliseconds(3 * SECOND),

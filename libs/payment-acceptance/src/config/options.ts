@@ -74,15 +74,16 @@ export interface CallbackOptions {
   /** Its `Content-Type`, as in `application/json` for `{"status":"ok"}`. Default `text/plain; charset=utf-8` (assumed). */
   replyContentType?: string;
   /**
-   * Maximum postbacks of each shop that name an unknown bill and wait for it; further ones get a 503. They wait for 30 days.
-   * Those that `forwardUnknown` has accepted are kept as long, and as many of them; further ones leave no record.
-   * Default 10000.
+   * Maximum postbacks of each shop that name an unknown bill and wait for it; further ones get a 503. They wait for 30 days;
+   * while more than half of the places are taken, only until the service says that it does not know their bill. Those that
+   * `forwardUnknown` has accepted are kept for 30 days, and as many of them; further ones leave no record. Default 20000.
    */
   maxUnmatched?: number;
   /**
-   * How often, at most, all instances together ask a shop's service about an unknown bill that a postback names. This limits
-   * what made-up postbacks can cause. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Postbacks that
-   * `forwardUnknown` has accepted cause no inquiry. Default 240.
+   * How often, at most, all instances together ask a shop's service about unknown bills that postbacks name. This limits
+   * what made-up postbacks can cause, and with it how soon a genuine one among them is found: by default, 10,000 bills are
+   * asked about in seven minutes. With 0 nobody asks, and a bill whose commit was lost goes unnoticed. Postbacks that
+   * `forwardUnknown` has accepted cause no inquiry. Default 90000, which is 25 a second.
    */
   inquiriesPerHour?: number;
   /**

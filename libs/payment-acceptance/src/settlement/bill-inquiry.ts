@@ -18,11 +18,18 @@ import { isRefusalOfBill } from './check-errors.js';
 import { CheckRequests, retryAfter } from '../client/check-requests.js';
 import { FollowedShops } from './followed-shops.js';
 
-/** A request to the service for one bill. */
-interface Inquiry {
+/** Requests to the service for some bills of a shop. */
+interface Inquiries {
   readonly shop: Shop;
-  readonly billId: BillId;
+  readonly sought: readonly SoughtBill[];
+  /** Maximum requests at once. */
+  readonly atOnce: number;
+  /** Whether more than half of the places for unknown bills are taken. */
+  readonly isCrowded: boolean;
 }
+
+/** What is known once a request has ended. */
+type Answer = 'known' | 'unknown' | 'none';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -31,8 +38,21 @@ const DAY = 24 * HOUR;
 /** Pauses between requests for the same bill; after the last one it is not asked for again. */
 const PAUSES_MS: readonly number[] = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 
-/** Longest pause between polls for bills to ask for. */
+/** Pause between polls for bills to ask for; shorter while there are more than one turn takes. */
 const POLL_MS = 10_000;
+
+/** A turn takes as many requests as come to this time, and at least one. */
+const TURN_MS = 1_000;
+
+/** Requests at once for one shop, and shops at once. */
+const MAX_AT_ONCE = 8;
+const MAX_SHOPS = 4;
+
+/** How long bills are leased: far longer than their requests take. */
+const LEASE_MS = 2 * MINUTE;
+
+/** Pause after a request without an answer, if the service asks for no longer one. */
+const FAILED_MS = 15_000;
 
 /** How often unsuccessful inquiries are deleted, and after how long: by then their postbacks no longer wait. */
 const HOUSEKEEPING_MS = HOUR;
@@ -44,19 +64,23 @@ const NOTHING_MS = MINUTE;
 /**
  * Finds bills that the service created but that are missing from the ledger, for example after a backup was restored: if a
  * postback names a bill that nothing here explains, it asks the service for that bill. Anybody can forge such postbacks,
- * and even a valid digest proves nothing, so only the service's list counts, and it is asked a few times an hour
- * (`callbacks.inquiriesPerHour`). The order is never taken from a postback: a person confirms it.
+ * and even a valid digest proves nothing, so only the service's list counts. How often it is asked is limited
+ * (`callbacks.inquiriesPerHour`), yet a flood of made-up postbacks is asked about within minutes; while more than half of
+ * the places are taken, what the service does not know gives up its place. So no flood hides a genuine bill for long. The
+ * order is never taken from a postback: a person confirms it.
  *
- * One request at a time, from the rate and the slots that the checks of known bills leave unused.
+ * The requests come from the rate and the slots that the checks of known bills leave unused.
  */
 @Injectable()
-export class BillInquiry implements LeasedWork<Inquiry> {
+export class BillInquiry implements LeasedWork<Inquiries> {
   private readonly logger = new PaymentLogger('PaymentInquiry');
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
-  private readonly worker: LeasedWorker<Inquiry>;
+  private readonly worker: LeasedWorker<Inquiries>;
   /** When a shop last had nothing to ask for, in epoch milliseconds. */
   private readonly nothingAt = new Map<string, number>();
+  /** Shops with requests in flight. */
+  private readonly asking = new Set<string>();
 
   constructor(
     private readonly store: InquiryStore,
@@ -70,14 +94,10 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     this.rateLimited = new RateLimitedLog(this.logger, clock, HOUR);
     this.housekeeping = new Throttle(clock, HOUSEKEEPING_MS);
     const { shutdownMs } = options.deliveries;
-    this.worker = new LeasedWorker(
-      this,
-      { concurrency: 1, pollMs: Math.min(POLL_MS, this.gapMs), shutdownMs },
-      this.logger,
-    );
+    this.worker = new LeasedWorker(this, { concurrency: MAX_SHOPS, pollMs: POLL_MS, shutdownMs }, this.logger);
   }
 
-  /** Asks for one bill, if one is due; resolves with the number of requests once it is answered. */
+  /** Asks for the bills of a turn of each shop; resolves with the number of shops once all are answered. */
   runOnce(): Promise<number> {
     return this.worker.runOnce();
   }
@@ -91,7 +111,7 @@ export class BillInquiry implements LeasedWork<Inquiry> {
     return this.worker.state(silenceMs);
   }
 
-  /** Aborts the request in flight. */
+  /** Aborts the requests in flight. */
   stop(): Promise<void> {
     return this.worker.stop();
   }
@@ -102,63 +122,100 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   }
 
   /** @internal */
-  async claim(): Promise<Claimed<Inquiry>> {
+  async claim(limit: number): Promise<Claimed<Inquiries>> {
     if (!this.isOn) return NOTHING;
     const open = (await this.store.shopsToAsk()).filter(
-      ({ shop }) => this.followed.follows(shop) && !this.isQuiet(shop),
+      ({ shop }) => this.followed.follows(shop) && !this.asking.has(shop) && !this.isQuiet(shop),
     );
     const turns = new Map(open.map((turn) => [turn.shop, turn]));
+    const items: Inquiries[] = [];
     for await (const shop of this.followed.settingsOf([...turns.keys()])) {
       const turn = turns.get(shop.name);
-      const inquiry = turn && (await this.take(shop, turn));
-      if (inquiry) return { items: [inquiry], nextMs: null };
+      const inquiries = turn && (await this.take(shop, turn));
+      if (inquiries) items.push(inquiries);
+      if (items.length === limit) break;
     }
-    return NOTHING;
+    for (const { shop } of items) this.asking.add(shop.name);
+    return { items, nextMs: items.length > 0 ? Math.max(TURN_MS, this.gapMs) : null };
   }
 
   /** @internal */
-  async process({ shop, billId }: Inquiry, stopping: AbortSignal): Promise<void> {
+  async process(inquiries: Inquiries, stopping: AbortSignal): Promise<void> {
+    const { shop, sought, atOnce, isCrowded } = inquiries;
+    const left = [...sought];
+    const asked: SoughtBill[] = [];
+    const unknown: SoughtBill[] = [];
+    const askOneByOne = async (): Promise<void> => {
+      for (let bill = left.shift(); bill && !stopping.aborted; bill = left.shift()) {
+        asked.push(bill);
+        const answer = await this.ask(shop, bill.billId, stopping);
+        if (answer === 'none') left.length = 0;
+        if (answer === 'unknown') unknown.push(bill);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: atOnce }, askOneByOne));
+    } finally {
+      this.asking.delete(shop.name);
+      const { leaseMs } = this.options.creation;
+      if (isCrowded && unknown.length > 0) await this.store.forgetThese(shop.name, unknown, leaseMs);
+      const kept = isCrowded ? asked.filter((bill) => !unknown.includes(bill)) : asked;
+      for (const asks of new Set(kept.map((bill) => bill.asks))) {
+        const alike = kept.filter((bill) => bill.asks === asks);
+        await this.store.noteAsked(shop.name, alike, PAUSES_MS[asks] ?? null);
+      }
+    }
+  }
+
+  /** @internal */
+  fieldsOf({ shop }: Inquiries): LogFields {
+    return { shop: shop.name };
+  }
+
+  private async ask(shop: Shop, billId: BillId, stopping: AbortSignal): Promise<Answer> {
     let list: PaymentList;
     try {
       list = await this.client.readPaymentList(shop, billId, { signal: stopping, attempts: 1 });
     } catch (error) {
-      if (error instanceof PaymentTooManyPaymentsError) return this.report(shop, billId, []);
-      if (!stopping.aborted) await this.noteFailure(shop, billId, error);
-      return;
+      if (isRefusalOfBill(error)) return 'unknown';
+      if (error instanceof PaymentTooManyPaymentsError) await this.report(shop, billId, []);
+      else if (!stopping.aborted) return this.noteFailure(shop, billId, error);
+      return 'known';
     }
     const ofBill = list.payments.filter((payment) => payment.billId === null || payment.billId === billId);
     // Unreadable entries count, too: they show that the service knows the bill.
-    if (ofBill.length > 0 || (list.payments.length === 0 && list.flaws.length > 0)) {
-      await this.report(shop, billId, ofBill);
-    }
+    const isKnown = ofBill.length > 0 || (list.payments.length === 0 && list.flaws.length > 0);
+    if (isKnown) await this.report(shop, billId, ofBill);
+    return isKnown ? 'known' : 'unknown';
   }
 
-  /** @internal */
-  fieldsOf({ shop, billId }: Inquiry): LogFields {
-    return { shop: shop.name, billId };
-  }
-
-  /** Counts the request before it is made, so that even a crash cannot repeat it too often. */
-  private async take(shop: Shop, turn: ShopToAsk): Promise<Inquiry | undefined> {
+  /** Takes no more than leaves a further request for a bill that becomes due meanwhile. */
+  private async take(shop: Shop, turn: ShopToAsk): Promise<Inquiries | undefined> {
     const perSecond = this.requests.perSecond(shop);
-    // Leaves a second request for a bill that becomes due meanwhile.
     const isLeft = turn.savedMs >= Math.min(1_000, 2_000 / perSecond);
-    if (!isLeft || !this.requests.hasRoomBeside(shop.name, this.followed.count)) return undefined;
-    const sought = await this.next(shop.name);
-    if (!sought) this.nothingAt.set(shop.name, this.clock.now().getTime());
-    if (!sought || !(await this.store.takeTurn(turn, perSecond, this.gapMs))) return undefined;
-    await this.store.noteAsked(shop.name, sought, this.random.uuid(), PAUSES_MS[sought.asks] ?? null);
-    return { shop, billId: sought.billId };
+    const atOnce = Math.min(MAX_AT_ONCE, this.requests.roomBeside(shop.name, this.followed.count));
+    if (!isLeft || atOnce === 0) return undefined;
+    const saved = Math.floor((turn.savedMs * perSecond) / 1_000) - 1;
+    const sought = await this.next(shop.name, Math.max(1, Math.min(saved, Math.floor(TURN_MS / this.gapMs))));
+    if (sought.length === 0) {
+      this.nothingAt.set(shop.name, this.clock.now().getTime());
+      return undefined;
+    }
+    const gapMs = sought.length * this.gapMs;
+    if (!(await this.store.takeTurn(turn, sought.length, perSecond, gapMs))) return undefined;
+    await this.store.lease(shop.name, sought, LEASE_MS, () => this.random.uuid());
+    const isCrowded = await this.store.waitMoreThan(this.options.callbacks.maxUnmatched / 2, shop.name);
+    return { shop, sought, atOnce, isCrowded };
   }
 
   /** Chosen at random, so that a flood of postbacks hides neither later nor earlier ones. */
-  private async next(shop: string): Promise<SoughtBill | undefined> {
+  private async next(shop: string, limit: number): Promise<SoughtBill[]> {
     const { leaseMs } = this.options.creation;
     const lot = Math.floor(this.random.fraction() * 3);
-    const again = lot === 0 ? await this.store.nextAgain(shop) : undefined;
-    if (again) return again;
-    const unasked = await this.store.nextNew(shop, lot === 1 ? 'oldest' : 'newest', leaseMs);
-    return unasked ?? (lot === 0 ? undefined : this.store.nextAgain(shop));
+    const again = lot === 0 ? await this.store.nextAgain(shop, limit) : [];
+    if (again.length > 0) return again;
+    const unasked = await this.store.nextNew(shop, lot === 1 ? 'oldest' : 'newest', leaseMs, limit);
+    return unasked.length > 0 || lot === 0 ? unasked : this.store.nextAgain(shop, limit);
   }
 
   private async report(shop: Shop, billId: BillId, payments: readonly ReportedPayment[]): Promise<void> {
@@ -172,13 +229,13 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   }
 
   /** Rate-limited, since strangers choose what is asked for. */
-  private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<void> {
-    if (isRefusalOfBill(error)) return;
-    const pauseMs = retryAfter(error);
+  private async noteFailure(shop: Shop, billId: BillId, error: unknown): Promise<'none'> {
+    const pauseMs = Math.max(FAILED_MS, retryAfter(error));
     if (pauseMs > this.gapMs) await this.store.putOff(shop.name, pauseMs);
     const what = `Could not ask the service of shop "${shop.name}" for a bill that a postback names.`;
     const fields = { shop: shop.name, billId: cleanLine(maskCards(billId)), error: errorType(error) };
     this.rateLimited.write('inquiry-failed', shop.name, () => `${what} ${describeError(error)}`, fields);
+    return 'none';
   }
 
   private isQuiet(shop: string): boolean {
@@ -196,4 +253,4 @@ export class BillInquiry implements LeasedWork<Inquiry> {
   }
 }
 
-const NOTHING: Claimed<Inquiry> = { items: [], nextMs: null };
+const NOTHING: Claimed<Inquiries> = { items: [], nextMs: null };

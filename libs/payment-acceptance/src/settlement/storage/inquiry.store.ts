@@ -5,7 +5,7 @@ import { Database } from '../../database/database.js';
 import { IS_LOST, NOT_IN_LEDGER, WAITS } from './lost-bills.js';
 import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { integer } from '../../database/reading.js';
-import { countWhere, rawSql, sql, type Statement } from '../../database/statement.js';
+import { countWhere, join, rawSql, sql, type Statement } from '../../database/statement.js';
 
 /** A bill named by a postback, for which the service is to be asked. */
 export interface SoughtBill {
@@ -29,9 +29,6 @@ export interface ShopToAsk {
   /** Unused part of its rate limit, as milliseconds up to one second; negative if it is used up. */
   readonly savedMs: number;
 }
-
-/** Characters that occur in no bill id of the service. Ids with one are never asked for. */
-const NOT_OF_A_BILL_ID = '[^!-~]';
 
 /** The longest pause between two inquiries: a later date comes from a clock that was set back since. */
 const MAX_PAUSE_MS = 3_600_000;
@@ -61,44 +58,55 @@ export class InquiryStore {
   }
 
   /**
-   * A bill that was never asked for and that nothing explains: no other integration has accepted a postback for it. Each
+   * Bills that were never asked for and that nothing explains: no other integration has accepted a postback for them. Each
    * bill counts once, however many postbacks name it.
    * @param creationMs how long a creation may still be in flight after its postback has come
    */
-  async nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number): Promise<SoughtBill | undefined> {
-    const { dialect } = this.database;
-    const accepted = sql`NOT ${notAcceptedElsewhere(dialect, 'c.corroboration')}`;
-    const [sought] = await this.database.rows<SoughtBill>(
+  nextNew(shop: string, which: 'newest' | 'oldest', creationMs: number, limit: number): Promise<SoughtBill[]> {
+    const accepted = sql`NOT ${this.isUnaccepted()}`;
+    return this.database.rows<SoughtBill>(
       sql`SELECT named.service_bill_id AS "billId", 0 AS asks FROM (
          SELECT c.shop, c.service_bill_id, min(c.received_at) AS first_at, max(c.received_at) AS last_at
          FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
-           AND NOT ${dialect.hasMatch('c.service_bill_id', NOT_OF_A_BILL_ID)}
          GROUP BY c.shop, c.service_bill_id
          HAVING min(c.received_at) <= ${this.now(-creationMs)} AND ${countWhere(accepted)} = 0) named
        WHERE ${isNotIn('lost_bill')} AND ${isNotIn('bill')}
-       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT 1`,
+       ORDER BY ${rawSql(which === 'newest' ? 'last_at DESC' : 'first_at')} LIMIT ${limit}`,
       { asks: integer },
     );
-    return sought;
   }
 
-  /** A bill that is due to be asked for again. */
-  async nextAgain(shop: string): Promise<SoughtBill | undefined> {
-    const [sought] = await this.database.rows<SoughtBill>(
+  /** Bills that are due to be asked for again. */
+  nextAgain(shop: string, limit: number): Promise<SoughtBill[]> {
+    return this.database.rows<SoughtBill>(
       sql`SELECT l.service_bill_id AS "billId", l.asks FROM payment_acceptance.lost_bill l
-       WHERE l.shop = ${shop} AND l.ask_after <= ${this.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT 1`,
+       WHERE l.shop = ${shop} AND l.ask_after <= ${this.now()} AND ${NOT_IN_LEDGER} ORDER BY l.ask_after LIMIT ${limit}`,
       { asks: integer },
     );
-    return sought;
+  }
+
+  /** Whether more than so many callbacks of the shop wait for unknown bills. */
+  async waitMoreThan(most: number, shop: string): Promise<boolean> {
+    const [row] = await this.database.rows<{ waiting: number }>(
+      sql`SELECT count(*) AS waiting FROM (SELECT 1 FROM payment_acceptance.callback c WHERE c.shop = ${shop} AND ${WAITS}
+         AND ${this.isUnaccepted()} LIMIT ${most + 1}) counted`,
+      { waiting: integer },
+    );
+    return (row?.waiting ?? 0) > most;
   }
 
   /**
-   * Takes the shop's turn and one request of its rate; `false` if another instance was faster, or the rate is used up. A
+   * Takes the shop's turn and some requests of its rate; `false` if another instance was faster, or the rate is used up. A
    * single statement, so that the shop's row is locked only briefly.
    * @param gapMs pause until the next turn of any instance
    */
-  async takeTurn({ shop, savedMs }: ShopToAsk, requestsPerSecond: number, gapMs: number): Promise<boolean> {
-    const spent = this.now(Math.round(1_000 / requestsPerSecond) - savedMs);
+  async takeTurn(
+    { shop, savedMs }: ShopToAsk,
+    requests: number,
+    requestsPerSecond: number,
+    gapMs: number,
+  ): Promise<boolean> {
+    const spent = this.now(Math.round((requests * 1_000) / requestsPerSecond) - savedMs);
     const taken = await this.database.change(
       sql`UPDATE payment_acceptance.shop_state SET next_inquiry_at = ${this.now(gapMs)}, next_request_at = ${spent}
        WHERE shop = ${shop} AND ${this.mayAsk()} AND next_request_at <= ${spent}`,
@@ -114,21 +122,38 @@ export class InquiryStore {
     );
   }
 
-  /**
-   * Counts a request before it is made.
-   * @param id id of a new record, if there is none yet
-   * @param pauseMs pause before it may be asked for again; `null` for never
-   */
-  async noteAsked(shop: string, { billId, asks }: SoughtBill, id: string, pauseMs: number | null): Promise<void> {
+  /** Leases bills to one instance: until then, no other asks for them. @param newId makes ids of new records */
+  async lease(shop: string, sought: readonly SoughtBill[], leaseMs: number, newId: () => string): Promise<void> {
+    const leased = this.now(leaseMs);
+    const rows = sought.map(
+      ({ billId }) => sql`(${newId()}, ${shop}, ${billId}, 'SOUGHT', 0, ${this.now()}, ${leased})`,
+    );
+    await this.database.change(
+      sql`INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, ask_after)
+       VALUES ${join(rows, ', ')} ${this.database.dialect.unlessThere('shop')}`,
+    );
+    await this.database.change(
+      sql`UPDATE payment_acceptance.lost_bill SET ask_after = ${leased} WHERE ${this.areThese(shop, sought)}`,
+    );
+  }
+
+  /** Counts a request for each. @param pauseMs pause before they may be asked for again; `null` for never */
+  async noteAsked(shop: string, asked: readonly SoughtBill[], pauseMs: number | null): Promise<void> {
     const askAfter = pauseMs === null ? null : this.now(pauseMs);
     await this.database.change(
-      asks === 0
-        ? sql`INSERT INTO payment_acceptance.lost_bill (id, shop, service_bill_id, state, asks, asked_at, ask_after)
-           VALUES (${id}, ${shop}, ${billId}, 'SOUGHT', 1, ${this.now()}, ${askAfter})
-           ${this.database.dialect.unlessThere('shop')}`
-        : sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.now()}, ask_after = ${askAfter}
-           WHERE shop = ${shop} AND service_bill_id = ${billId}`,
+      sql`UPDATE payment_acceptance.lost_bill SET asks = asks + 1, asked_at = ${this.now()}, ask_after = ${askAfter}
+       WHERE ${this.areThese(shop, asked)}`,
     );
+  }
+
+  /** Forgets bills that the service does not know, with the postbacks that named them at least `beforeMs` ago. */
+  async forgetThese(shop: string, unknown: readonly SoughtBill[], beforeMs: number): Promise<void> {
+    const these = this.areThese(shop, unknown);
+    await this.database.change(
+      sql`DELETE FROM payment_acceptance.callback WHERE ${these} AND pending = TRUE AND bill_id IS NULL
+         AND received_at <= ${this.now(-beforeMs)}`,
+    );
+    await this.database.change(sql`DELETE FROM payment_acceptance.lost_bill WHERE ${these} AND state = 'SOUGHT'`);
   }
 
   /** Stores that the service has confirmed the bill. Returns whether that is news and the ledger still lacks the bill. */
@@ -168,6 +193,16 @@ export class InquiryStore {
     return this.database.change(
       sql`DELETE FROM payment_acceptance.lost_bill WHERE id ${this.database.dialect.oneOf(ids, 'uuid')} AND state = 'SOUGHT'`,
     );
+  }
+
+  private areThese(shop: string, bills: readonly SoughtBill[]): Statement {
+    const ids = bills.map(({ billId }) => billId);
+    return sql`shop = ${shop} AND service_bill_id ${this.database.dialect.oneOf(ids, 'text')}`;
+  }
+
+  /** Whether no other integration has accepted the callback `c`. */
+  private isUnaccepted(): Statement {
+    return notAcceptedElsewhere(this.database.dialect, 'c.corroboration');
   }
 
   /** Whether the next inquiry for a shop of `shop_state` is due. */

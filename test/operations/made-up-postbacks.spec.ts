@@ -1,0 +1,84 @@
+import { describe, expect, test } from '@jest/globals';
+import { BillInquiry } from '../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
+import { ON_MARIADB } from '../support/database.js';
+import { WHOLE_FORM } from '../support/forms.js';
+import { CREATION, MINUTE, useLostBills } from './support/lost-bills.js';
+
+const SECOND = 1_000;
+const MADE_UP = WHOLE_FORM ? 10_000 : 200;
+
+/** As by default, in proportion. */
+const PLACES = 2 * MADE_UP;
+const RESTART_MS = CREATION + 10 * SECOND;
+const PER_SECOND = WHOLE_FORM ? 25 : 5;
+
+describe('postbacks of made-up bills whose digests look valid', () => {
+  const world = useLostBills(WHOLE_FORM ? {} : { maxUnmatched: PLACES, inquiriesPerHour: PER_SECOND * 3_600 });
+
+  const rows = async (table: string): Promise<number> => {
+    const [counted] = (await world.query(`SELECT count(*) AS n FROM payment_acceptance.${table}`)) as [{ n: string }];
+    return Number(counted.n);
+  };
+
+  /** Stores as many as one that was sent over HTTP. */
+  async function flood(count: number, name: string): Promise<void> {
+    if (count === 0) return;
+    const TrsId = `${name}-0`;
+    await world.post(TrsId);
+    const columns =
+      'kind, shop, bill_id, order_id, status, digest, corroboration, fields, received_at, pending, due_at';
+    await world.query(
+      ON_MARIADB
+        ? `INSERT INTO payment_acceptance.callback (id, service_bill_id, ${columns})
+           SELECT UUID(), CONCAT('${name}-', n.seq), ${columns} FROM payment_acceptance.callback, seq_1_to_${count - 1} n
+           WHERE service_bill_id = '${TrsId}'`
+        : `INSERT INTO payment_acceptance.callback (id, service_bill_id, ${columns})
+           SELECT gen_random_uuid(), '${name}-' || n, ${columns} FROM payment_acceptance.callback,
+           generate_series(1, ${count - 1}) n WHERE service_bill_id = '${TrsId}'`,
+    );
+  }
+
+  test.each([
+    ['the first', 0],
+    ['in the middle', 0.5],
+    ['the last', 1],
+  ] as const)(
+    `${MADE_UP} of them: a genuine one, %s, is found within ten minutes, over a restart`,
+    async (_, share) => {
+      await flood(MADE_UP * share, 'before');
+      world.harness.clock.advance(SECOND);
+      const billId = await world.lose('among many');
+      world.harness.clock.advance(SECOND);
+      await flood(MADE_UP * (1 - share), 'after');
+      let inquiry = world.harness.host.app.get(BillInquiry);
+      const started = world.harness.clock.now().getTime();
+      const passedMs = (): number => world.harness.clock.now().getTime() - started;
+      while (passedMs() < 10 * MINUTE && !world.asked.includes(billId)) {
+        world.harness.clock.advance(SECOND);
+        const before = world.asked.length;
+        await inquiry.runOnce();
+        expect(world.asked.length - before).toBeLessThanOrEqual(PER_SECOND);
+        if (passedMs() === RESTART_MS) inquiry = (await world.harness.start()).app.get(BillInquiry);
+      }
+      expect(await world.operations.lostBills()).toMatchObject([{ billId }]);
+      expect(new Set(world.asked).size).toBe(world.asked.length);
+      expect(await rows('callback')).toBeLessThanOrEqual(PLACES);
+    },
+  );
+
+  test('no more of them are stored than there are places, and those that the service does not know leave theirs', async () => {
+    await flood(PLACES, 'full');
+    expect(await world.send('one-more')).toBe(503);
+    world.harness.clock.advance(CREATION);
+    while ((await rows('callback')) > PLACES / 2) {
+      world.harness.clock.advance(SECOND);
+      expect(await world.inquire()).toBe(1);
+    }
+    await world.post('now');
+    expect(await rows('lost_bill')).toBeLessThanOrEqual(PER_SECOND);
+    // From here on they keep their places, to be asked for again.
+    world.harness.clock.advance(MINUTE);
+    await world.inquire();
+    expect(await rows('callback')).toBeGreaterThanOrEqual(PLACES / 2 - PER_SECOND);
+  });
+});
