@@ -1,16 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
+import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { postbackFields, postJson } from '../support/http.js';
 import { startWithOneBill, type RecordedHarness } from '../support/recorded-harness.js';
 
-/** As many as an answer of the default limit holds. */
+/** Far more than an answer of the default limit holds. */
 const PAYMENTS = 10_500;
+const RAISED = { maxAnswerBytes: 4 * 1024 ** 2 };
 
 describe('a long list of payments', () => {
   let recorded: RecordedHarness;
-  beforeEach(async () => {
-    recorded = await startWithOneBill();
-  });
   afterEach(() => recorded.close());
 
   async function count(of: string): Promise<number> {
@@ -21,6 +20,7 @@ describe('a long list of payments', () => {
   }
 
   test('of ten thousand failures is settled by one check, in order, within the limits of a statement', async () => {
+    recorded = await startWithOneBill(RAISED);
     const { harness, recorder } = recorded;
     await harness.host.dataSource.query(
       `INSERT INTO payment_acceptance.consumer (name, event_name, registered_at, last_seen_at)
@@ -58,9 +58,35 @@ describe('a long list of payments', () => {
     ]);
   }, 60_000);
 
+  test('that is larger than the limit of an answer opens a review; one that fits again is settled', async () => {
+    recorded = await startWithOneBill();
+    const { harness, recorder } = recorded;
+    const check = async (payments: number): Promise<void> => {
+      const data = Array.from({ length: payments }, (_, index) => ({
+        ...{ id: `a-payment-of-the-service-${index}`, bill_id: 'bill-1', amount: '10.00', amount_received: '9.70' },
+        ...{ status: index === 7 ? 'SUCCESS' : 'FAIL', from_card: '411111******1111', currency_in: 'RUB' },
+        created_at: '2026-11-25 10:00:00',
+      }));
+      recorder.answer({ body: JSON.stringify({ success: true, data }) });
+      harness.clock.advance(3_600_000);
+      await harness.host.confirmer.runOnce();
+    };
+    await check(PAYMENTS);
+    await check(PAYMENTS);
+    expect(await count(`bill WHERE state = 'OPEN' AND failed_checks = 0`)).toBe(1);
+    expect(await count(`review WHERE reason = 'too-many-payments' AND state = 'OPEN'`)).toBe(1);
+    expect(await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments')).toMatchObject({
+      payments: { status: 'up' },
+    });
+    await check(2_500);
+    expect(await count(`bill WHERE state = 'PAID' AND failed_checks = 0`)).toBe(1);
+    expect(await count('payment')).toBe(2_500);
+  });
+
   test.each([1, 3, 4])(
     'whose check ends after part %d of it is settled by the next one, each payment once',
     async (ended) => {
+      recorded = await startWithOneBill();
       const { harness, recorder } = recorded;
       const data = Array.from({ length: 2_000 }, (_, index) => ({
         ...{ id: `p-${index}`, bill_id: 'bill-1', status: index === 7 ? 'SUCCESS' : 'FAIL', amount: '10.00' },
@@ -92,6 +118,7 @@ describe('a long list of payments', () => {
   );
 
   test('in which a payment that succeeded is listed as failed keeps it, and opens a review', async () => {
+    recorded = await startWithOneBill();
     const { harness, recorder } = recorded;
     const check = async (status: string): Promise<void> => {
       const data = Array.from({ length: 1_200 }, (_, index) => ({

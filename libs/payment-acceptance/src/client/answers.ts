@@ -16,8 +16,8 @@ export interface CreatedBill {
 /** Says what is wrong with an answer; the caller turns it into a typed error. */
 export class AnswerFlaw extends Error {}
 
-/** How many characters of a non-JSON answer are searched for a message. */
-const MAX_PLAIN_TEXT = 4_096;
+/** How many characters of an error are read: a longer text would only hold up everything else. */
+export const MAX_ERROR_TEXT = 16_384;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -85,11 +85,10 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
  * Extracts the message from any error body: `message`, `error`, `errors`, plain text, HTML, or nothing. `hide` runs
  * before the message is truncated, so that no part of a secret survives.
  */
-export function readMessage(text: string, hide = (line: string): string => line): string | undefined {
+export function readMessage(whole: string, hide = (line: string): string => line): string | undefined {
+  const text = whole.slice(0, MAX_ERROR_TEXT);
   const json = parseAnswer(text);
-  const message = json
-    ? firstText([json.message, json.error, json.errors])
-    : text.slice(0, MAX_PLAIN_TEXT).replace(/<[^>]*>/g, ' ');
+  const message = json ? firstText([json.message, json.error, json.errors]) : text.replace(/<[^>]*>/g, ' ');
   const line = cleanLine(message ?? '');
   return line ? cleanLine(hide(line).slice(0, 200)) : undefined;
 }

@@ -20,6 +20,7 @@ import {
   PaymentRequestAbortedError,
   PaymentServiceNetworkError,
   PaymentServiceUnavailableError,
+  PaymentTooManyPaymentsError,
   PaymentUnauthenticatedError,
   type ServiceOperation,
 } from './service.errors.js';
@@ -200,7 +201,15 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       this.contacts.note(shop.apiBaseUrl, false, this.clock.now());
       throw new PaymentServiceNetworkError(details, failure.reason, failure.mayHaveLeft);
     }
-    if (answer.status >= 200 && answer.status < 300) return answer;
+    const isSuccess = answer.status >= 200 && answer.status < 300;
+    if (answer.isCut) {
+      // The page of a proxy in front of the service is no list, whatever its content type says.
+      const isList = operation === 'listPayments' && isSuccess && /^\uFEFF?\s*\{/.test(answer.text);
+      this.contacts.note(shop.apiBaseUrl, isList, this.clock.now());
+      if (isList) throw new PaymentTooManyPaymentsError(details, this.options.http.maxAnswerBytes);
+      throw new PaymentServiceNetworkError(details, 'its answer is larger than http.maxAnswerBytes', true);
+    }
+    if (isSuccess) return answer;
     this.contacts.note(shop.apiBaseUrl, !isUnavailable(answer.status), this.clock.now());
     throw errorOf(shop, operation, answer, this.clock.now());
   }

@@ -1,5 +1,5 @@
 import type { Shop } from '../config/resolved-options.js';
-import { AnswerFlaw, isSuccess, parseAnswer, readMessage } from './answers.js';
+import { AnswerFlaw, isSuccess, MAX_ERROR_TEXT, parseAnswer, readMessage } from './answers.js';
 import { retryAfterMs } from './retry-after.js';
 import {
   PaymentAnswerNotUnderstoodError,
@@ -51,7 +51,7 @@ export function errorOf(
   answer: TransportAnswer,
   now: Date,
 ): PaymentServiceError {
-  const { status } = answer;
+  const { status, text } = answer;
   const messageKey = messageOf(shop, answer);
   const details = { shop: shop.name, operation, status, messageKey };
   const says = (key: string): boolean => messageKey?.includes(key) ?? false;
@@ -61,7 +61,9 @@ export function errorOf(
   if (status === 403 && says('merchant_banned')) return new PaymentMerchantBannedError(details);
   if (status === 403 && says('bill_not_found')) return new PaymentBillNotFoundError(details);
   if (isUnavailable(status)) return new PaymentServiceUnavailableError(details, retryAfterMs(answer.retryAfter, now));
-  if (status >= 400 && !namesBill(parseAnswer(answer.text))) return new PaymentRequestRefusedError(details);
+  const isLong = text.length > MAX_ERROR_TEXT;
+  const mayNameBill = isLong ? text.includes('bill_id') : namesBill(parseAnswer(text));
+  if (status >= 400 && !mayNameBill) return new PaymentRequestRefusedError(details);
   return new PaymentAnswerNotUnderstoodError(details, status < 400 ? 'redirects are not followed' : 'it names a bill');
 }
 

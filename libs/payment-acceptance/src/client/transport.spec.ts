@@ -3,7 +3,6 @@ import axios from 'axios';
 import { gzipSync } from 'node:zlib';
 import { Recorder } from '../../../../test/support/recorder.js';
 import { closeTransports, transport } from '../../../../test/support/transports.js';
-import { TransportFailure } from './transport.js';
 
 let recorder: Recorder;
 
@@ -28,7 +27,7 @@ describe('transport', () => {
       expect((await send()).text).toBe('y'.repeat(10_000));
     });
 
-    test('beyond it the answer is not read: announced, without a length, and a gzip bomb', async () => {
+    test('beyond it only the beginning is read: announced, without a length, and a gzip bomb', async () => {
       const bomb = gzipSync(Buffer.alloc(50_000_000));
       expect(bomb.length).toBeLessThan(60_000);
       recorder.answer(
@@ -37,7 +36,10 @@ describe('transport', () => {
         { body: bomb, headers: { 'content-encoding': 'gzip' } },
       );
       for (let answer = 0; answer < 3; answer += 1) {
-        await expect(send()).rejects.toEqual(new TransportFailure('ERR_BAD_RESPONSE', true, false));
+        const { text, isCut } = await send();
+        expect(isCut).toBe(true);
+        // One chunk more than fits, at most.
+        expect(text.length).toBeLessThan(10_000 + 65_536);
       }
     });
   });

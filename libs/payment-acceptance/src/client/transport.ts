@@ -1,11 +1,10 @@
-import type { AxiosInstance, AxiosRequestConfig } from 'axios';
-import { isAxiosError } from 'axios';
-import http, { type ClientRequest } from 'node:http';
+import { getAdapter, type AxiosAdapter, type AxiosInstance, type AxiosRequestConfig } from 'axios';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { StringDecoder } from 'node:string_decoder';
 import { HttpCreationAgent, HttpsCreationAgent } from './creation-agents.js';
 import { OpenedAhead } from './opened-ahead.js';
-import { asText, ofAnyStatus, readingAdapter, type Request } from './reading-adapter.js';
 
 export interface TransportRequest {
   readonly method: 'GET' | 'POST';
@@ -18,6 +17,8 @@ export interface TransportRequest {
 export interface TransportAnswer {
   readonly status: number;
   readonly text: string;
+  /** Whether the text is only the beginning of an answer that is larger than allowed. */
+  readonly isCut: boolean;
   readonly retryAfter: string | undefined;
 }
 
@@ -31,6 +32,9 @@ export class TransportFailure extends Error {
     super(reason);
   }
 }
+
+/** Node's `request`, or a wrapper of it. */
+type Request = (options: RequestOptions, onAnswer: (answer: IncomingMessage) => void) => ClientRequest;
 
 export interface TransportLimits {
   readonly connectTimeoutMs: number;
@@ -65,34 +69,32 @@ export class Transport {
     if (request.signal?.aborted) throw new TransportFailure('aborted', false, true);
     if (!URL.canParse(request.url)) throw new TransportFailure('ERR_INVALID_URL', false, false);
     // Assume that the other side may have seen it until our own `request` says otherwise.
-    const progress = { left: true };
+    const progress = { left: true, isCut: false };
     const limit = new RequestLimit(this.limits.totalTimeoutMs, request.signal);
     const isRead = request.method === 'GET';
     const agents = isRead ? this.#kept : this.#unused;
-    const transport = this.watched(progress);
     const config: AxiosRequestConfig = {
       method: request.method,
       url: request.url,
       data: request.form,
       headers: { Accept: 'application/json', Authorization: `Bearer ${request.token}` },
       signal: limit.signal,
-      adapter: isRead ? readingAdapter(transport.request) : 'http',
+      adapter: this.reading(progress),
       httpAgent: agents.http,
       httpsAgent: agents.https,
       proxy: false,
       maxRedirects: 0,
-      maxContentLength: this.limits.maxAnswerBytes,
       responseType: 'text',
-      transformResponse: asText,
-      validateStatus: ofAnyStatus,
-      transport,
+      validateStatus: null,
+      transport: this.watched(progress),
     };
     try {
-      const answer = await this.axios.request<unknown>(config);
-      const retryAfter: unknown = answer.headers['retry-after'];
+      const { status, headers, data } = await this.axios.request<unknown>(config);
+      const retryAfter: unknown = headers['retry-after'];
       return {
-        status: answer.status,
-        text: typeof answer.data === 'string' ? answer.data : '',
+        status,
+        text: typeof data === 'string' ? data : '',
+        isCut: progress.isCut,
         retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
       };
     } catch (error) {
@@ -110,6 +112,16 @@ export class Transport {
     this.#ahead.close();
     this.#kept.http.destroy();
     this.#kept.https.destroy();
+  }
+
+  /** axios's own adapter, which keeps the beginning of an answer that is too large. */
+  private reading(progress: { isCut: boolean }): AxiosAdapter {
+    return async (config) => {
+      const answer = await getAdapter('http')({ ...config, responseType: 'stream' });
+      const { text, isCut } = await read(answer.data as AsyncIterable<Buffer>, this.limits.maxAnswerBytes);
+      progress.isCut = isCut;
+      return { ...answer, data: text };
+    };
   }
 
   /** Reports how a request ended to the connections that are opened ahead. */
@@ -202,7 +214,21 @@ function writeFirst(socket: Socket, progress: { left: boolean }): void {
   progress.left = socket.errored === null;
 }
 
+/** Leaving the loop early ends the stream, and with it the connection. */
+async function read(body: AsyncIterable<Buffer>, mostBytes: number): Promise<{ text: string; isCut: boolean }> {
+  const decoder = new StringDecoder('utf8');
+  let length = 0;
+  let text = '';
+  for await (const chunk of body) {
+    length += chunk.length;
+    text += decoder.write(chunk);
+    if (length > mostBytes) return { text, isCut: true };
+  }
+  return { text: text + decoder.end(), isCut: false };
+}
+
+/** Only the code: messages may repeat what was sent. */
 function reasonOf(error: unknown): string {
-  const code = isAxiosError(error) ? error.code : undefined;
-  return code ?? 'unknown failure';
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : 'unknown failure';
 }

@@ -83,7 +83,7 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   http: group<ServiceHttpOptions>({
     connectTimeoutMs: milliseconds(5 * SECOND),
     totalTimeoutMs: milliseconds(15 * SECOND),
-    maxAnswerBytes: wholeNumber(2 * MIB, { unit: 'bytes' }),
+    maxAnswerBytes: wholeNumber(MIB / 2, { unit: 'bytes' }),
     // Servers may close a connection that idles for longer.
     openAheadMs: milliseconds(2 * SECOND, { least: 0, most: 10 * SECOND }),
     attempts: wholeNumber(3),

@@ -73,7 +73,11 @@ export interface ServiceHttpOptions {
   connectTimeoutMs?: number;
   /** Time limit of the whole request, slow bodies included, in milliseconds. Default 15000. */
   totalTimeoutMs?: number;
-  /** Maximum size of an answer after decompression, in bytes. Default 2 MiB. */
+  /**
+   * Maximum size of an answer after decompression, in bytes. A bill whose list of payments is larger gets a review
+   * (`too-many-payments`). Reading a list holds up everything else in the process: one of 512 KiB for tens of milliseconds,
+   * each further MiB for 70 more. Default 524288, which holds the lists of 2,500 payments.
+   */
   maxAnswerBytes?: number;
   /**
    * Maximum age, in milliseconds, of a connection that was opened ahead for a creation. With 0, each creation opens its own

@@ -24,6 +24,10 @@ test.each([
   ['Europe/Berlin', '2026-03-29T00:59:59.999Z', HOUR],
   ['Europe/Berlin', '2026-03-29T01:00:00Z', 2 * HOUR],
   ['Asia/Kathmandu', '2026-01-01T00:00:00.500Z', 5.75 * HOUR],
+  ['Antarctica/Casey', '2020-10-03T16:00:59.999Z', 8 * HOUR],
+  ['Antarctica/Casey', '2020-10-03T16:01:00Z', 11 * HOUR],
+  ['Australia/Lord_Howe', '2026-04-04T14:59:59.999Z', 11 * HOUR],
+  ['Australia/Lord_Howe', '2026-04-04T15:00:00Z', 10.5 * HOUR],
 ])('%s is ahead of UTC at %s by %d ms', (zone, at, ahead) => {
   expect(zoneOffsetMs(zone, new Date(at))).toBe(ahead);
 });

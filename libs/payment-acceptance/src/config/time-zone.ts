@@ -22,10 +22,33 @@ export function instantOfWall(timeZone: string, wall: number): Date {
 export function zoneOffsetMs(timeZone: string, at: Date): number {
   const fixed = OFFSET.exec(timeZone);
   if (fixed) return (fixed[1] === '-' ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3])) * 60_000;
+  const day = Math.floor(at.getTime() / DAY_MS);
+  const offset = offsetAtStart(timeZone, day);
+  // The clocks change on few days.
+  return offset === offsetAtStart(timeZone, day + 1) ? offset : offsetAt(timeZone, at.getTime());
+}
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 1_000;
+
+/** The payments of a list are of few days, and to ask the runtime for each would take longer than to read it. */
+const days = new Map<string, number>();
+
+function offsetAtStart(timeZone: string, day: number): number {
+  const key = `${timeZone} ${day}`;
+  const known = days.get(key);
+  if (known !== undefined) return known;
+  if (days.size >= MAX_DAYS) days.clear();
+  const offset = offsetAt(timeZone, day * DAY_MS);
+  days.set(key, offset);
+  return offset;
+}
+
+function offsetAt(timeZone: string, at: number): number {
   const parts = formatOf(timeZone).formatToParts(at);
   const part = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.find((p) => p.type === type)?.value);
   const wall = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return wall - Math.floor(at.getTime() / 1000) * 1000;
+  return wall - Math.floor(at / 1000) * 1000;
 }
 
 /** Creating a format is expensive. Only shops' settings name zones, so the cache stays small. */
