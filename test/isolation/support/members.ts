@@ -72,7 +72,6 @@ export const members: readonly Member[] = [
     dimension: 'bill',
     name: 'that 20,000 cards are tried on',
     onlyWhole: true,
-    neighbours: () => ({ options: { http: { maxAnswerBytes: 8 * 2 ** 20 } } }),
     async sicken(world, size) {
       const billId = await world.bill();
       const data = Array.from({ length: 200 * size }, (_, index) => ({

@@ -52,6 +52,9 @@ interface Exchange<T> {
   readonly mayRetry: (error: unknown) => false | { afterMs: number };
 }
 
+/** Longest list of payments that is read: a longer one would hold up everything else. */
+const MAX_LISTED = 5_000;
+
 /** The service's HTTP API (section 4). Knows nothing of storage or of Nest's server. */
 @Injectable()
 export class PaymentServiceClient implements OnApplicationShutdown {
@@ -119,7 +122,13 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         method: 'GET',
         url: `${as.apiBaseUrl}/api/v1/bill/payments?id=${encodeURIComponent(billId)}`,
       }),
-      read: (fields, as) => read(fields, as.timeZone),
+      read: (fields, as) => {
+        if (Array.isArray(fields.data) && fields.data.length > MAX_LISTED) {
+          const details = { shop: as.name, operation: 'listPayments' } as const;
+          throw new PaymentTooManyPaymentsError(details, `the list has more than ${MAX_LISTED} payments`);
+        }
+        return read(fields, as.timeZone);
+      },
       mayRetry: (error) =>
         error instanceof PaymentServiceNetworkError
           ? { afterMs: 0 }
@@ -206,7 +215,8 @@ export class PaymentServiceClient implements OnApplicationShutdown {
       // The page of a proxy in front of the service is no list, whatever its content type says.
       const isList = operation === 'listPayments' && isSuccess && /^\uFEFF?\s*\{/.test(answer.text);
       this.contacts.note(shop.apiBaseUrl, isList, this.clock.now());
-      if (isList) throw new PaymentTooManyPaymentsError(details, this.options.http.maxAnswerBytes);
+      if (isList)
+        throw new PaymentTooManyPaymentsError(details, 'the list of payments is larger than http.maxAnswerBytes');
       throw new PaymentServiceNetworkError(details, 'its answer is larger than http.maxAnswerBytes', true);
     }
     if (isSuccess) return answer;

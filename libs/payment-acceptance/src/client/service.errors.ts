@@ -42,20 +42,12 @@ export class PaymentUnauthenticatedError extends PaymentServiceError {
 
 /**
  * 400 `api:error.too_many_payments` (sections 7 and 8.2, documented): the bill has more payments than a list can hold; or its
- * list is larger than the option `http.maxAnswerBytes`.
+ * list is larger than the option `http.maxAnswerBytes`, or has more than 5,000 payments (assumed).
  */
 export class PaymentTooManyPaymentsError extends PaymentServiceError {
   readonly code = 'too-many-payments';
-  /** @param limitBytes the option `http.maxAnswerBytes`, if the list is larger */
-  constructor(details: ServiceErrorDetails, limitBytes?: number) {
-    const isTooLarge = limitBytes !== undefined;
-    super(
-      isTooLarge
-        ? `the list of its payments is larger than ${limitBytes} bytes`
-        : 'the bill has too many payments to list',
-      `${isTooLarge ? 'Raise the option http.maxAnswerBytes, or look' : 'Look'} the bill up at the service and decide by hand.`,
-      details,
-    );
+  constructor(details: ServiceErrorDetails, what = 'the bill has too many payments to list') {
+    super(what, 'Look the bill up at the service and decide by hand.', details);
   }
 }
 
