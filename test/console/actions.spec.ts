@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { PaymentProbe } from 'nestjs-payment-acceptance/testing';
 import { ONE_ADAPTER } from '../support/adapters.js';
+import { addEvents, MADE } from '../support/many-events.js';
 import { Desk } from './support/desk.js';
 import { Bookkeeper, record, type Records } from './support/records.js';
 
@@ -78,7 +80,7 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
         operator: 'ann',
         action: 'replay',
         target: desk.main.dead,
-        detail: { filter: { deliveryId: desk.main.deadLetter }, note: 'order made' },
+        detail: { filter: { deliveryId: desk.main.deadLetter }, note: 'order made', count: 1 },
       },
     ]);
     expect((await desk.operator.open(`bills/${desk.main.dead}`)).text).toContain(
@@ -86,6 +88,23 @@ describe.each(ONE_ADAPTER)('actions, on %s', (adapter) => {
     );
     const again = await desk.operator.open(`actions/replay/${desk.main.deadLetter}`);
     expect([again.status, again.text]).toEqual([409, expect.stringContaining('it was replayed already')]);
+  });
+
+  test('a replay of many that ends on the way says how many are done', async () => {
+    const { host } = desk.harness;
+    await addEvents(desk.harness, 'main-dead', 600);
+    await host.dataSource.query(
+      `INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, ended_at, behind)
+       SELECT id, name, seq, bill_id, 'orders', 'DEAD', occurred_at, occurred_at, TRUE FROM payment_acceptance.event WHERE ${MADE}`,
+    );
+    const probe = host.app.get(PaymentProbe);
+    probe.reached = (point) => {
+      if (/^after UPDATE payment_acceptance[._]operator_action/.test(point)) throw new Error('the server is gone');
+    };
+    const { status, text } = await desk.operator.submit(await desk.operator.open('actions/replay/all'), {});
+    probe.reached = () => undefined;
+    expect([status, text]).toEqual([503, expect.stringContaining('The action stopped after 500, which stay done.')]);
+    expect((await desk.operator.confirm('actions/replay/all')).text).toContain('101 dead letters are due again.');
   });
 
   test('dead letters that fit a filter are replayed, and no others', async () => {

@@ -7,7 +7,7 @@ import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { TimeoutError } from '../common/timeout.js';
 import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/configuration.error.js';
 import { PaymentInvalidShopError, PaymentShopResolverError } from '../config/shop.errors.js';
-import { PaymentOperatorActionError } from '../operations/operator.errors.js';
+import { PaymentActionInterruptedError, PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { PaymentJudgeError } from '../settlement/judge.error.js';
 import * as storage from '../database/database.errors.js';
 import { readArguments, UsageError } from './arguments.js';
@@ -101,6 +101,7 @@ const TABLE: readonly [error: Error, code: string, next: string, exitCode: numbe
     'deliver --consumer mail',
   ],
   [new PaymentOperatorActionError('busy', 'busy'), 'operator-action', AGAIN, 1],
+  [new PaymentActionInterruptedError(500, new Error('no')), 'action-interrupted', AGAIN, 1],
   [new PaymentOperatorActionError('no'), 'operator-action', `Correct the command line: ${AGAIN}`, 1],
   [anError(PaymentJudgeError), 'its-code', `Correct the option judge, then: ${AGAIN}`, 1],
   [

@@ -5,7 +5,7 @@ import { GroupCommitTimeoutError } from '../common/group-commit.js';
 import { TimeoutError } from '../common/timeout.js';
 import { PaymentConfigurationError, PaymentUnknownShopError } from '../config/configuration.error.js';
 import { PaymentInvalidShopError, PaymentShopResolverError } from '../config/shop.errors.js';
-import { PaymentOperatorActionError } from '../operations/operator.errors.js';
+import { PaymentActionInterruptedError, PaymentOperatorActionError } from '../operations/operator.errors.js';
 import { PaymentJudgeError } from '../settlement/judge.error.js';
 import {
   PaymentPoolExhaustedError,
@@ -114,6 +114,7 @@ const STEPS: readonly Step[] = [
     (_error, said) => `Start the database, or correct ${addressOf(said)}, then: ${again(said)}`,
   ),
   step(PaymentOperatorActionError, nextOfAction),
+  step(PaymentActionInterruptedError, (_error, said) => again(said)),
   step(PaymentServiceError, (_error, said) => command('doctor', said, shopOf(said))),
   step(PaymentJudgeError, (_error, said) => `Correct the option judge, then: ${again(said)}`),
   step(PaymentReadOnlyDatabaseError, (_error, said) => `Correct ${addressOf(said)}, then: ${again(said)}`),

@@ -61,7 +61,7 @@ export {
 export type { AttachedBill } from './creation-logs.js';
 export type { RecoveredBill } from './recovery.js';
 
-export { PaymentOperatorActionError } from './operator.errors.js';
+export { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 export { describeError as describePaymentError } from '../common/errors.js';
 export { PaymentHandlerError } from '../events/consumer.errors.js';
 export { PaymentJudgeError } from '../settlement/judge.error.js';

@@ -13,13 +13,14 @@ import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
 import type { Released, ReleaseFilter } from './records/release.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
+import { inPieces } from '../common/pieces.js';
 import { isUuid } from '../domain/uuid.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools } from './operations-tools.js';
-import { PaymentOperatorActionError } from './operator.errors.js';
+import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
 import type { PaymentWorkload } from '../health/workload.js';
 
@@ -157,18 +158,21 @@ export class OperationsView {
 
   /**
    * Retries dead letters with a full set of attempts: one (`deliveryId`), those that match the filter, or all with `{}`. An
-   * event that later events of its bill have overtaken says `late: true`.
+   * event that later events of its bill have overtaken says `late: true`. Many are retried in pieces, those of the oldest
+   * events first.
    * @returns how many are retried
+   * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
    */
   async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
     if (fitsNothing(filter)) return 0;
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
     const { store, deliveries } = this.tools;
-    const { deliveryId } = filter;
-    const [one] = deliveryId === undefined ? [] : await this.deadLetters(filter, 1);
-    return this.act(operator, 'replay', one?.intentId ?? 'dead letters', detail, async (manager) => {
-      const replayed = await store.replay(manager, filter, this.scope);
-      await deliveries.free('all', [], manager);
+    const dead = await store.deadLetters(filter, this.scope);
+    const target = (filter.deliveryId === undefined ? undefined : dead[0]?.intentId) ?? 'dead letters';
+    return this.actInPieces(operator, 'replay', target, detail, inPieces(dead), async (manager, piece) => {
+      const ids = piece.map(({ id }) => id);
+      const replayed = await store.replay(manager, ids);
+      await deliveries.free(piece, [], manager);
       return replayed;
     });
   }
@@ -187,9 +191,11 @@ export class OperationsView {
    * Delivers events to a consumer that did not exist, or did not take their shop, when they were settled: for example to a
    * handler that a release has added. Each event is delivered once, in settlement order within its bill, with a full set of
    * attempts; one that later events of its bill have overtaken says `late: true`. What the consumer has
-   * had it does not get again, however long ago that was. A consumer of another name is another one.
+   * had it does not get again, however long ago that was. A consumer of another name is another one. Many are created in
+   * pieces, those of the oldest events first.
    * @returns how many deliveries were created
    * @throws PaymentOperatorActionError if no instance has ever hosted the consumer: start one first
+   * @throws PaymentActionInterruptedError if a piece fails: those before it are created. Call again for the others
    */
   async deliverPastEvents(filter: PastEventFilter, operator: string, note = ''): Promise<number> {
     const { pastEvents, deliveries } = this.tools;
@@ -200,11 +206,19 @@ export class OperationsView {
       );
     }
     const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
-    return this.act(operator, 'deliver-past-events', filter.consumer, detail, async (manager) => {
-      const made = await pastEvents.deliver(manager, filter, this.scope);
-      await deliveries.free('all', [], manager);
-      return made;
-    });
+    const pieces = pastEvents.pieces(filter, this.scope);
+    return this.actInPieces(
+      operator,
+      'deliver-past-events',
+      filter.consumer,
+      detail,
+      pieces,
+      async (manager, piece) => {
+        const made = await pastEvents.deliver(manager, filter, this.scope, piece);
+        await deliveries.free(piece, [], manager);
+        return made;
+      },
+    );
   }
 
   /**
@@ -270,6 +284,40 @@ export class OperationsView {
       await store.record(manager, { id: random.uuid(), operator, action, target, detail });
       return result;
     });
+  }
+
+  /** Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. */
+  private async actInPieces<T>(
+    operator: string,
+    action: string,
+    target: string,
+    detail: object,
+    pieces: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
+    work: (manager: EntityManager, piece: readonly T[]) => Promise<number>,
+  ): Promise<number> {
+    const { store, random } = this.tools;
+    const id = random.uuid();
+    let isRecorded = false;
+    let done = 0;
+    const act = (piece: readonly T[]): Promise<number> =>
+      store.transaction(async (manager) => {
+        const count = piece.length === 0 ? 0 : await work(manager, piece);
+        const now = { id, detail: { ...detail, count: done + count } };
+        if (isRecorded) await store.amend(manager, now);
+        else await store.record(manager, { ...now, operator, action, target });
+        return count;
+      });
+    try {
+      for await (const piece of pieces) {
+        done += await act(piece);
+        isRecorded = true;
+      }
+      if (!isRecorded) await act([]);
+    } catch (error) {
+      if (!isRecorded) throw error;
+      throw new PaymentActionInterruptedError(done, error);
+    }
+    return done;
   }
 }
 

@@ -1,4 +1,4 @@
-import { PaymentAcceptanceError } from '../common/errors.js';
+import { describeError, PaymentAcceptanceError } from '../common/errors.js';
 
 /** An operator's request cannot be carried out; nothing was changed. */
 export class PaymentOperatorActionError extends PaymentAcceptanceError {
@@ -13,5 +13,18 @@ export class PaymentOperatorActionError extends PaymentAcceptanceError {
     readonly reason: 'not-found' | 'busy' | 'refused' = 'refused',
   ) {
     super(message);
+  }
+}
+
+/** An action on many records failed after a part of them; what is done stays done, and to call again does the rest. */
+export class PaymentActionInterruptedError extends PaymentAcceptanceError {
+  readonly code = 'action-interrupted';
+
+  constructor(
+    /** How many are done. */
+    readonly done: number,
+    cause: unknown,
+  ) {
+    super(`The action stopped after ${done}, which stay done. Call again for the others. ${describeError(cause)}`);
   }
 }

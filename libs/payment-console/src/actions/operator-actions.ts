@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentServiceError } from 'nestjs-payment-acceptance';
-import { PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
+import { PaymentActionInterruptedError, PaymentOperatorActionError } from 'nestjs-payment-acceptance/operations';
 import { cleanLine } from '../common/text.js';
 import { filterOf } from '../common/filter.js';
 import { html } from '../common/html.js';
@@ -55,6 +55,9 @@ export class OperatorActions {
     try {
       return await action.perform(operator, input);
     } catch (error) {
+      if (error instanceof PaymentActionInterruptedError) {
+        return this.page(context, at, action, { status: 503, message: { tone: 'bad', text: error.message }, input });
+      }
       const status = error instanceof InputError ? 400 : 409;
       const told = error instanceof InputError || error instanceof PaymentOperatorActionError;
       if (!told && !(error instanceof PaymentServiceError)) throw error;

@@ -6,6 +6,8 @@ import type { DeadLetterFilter } from '../records/dead-letter.js';
 import type { Released, ReleaseFilter } from '../records/release.js';
 import { Database } from '../../database/database.js';
 import { deadLettersOf } from './dead-letters.js';
+import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
+import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { integer } from '../../database/reading.js';
 import { isReleased, orderlessOf } from './release.js';
 import { ofScope } from '../../database/scope.js';
@@ -41,12 +43,18 @@ export class OperatorStore {
     manager: EntityManager,
     action: { id: string; operator: string; action: string; target: string; detail: object },
   ): Promise<void> {
-    const detail = JSON.stringify(action.detail, (_name, value: unknown) =>
-      typeof value === 'string' ? databaseText(value) : value,
-    );
     await this.database.change(
       sql`INSERT INTO payment_acceptance.operator_action (id, at, operator, action, target, detail)
-       VALUES (${action.id}, ${this.now()}, ${databaseText(action.operator)}, ${action.action}, ${action.target}, ${detail})`,
+       VALUES (${action.id}, ${this.now()}, ${databaseText(action.operator)}, ${action.action}, ${action.target},
+         ${storable(action.detail)})`,
+      manager,
+    );
+  }
+
+  /** Replaces the detail of an action that goes on. */
+  async amend(manager: EntityManager, { id, detail }: { id: string; detail: object }): Promise<void> {
+    await this.database.change(
+      sql`UPDATE payment_acceptance.operator_action SET detail = ${storable(detail)} WHERE id = ${id}`,
       manager,
     );
   }
@@ -132,19 +140,22 @@ export class OperatorStore {
     return row?.dead ?? 0;
   }
 
-  /**
-   * Makes dead letters due again, with all their attempts; returns their number. All are marked `behind` until
-   * `DeliveryStore.free` clears the heads of their queues.
-   */
-  async replay(manager: EntityManager, filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
+  /** The dead letters that match, those of the oldest events first. */
+  deadLetters(filter: DeadLetterFilter, scope: ShopScope): Promise<(DeliveryQueue & { readonly id: string })[]> {
     const { dialect } = this.database;
-    const found = await this.database.rows<{ id: DeliveryId }>(
-      sql`SELECT ${dialect.text('d.id')} AS id ${deadLettersOf(this.database.dialect, filter, scope)} ORDER BY d.id`,
+    return this.database.rows(
+      sql`SELECT ${dialect.text('d.id')} AS id, d.bill_id AS "intentId", d.consumer
+       ${deadLettersOf(dialect, filter, scope)} ORDER BY d.seq, d.id`.withTime(LONG_STATEMENT_MS),
       {},
-      manager,
     );
-    const ids = found.map(({ id }) => id);
-    // Another operator may have replayed some of them since.
+  }
+
+  /**
+   * Makes dead letters due again, with all their attempts; returns how many still were dead letters. All are marked `behind`
+   * until `DeliveryStore.free` clears the heads of their queues.
+   */
+  replay(manager: EntityManager, ids: readonly string[]): Promise<number> {
+    const { dialect } = this.database;
     return this.database.change(
       sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
@@ -206,4 +217,8 @@ export class OperatorStore {
   private now(): Statement {
     return this.database.dialect.now(this.database.offsetMs);
   }
+}
+
+function storable(detail: object): string {
+  return JSON.stringify(detail, (_name, value: unknown) => (typeof value === 'string' ? databaseText(value) : value));
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../../common/text.js';
+import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import type { PastEventFilter } from '../records/past-events.js';
 import { Database } from '../../database/database.js';
 import { flag, integer } from '../../database/reading.js';
@@ -8,6 +9,13 @@ import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import { join, sql, type Statement } from '../../database/statement.js';
+
+/** An event that a consumer takes but has no delivery of, and the queue that it would join. */
+export interface PastEvent extends DeliveryQueue {
+  readonly seq: string;
+}
+
+const PIECE = 500;
 
 /** Events that a consumer takes but has no delivery of. */
 @Injectable()
@@ -23,7 +31,7 @@ export class PastEventsStore {
     return row?.known === true;
   }
 
-  /** How many deliveries {@link deliver} would create now. */
+  /** How many deliveries are missing now. */
   async count(filter: PastEventFilter, scope: ShopScope): Promise<number> {
     const [counted] = await this.database.rows<{ missing: number }>(
       sql`SELECT count(*) AS missing ${this.undelivered(filter, scope)}`.withTime(LONG_STATEMENT_MS),
@@ -32,15 +40,40 @@ export class PastEventsStore {
     return counted?.missing ?? 0;
   }
 
-  /** Creates the missing deliveries, marked `behind` until `DeliveryStore.free` clears them; returns their number. */
-  async deliver(manager: EntityManager, filter: PastEventFilter, scope: ShopScope): Promise<number> {
+  /** The events that are missing, the oldest first, in pieces. */
+  async *pieces(filter: PastEventFilter, scope: ShopScope): AsyncGenerator<readonly PastEvent[]> {
+    const { dialect } = this.database;
+    for (let last = '0'; ;) {
+      const piece = await this.database.rows<PastEvent>(
+        sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
+         ${this.undelivered(filter, scope)} AND e.seq > ${last} ORDER BY e.seq LIMIT ${PIECE}`.withTime(
+          LONG_STATEMENT_MS,
+        ),
+        {},
+      );
+      last = piece.at(-1)?.seq ?? last;
+      if (piece.length > 0) yield piece;
+      if (piece.length < PIECE) return;
+    }
+  }
+
+  /** Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; their number. */
+  async deliver(
+    manager: EntityManager,
+    filter: PastEventFilter,
+    scope: ShopScope,
+    events: readonly PastEvent[],
+  ): Promise<number> {
     const { dialect, offsetMs } = this.database;
+    const these = dialect.oneOf(
+      events.map(({ seq }) => seq),
+      'bigint',
+    );
     const made = await this.database.rows(
       sql`INSERT INTO payment_acceptance.delivery (event_id, event_name, seq, bill_id, consumer, state, due_at, behind)
        SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${dialect.now(offsetMs)}, TRUE
-       ${this.undelivered(filter, scope)} ORDER BY e.seq ${dialect.unlessThere('event_id')} RETURNING event_id`.withTime(
-        LONG_STATEMENT_MS,
-      ),
+       ${this.undelivered(filter, scope)} AND e.seq ${these} ORDER BY e.seq ${dialect.unlessThere('event_id')}
+       RETURNING event_id`,
       {},
       manager,
     );
