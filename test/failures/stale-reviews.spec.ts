@@ -212,10 +212,10 @@ describe('stale reviews', () => {
 
   test('a check names, and counts, only the events that it has stored', async () => {
     const bill = await billed();
-    await shows(bill, 'HELD', '100.00');
+    await shows(bill, 'PROCESS', '100.00');
     recorded.harness.clock.advance(40 * DAY);
     const checks: string[][] = [];
-    for (let check = 0; check < 3; check += 1) checks.push([...(await shows(bill, 'HELD', '100.00')).events]);
+    for (let check = 0; check < 3; check += 1) checks.push([...(await shows(bill, 'PROCESS', '100.00')).events]);
     expect(checks).toEqual([['payment.review'], [], []]);
   });
 

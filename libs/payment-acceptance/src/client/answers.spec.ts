@@ -84,13 +84,18 @@ describe('a payment', () => {
     expect(payments('{"id":"p-1","status":null}')[0]).toMatchObject({ status: 'UNKNOWN', statusText: null });
   });
 
-  test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('may be %s', (status) => {
-    expect(payments(`{"id":"p-1","status":"${status}"}`)[0]!.status).toBe(status);
+  test.each(['NEW', 'PROCESS', 'SUCCESS', 'FAIL'])('may be %s, in any case and with space around it', (status) => {
+    for (const text of [status, status.toLowerCase(), ` ${status[0]}${status.slice(1).toLowerCase()} `]) {
+      expect(payments(JSON.stringify({ id: 'p-1', status: text }))[0]!.status).toBe(status);
+    }
   });
 
-  test.each(['success', 'REFUNDED', 'UNDERPAID', '', 'SUCCESS '])('of status %j is UNKNOWN', (status) => {
-    expect(payments(`{"id":"p-1","status":"${status}"}`)[0]!.status).toBe('UNKNOWN');
-  });
+  test.each(['SUCCEEDED', 'REFUNDED', 'UNDERPAID', '', 'SUC CESS', 'ＳＵＣＣＥＳＳ'])(
+    'of status %j is UNKNOWN',
+    (status) => {
+      expect(payments(`{"id":"p-1","status":"${status}"}`)[0]!.status).toBe('UNKNOWN');
+    },
+  );
 
   test('may have a number for an id, of any length, digit by digit', () => {
     expect(payments('{"id":12345678901234567890,"bill_id":7,"status":"NEW"}')[0]).toMatchObject({

@@ -105,7 +105,8 @@ function firstText(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
-function readStatus(status: unknown): PaymentStatus {
+function readStatus(text: unknown): PaymentStatus {
+  const status = typeof text === 'string' ? text.trim().toUpperCase() : '';
   return status === 'NEW' || status === 'PROCESS' || status === 'SUCCESS' || status === 'FAIL' ? status : 'UNKNOWN';
 }
 

@@ -118,6 +118,10 @@ export const LOG_LINES = {
     'The service lists payments that cannot be read. The others are settled, and a review is open.',
     'Decide the review; ask the service.',
   ),
+  'unknown-status': error(
+    'The service lists a payment under a status that the specification does not have. A review is open.',
+    'Ask the service what it means; decide the review, and set the option `judge` if there will be more.',
+  ),
   'settlement-timed-out': error(
     'A settlement did not end in time. The bill is checked again.',
     'Look at locks, and at the pool.',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { kept, names, reasons, run } from '../../../../test/support/decisions.js';
 import { lockedBill, reported } from '../../../../test/support/units.js';
-import type { PaymentStatus, ReportedPayment } from './payment.js';
+import { judgePayment } from './judge.js';
+import type { Judge, LedgerPayment, PaymentStatus, ReportedPayment, Verdict } from './payment.js';
 
 const [success, fail] = [reported(), reported({ status: 'FAIL', statusText: 'FAIL' })];
 
@@ -12,6 +13,8 @@ describe('a list after others', () => {
     ['FAIL', 'NEW'],
     ['FAIL', 'PROCESS'],
     ['FAIL', 'UNKNOWN'],
+    ['UNKNOWN', 'NEW'],
+    ['UNKNOWN', 'PROCESS'],
     ['FAIL', 'FAIL'],
     ['SUCCESS', 'SUCCESS'],
   ])('%s stays when %s is listed, and nobody is told', (before, now) => {
@@ -21,7 +24,9 @@ describe('a list after others', () => {
 
   test.each<[PaymentStatus, PaymentStatus, string[]]>([
     ['NEW', 'PROCESS', []],
-    ['UNKNOWN', 'NEW', []],
+    ['NEW', 'UNKNOWN', ['payment.review']],
+    ['PROCESS', 'UNKNOWN', ['payment.review']],
+    ['UNKNOWN', 'FAIL', ['payment.failed']],
     ['NEW', 'FAIL', ['payment.failed']],
     ['PROCESS', 'SUCCESS', ['payment.succeeded']],
     ['UNKNOWN', 'SUCCESS', ['payment.succeeded']],
@@ -30,6 +35,61 @@ describe('a list after others', () => {
     const decision = run({ known: [kept(reported({ status: before }))], listed: [reported({ status: now })] });
     expect(names(decision)).toEqual(events);
     expect(decision.payments).toMatchObject([{ paymentId: 'p-1', status: now }]);
+  });
+
+  describe('of a status that only a judge of your own knows', () => {
+    const unknown = reported({ status: 'UNKNOWN', statusText: 'OVERPAID' });
+    const judging =
+      (verdict: Verdict): Judge =>
+      (bill, payments) =>
+        payments.map((payment) => (payment.statusText === 'OVERPAID' ? verdict : judgePayment(bill, payment)));
+    const listing = (verdict: Verdict, before: LedgerPayment | null, listed = unknown) =>
+      run({ judge: judging(verdict), known: before ? [before] : [], listed: [listed] });
+
+    test.each<[Verdict, string[]]>([
+      [{ kind: 'succeeded', surplus: '1.00' }, ['payment.succeeded']],
+      [{ kind: 'failed' }, ['payment.failed']],
+      [{ kind: 'review', reason: 'partial' }, ['payment.review']],
+      [{ kind: 'pending' }, []],
+    ])('it may be %j, once, whatever came before', (verdict, expected) => {
+      const pending = kept(reported({ status: 'PROCESS' }));
+      for (const before of [null, pending, { ...kept(unknown), verdict: 'pending' } as const]) {
+        expect(names(listing(verdict, before))).toEqual(expected);
+      }
+      const [row] = listing(verdict, null).payments;
+      expect(listing(verdict, row!)).toMatchObject({ payments: [], events: [], reviews: [] });
+    });
+
+    test('what has succeeded does not succeed again as SUCCESS, and FAIL after it is a review', () => {
+      const [row] = listing({ kind: 'succeeded' }, null).payments;
+      const again = listing({ kind: 'succeeded' }, row!, success);
+      expect([names(again), again.payments]).toEqual([
+        [],
+        [expect.objectContaining({ status: 'SUCCESS', verdict: 'succeeded' })],
+      ]);
+      expect(reasons(listing({ kind: 'succeeded' }, row!, fail))).toEqual(['payment-changed']);
+    });
+
+    test.each<Verdict>([{ kind: 'failed' }, { kind: 'review', reason: 'partial' }, { kind: 'pending' }])(
+      'what was %j succeeds as SUCCESS',
+      (verdict) => {
+        const [row] = listing(verdict, null).payments;
+        expect(names(listing(verdict, row!, success))).toEqual(['payment.succeeded']);
+      },
+    );
+
+    test.each<[Verdict, string]>([
+      [{ kind: 'failed' }, 'EXPIRED'],
+      [{ kind: 'pending' }, 'OPEN'],
+      [{ kind: 'review', reason: 'partial' }, 'OPEN'],
+    ])('a bill whose payment is %j is %s at the end of its time', (verdict, state) => {
+      const end = { endOfLife: lockedBill().now.getTime(), horizon: lockedBill().now.getTime() };
+      const first = run({ judge: judging(verdict), listed: [unknown], ...end });
+      expect(first.state).toBe(state);
+      expect(reasons(first)).toEqual(
+        verdict.kind === 'pending' ? ['unknown-status'] : verdict.kind === 'review' ? ['partial'] : [],
+      );
+    });
   });
 
   test.each<[string, Partial<ReportedPayment>]>([

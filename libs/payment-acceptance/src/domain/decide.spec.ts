@@ -76,9 +76,17 @@ describe('one list', () => {
     expect(names(run({ listed: listed.reverse() }))).toEqual(['payment.failed', 'payment.succeeded']);
   });
 
-  test.each<PaymentStatus>(['NEW', 'PROCESS', 'UNKNOWN'])('%s is kept and settles nothing', (status) => {
+  test.each<PaymentStatus>(['NEW', 'PROCESS'])('%s is kept and settles nothing', (status) => {
     const decision = run({ listed: [reported({ status })] });
     expect(decision).toMatchObject({ state: 'OPEN', payments: [{ status }], events: [], reviews: [] });
+  });
+
+  test('a status that the specification does not have is a review, and settles nothing', () => {
+    const overpaid = reported({ status: 'UNKNOWN', statusText: 'OVERPAID' });
+    const decision = run({ listed: [overpaid] });
+    expect(decision).toMatchObject({ state: 'OPEN', firstPaymentId: null, payments: [{ verdict: 'review' }] });
+    expect([names(decision), reasons(decision)]).toEqual([['payment.review'], ['unknown-status']]);
+    expect(decision.reviews[0]!.detail).toMatchObject({ listed: { status: 'OVERPAID' } });
   });
 
   test('an underpayment is a review, no event of success, and the bill stays open', () => {

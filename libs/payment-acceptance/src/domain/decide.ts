@@ -18,7 +18,8 @@ export { JudgeContractError, type Decision, type DecisionInput } from './decisio
 /** How many payments are decided, and written, at once: some milliseconds. */
 const PART = 500;
 
-const RANK: Readonly<Record<PaymentStatus, number>> = { UNKNOWN: 0, NEW: 1, PROCESS: 2, FAIL: 3, SUCCESS: 4 };
+/** An unknown status may mean anything, so it is told after those that mean nothing yet, and gives way to those that do. */
+const RANK: Readonly<Record<PaymentStatus, number>> = { NEW: 0, PROCESS: 1, UNKNOWN: 2, FAIL: 3, SUCCESS: 4 };
 
 /**
  * Turns the service's list into changes of our ledger. Pure. Statuses only advance; a payment gets one final verdict; an
@@ -46,7 +47,7 @@ export function decide(input: DecisionInput): Decision {
       if (payment.status === 'SUCCESS') builder.review('foreign-bill', payment);
     } else if (row && row.intentId !== bill.intentId) {
       if (payment.status === 'SUCCESS') builder.review('payment-moved', payment, changeOf(payment));
-    } else if (!row || (row.status !== 'SUCCESS' && RANK[payment.status] > RANK[row.status])) {
+    } else if (!row || RANK[payment.status] > RANK[row.status] || isDecidedNow(row, payment, verdict)) {
       // An operator may have accepted it before the service did. If the service agrees later, there is no second event.
       const accepted = row?.verdict === 'succeeded';
       const kind = accepted ? 'succeeded' : verdict.kind;
@@ -153,7 +154,7 @@ export function inParts(
   const counts = new Map<string, number>();
   for (const { paymentId } of listed) counts.set(paymentId, (counts.get(paymentId) ?? 0) + 1);
   const isEarly = ({ paymentId, status }: ReportedPayment): boolean =>
-    status !== 'SUCCESS' && counts.get(paymentId) === 1;
+    status !== 'SUCCESS' && status !== 'UNKNOWN' && counts.get(paymentId) === 1;
   const single = ordered.filter(isEarly);
   const early: ReportedPayment[][] = [];
   for (let first = 0; first < single.length; first += size) early.push(single.slice(first, first + size));
@@ -183,22 +184,31 @@ function inOrder(listed: readonly ReportedPayment[]): ReportedPayment[] {
   );
 }
 
+const ALLOWED: Readonly<Record<PaymentStatus, readonly Verdict['kind'][]>> = {
+  NEW: ['pending'],
+  PROCESS: ['pending'],
+  UNKNOWN: ['pending', 'failed', 'succeeded', 'review'],
+  FAIL: ['failed'],
+  SUCCESS: ['succeeded', 'review'],
+};
+
+/** Whether the judge decides now on an unknown status that meant nothing yet before. */
+function isDecidedNow(row: LedgerPayment, payment: ReportedPayment, verdict: Verdict): boolean {
+  const isUnknown = row.status === 'UNKNOWN' && payment.status === 'UNKNOWN';
+  return isUnknown && row.verdict === 'pending' && verdict.kind !== 'pending';
+}
+
 /** Listed payments with their verdicts, so that events come in a stable order. */
 function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdict][] {
   const payments = inOrder(listed);
   const verdicts = verdictsOf(judge, bill, payments);
   return payments.map((payment, index) => {
     const verdict = verdicts[index];
-    const allowed = payment.status === 'SUCCESS' ? ['succeeded', 'review'] : ['pending', 'failed'];
-    const final = verdict?.kind === 'failed';
-    const isUsable = verdict && verdicts.length === payments.length && allowed.includes(verdict.kind);
+    const isUsable = verdict && verdicts.length === payments.length && ALLOWED[payment.status].includes(verdict.kind);
     if (!isUsable || !isWritable(verdict)) {
       throw new JudgeContractError(
         `The judge gave no usable verdict on ${payment.status} payment ${payment.paymentId}.`,
       );
-    }
-    if (final !== (payment.status === 'FAIL')) {
-      throw new JudgeContractError(`The judge called ${payment.status} payment ${payment.paymentId} ${verdict.kind}.`);
     }
     return [payment, verdict];
   });

@@ -35,9 +35,9 @@ export interface DecisionInput extends Lifetime {
 /** The judge broke its contract. The check is repeated, so that nothing is settled on a guess. */
 export class JudgeContractError extends Error {}
 
-/** An unknown status may mean anything, so it is not final. */
-function isRunning({ status }: LedgerPayment): boolean {
-  return status === 'NEW' || status === 'PROCESS' || status === 'UNKNOWN';
+/** An unknown status may mean anything, so it is not final, unless the judge says that it has failed. */
+function isRunning({ status, verdict }: LedgerPayment): boolean {
+  return status === 'NEW' || status === 'PROCESS' || (status === 'UNKNOWN' && verdict !== 'failed');
 }
 
 /** Collects the changes of one bill. */
@@ -141,6 +141,7 @@ export class DecisionBuilder {
     if (now < endOfLife) return;
     for (const row of rows) {
       const listed = { ...row, billId: bill.billId, createdAt: null };
+      if (row.verdict !== 'pending') continue;
       if (row.status === 'UNKNOWN') this.review('unknown-status', listed);
       else if (now >= horizon && isRunning(row)) this.review('unfinished', listed);
     }

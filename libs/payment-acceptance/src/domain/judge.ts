@@ -6,7 +6,8 @@ import type { Judge, JudgedBill, ReportedPayment, Verdict } from './payment.js';
  *
  * | payment | verdict |
  * |---|---|
- * | not SUCCESS or FAIL | pending |
+ * | NEW, PROCESS | pending |
+ * | a status that the specification does not have | review |
  * | FAIL | failed |
  * | SUCCESS, other currency, amount missing, not positive, or less than billed | review |
  * | SUCCESS, amount as billed | succeeded |
@@ -26,8 +27,9 @@ export function judgePayment(bill: JudgedBill, payment: ReportedPayment): Verdic
       return judgeMoney(bill, payment);
     case 'NEW':
     case 'PROCESS':
-    case 'UNKNOWN':
       return { kind: 'pending' };
+    case 'UNKNOWN':
+      return { kind: 'review', reason: 'unknown-status' };
   }
 }
 

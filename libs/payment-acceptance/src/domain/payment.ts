@@ -1,7 +1,7 @@
 import type { DecimalAmount } from './money.js';
 import type { BillId, IntentId, OrderId, PaymentId } from './ids.js';
 
-/** `status` of a payment (section 2.3, documented). Any other value is `UNKNOWN`. */
+/** `status` of a payment (section 2.3, documented), in any case and with space around it. Any other value is `UNKNOWN`. */
 export type PaymentStatus = 'NEW' | 'PROCESS' | 'SUCCESS' | 'FAIL' | 'UNKNOWN';
 
 /** What a judge knows about a bill. */
@@ -43,7 +43,7 @@ export interface PaymentList {
 
 /**
  * A payment in the ledger: one per payment id of a shop. Only settlement/ writes it, from the service's list or an
- * operator's decision, never from a callback. Its status only advances (UNKNOWN, NEW, PROCESS, FAIL, SUCCESS).
+ * operator's decision, never from a callback. Its status only advances (NEW, PROCESS, UNKNOWN, FAIL, SUCCESS).
  */
 export interface LedgerPayment {
   readonly paymentId: PaymentId;
@@ -98,5 +98,9 @@ export type Verdict =
 /**
  * Judges the listed payments of a bill: one verdict each, in the same order. Must be pure and total: same input, same
  * verdicts, no exceptions, no I/O. Called at every check; only the first final verdict on a payment counts.
+ *
+ * SUCCESS is `succeeded` or `review`, FAIL is `failed`, NEW and PROCESS are `pending`. `UNKNOWN` may be any of them: tell such
+ * payments apart by `statusText`. One that has succeeded may not become something else; one that has not succeeds if its
+ * status becomes SUCCESS.
  */
 export type Judge = (bill: JudgedBill, payments: readonly ReportedPayment[]) => readonly Verdict[];

@@ -50,6 +50,7 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'bills-held': 'tables',
   'dead-letters': 'tables',
   'open-reviews': 'tables',
+  'unknown-statuses': 'tables',
   'unknown-outcomes': 'tables',
   'lost-bills': 'tables',
   'shops-refused': 'tables',

@@ -27,6 +27,8 @@ export interface PaymentHealthThresholds {
   readonly deadLetters?: number;
   /** Open reviews. Default 10. */
   readonly openReviews?: number;
+  /** Open reviews of payments whose status the specification does not have. Default 1. */
+  readonly unknownStatuses?: number;
   /** Creations whose outcome never became known. Default 10. */
   readonly unknownBills?: number;
   /** Bills that exist at the service but not in the ledger. Default 1. */
@@ -46,6 +48,7 @@ export type PaymentDegradation =
   | 'bills-held'
   | 'dead-letters'
   | 'open-reviews'
+  | 'unknown-statuses'
   | 'unknown-outcomes'
   | 'lost-bills'
   | 'shops-refused'
@@ -87,6 +90,7 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   heldBills: 1,
   deadLetters: 1,
   openReviews: 10,
+  unknownStatuses: 1,
   unknownBills: 10,
   lostBills: 1,
   serviceFailures: 3,
@@ -190,6 +194,7 @@ function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealt
     ['bills-held', now.heldBills >= limits.heldBills],
     ['dead-letters', now.deadLetters >= limits.deadLetters],
     ['open-reviews', now.openReviews >= limits.openReviews],
+    ['unknown-statuses', now.unknownStatuses >= limits.unknownStatuses],
     ['unknown-outcomes', now.unknownBills >= limits.unknownBills],
     ['lost-bills', now.lostBills >= limits.lostBills],
     ['shops-refused', now.refusedShops.length > 0],

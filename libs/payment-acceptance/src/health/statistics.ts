@@ -5,6 +5,8 @@ export interface PaymentStats {
   /** Bills that the service created but that are missing from the ledger, except dismissed ones. */
   readonly lostBills: number;
   readonly openReviews: number;
+  /** Those of payments whose status the specification does not have, of the first 10,000 open reviews. */
+  readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
   /** Bills whose events are held back until released, and their deliveries, which also count as pending. */

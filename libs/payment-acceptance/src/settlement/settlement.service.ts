@@ -25,6 +25,7 @@ import { SettlementWriter, type AddedEvent } from './storage/settlement.writer.j
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { PaymentJudgeError } from './judge.error.js';
+import { fieldsOf } from './check-log.js';
 import { SettlementBatch, type CheckAnswer } from './settlement.batch.js';
 import type { IntentId, OrderId, PaymentId } from '../domain/ids.js';
 
@@ -110,7 +111,21 @@ export class SettlementService {
       events.push(...settled.events);
     }
     const settled = await settlePart(last, false);
-    return settled.stale ? settled : { ...settled, events: [...events, ...settled.events] };
+    if (settled.stale) return settled;
+    this.reportUnknown(claim, last, settled.events);
+    return { ...settled, events: [...events, ...settled.events] };
+  }
+
+  private reportUnknown(claim: ClaimedBill, listed: readonly ReportedPayment[], events: readonly NewEvent[]): void {
+    for (const { name, payload } of events) {
+      const { reason, paymentId } = payload as { reason?: ReviewReason; paymentId?: string | null };
+      if (name !== 'payment.review' || reason !== 'unknown-status') continue;
+      const status = listed.find((payment) => payment.paymentId === paymentId)?.statusText ?? '';
+      const line =
+        `The service lists payment ${paymentId} of bill ${claim.billId} under the status "${status}", which the ` +
+        'specification does not have. Nothing is settled by it; a review is open.';
+      this.logger.write('unknown-status', line, fieldsOf(claim));
+    }
   }
 
   /** Opens a review of a bill whose payments the service refuses to list (section 8.2). */

@@ -40,6 +40,8 @@ export abstract class StatisticsStore {
          ${counted(sql`payment_acceptance.bill WHERE state = 'UNKNOWN' AND ${shop}`)} AS "unknownBills",
          ${counted(sql`payment_acceptance.lost_bill l WHERE ${IS_LOST} AND ${ofScope('l.shop', scope)}`)} AS "lostBills",
          ${counted(sql`payment_acceptance.review WHERE state = 'OPEN' AND ${shop}`)} AS "openReviews",
+         (SELECT count(*) FROM (SELECT reason FROM payment_acceptance.review WHERE state = 'OPEN' AND ${shop}
+          LIMIT ${COUNTED}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
          ${counted(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
          ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
          ${counted(sql`payment_acceptance.held_bill h WHERE ${ofScope('h.shop', scope)}`)} AS "heldBills",
@@ -53,6 +55,7 @@ export abstract class StatisticsStore {
         unknownBills: integer,
         lostBills: integer,
         openReviews: integer,
+        unknownStatuses: integer,
         deadLetters: integer,
         pendingDeliveries: integer,
         heldBills: integer,
