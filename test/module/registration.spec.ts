@@ -74,6 +74,36 @@ describe('registration', () => {
       await expect(start(register())).rejects.toThrow(PaymentConfigurationError);
     });
 
+    describe('twice', () => {
+      const one = () => PaymentAcceptanceModule.forRoot(moduleOptions(SERVICE));
+      const other = () => PaymentAcceptanceModule.forRootAsync({ useFactory: () => moduleOptions(SERVICE) });
+      const nested = (inner: DynamicModule): DynamicModule => {
+        @Module({ imports: [inner] })
+        class FeatureModule {}
+        return { module: FeatureModule };
+      };
+      test.each([
+        ['forRoot and forRoot', () => [one(), one()]],
+        ['forRoot and forRootAsync', () => [one(), other()]],
+        ['forRootAsync and forRootAsync', () => [other(), other()]],
+        ['one in a nested module', () => [one(), nested(nested(other()))]],
+        ['both in nested modules', () => [nested(one()), nested(nested(one()))]],
+      ])('fails the start: %s', async (_name, modules) => {
+        const failing = start(...modules());
+        await expect(failing).rejects.toThrow(PaymentConfigurationError);
+        await expect(failing).rejects.toThrow(
+          'is registered 2 times in this application. Call forRoot or forRootAsync once, with all shops in the option `shops`',
+        );
+      });
+
+      test('is once, if several modules import the same one; so it is in two applications of one process', async () => {
+        const shared = one();
+        const first = await start(shared, nested(shared));
+        const second = await start(other());
+        expect([namesIn(first), namesIn(second)]).toEqual(Array(2).fill(['main', 'eu']));
+      });
+    });
+
     test('extras are not part of the options, and work with both methods', async () => {
       const extras = { routes: { path: 'pay' }, role: 'callbacks', dataSource: 'default' } as const;
       expect(

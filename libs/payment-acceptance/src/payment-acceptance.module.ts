@@ -11,7 +11,7 @@ import { PaymentAcceptanceService } from './module/payment-acceptance.service.js
 import { PaymentShops } from './module/payment-shops.js';
 import { PaymentWorkers } from './module/payment-workers.js';
 import { CORE } from './module/providers.js';
-import { getPaymentShopToken } from './module/tokens.js';
+import { getPaymentShopToken, sharedToken } from './module/tokens.js';
 import { PaymentChecks } from './operations/payment-checks.service.js';
 import { PaymentDoctor } from './operations/payment-doctor.service.js';
 import { PaymentImport } from './operations/payment-import.service.js';
@@ -48,7 +48,7 @@ const PUBLIC = [
 const SHARED_BY_COPIES = [PaymentAcceptanceService, PaymentOperations, PaymentWorkers, PaymentClock];
 
 const aliases: FactoryProvider[] = SHARED_BY_COPIES.map((service) => ({
-  provide: Symbol.for(`nestjs-payment-acceptance/${service.name}`),
+  provide: sharedToken(service.name),
   inject: [service],
   useFactory: (made: object) => made,
 }));

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { DiscoveryService, HttpAdapterHost } from '@nestjs/core';
 import { rejectsForms } from '../callbacks/body-parser.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { VERSION } from '../common/version.js';
@@ -25,7 +25,7 @@ import { Signals } from '../database/signals.js';
 import { CallbackAddresses } from './callback-addresses.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
-import { PAYMENT_ROLE } from './tokens.js';
+import { PAYMENT_ROLE, sharedToken } from './tokens.js';
 
 /** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_MS = 3_000;
@@ -51,9 +51,11 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly wakeUps: WakeUps,
     private readonly http: HttpAdapterHost,
     private readonly addresses: CallbackAddresses,
+    private readonly discovery: DiscoveryService,
   ) {}
 
   async onModuleInit(): Promise<void> {
+    this.checkRegistration();
     for (const warning of this.options.warnings) this.logger.write('configuration-warning', warning);
     if (this.role !== 'callbacks') {
       this.checkPool();
@@ -105,6 +107,17 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
       this.signals.tell(wakeUp);
     });
     if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
+  }
+
+  /** Of two, one would get the other's bills, and none of its events would reach a handler. */
+  private checkRegistration(): void {
+    const token = sharedToken('PaymentAcceptanceService');
+    const times = this.discovery.getProviders().filter((provider) => provider.token === token).length;
+    if (times === 1) return;
+    throw new PaymentConfigurationError([
+      `PaymentAcceptanceModule is registered ${times} times in this application. Call forRoot or forRootAsync once, with all ` +
+        "shops in the option `shops`, and import PaymentAcceptanceModule.forFeature('name') in the modules that inject a shop.",
+    ]);
   }
 
   /** A handler holds one connection while it runs, and aborting it needs a second one. */
