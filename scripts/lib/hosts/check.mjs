@@ -22,6 +22,18 @@ export async function checkHost(/** @type {string} */ folder, /** @type {string}
   for (const format of isModule ? ['ES module', 'CommonJS'] : ['CommonJS', 'ES module']) {
     checks.push(await attempt(`a payment, built as ${format}`, () => builtProgram(folder, format, isModule, node)));
   }
+  for (const tool of ['sentry', 'opentelemetry']) {
+    if (!fs.existsSync(path.join(folder, `${tool}.cjs`))) continue;
+    for (const place of ['before', 'after']) {
+      const payments = place === 'before' ? 'first' : 'last';
+      checks.push(
+        await attempt(`a plain listener that throws once, with ${tool}, payments ${place} the emitter`, async () => {
+          const output = await node('-r', `./${tool}.cjs`, 'dist-commonjs/instrumented.js', payments);
+          if (!output.endsWith('heard again\n')) throw new RunError('It was not heard again.', output);
+        }),
+      );
+    }
+  }
   checks.push(
     await attempt('a payment through both formats and two copies at once', () => node('checks/both-formats.mjs')),
     await attempt('npx nestjs-payment-sandbox', () => sandboxProgram(folder, env)),

@@ -13,12 +13,14 @@ export interface AppOptions {
   /** Name of the data source with the orders, if the application has several. */
   dataSource?: string;
   routes?: PaymentAcceptanceExtras['routes'];
+  /** Whether `EventEmitterModule` is imported after the payments. */
+  emitterIsLast?: boolean;
 }
 
 /** A typical application: orders in its own tables, created by `synchronize`, and two payment shops. */
 @Module({})
 export class AppModule {
-  static with({ databaseUrl, sandboxUrl, dataSource, routes }: AppOptions): DynamicModule {
+  static with({ databaseUrl, sandboxUrl, dataSource, routes, emitterIsLast = false }: AppOptions): DynamicModule {
     const postgres = { type: 'postgres', url: databaseUrl, synchronize: true } as const;
     return {
       module: AppModule,
@@ -30,7 +32,7 @@ export class AppModule {
               TypeOrmModule.forRoot({ ...postgres, entities: [] }),
               TypeOrmModule.forRoot({ ...postgres, name: dataSource, entities: [Order] }),
             ]),
-        EventEmitterModule.forRoot(),
+        ...(emitterIsLast ? [] : [EventEmitterModule.forRoot()]),
         PaymentAcceptanceModule.forRootAsync({
           ...(dataSource !== undefined && { dataSource }),
           ...(routes && { routes }),
@@ -52,6 +54,7 @@ export class AppModule {
           },
         }),
         PaymentAcceptanceModule.forFeature('eu'),
+        ...(emitterIsLast ? [EventEmitterModule.forRoot()] : []),
       ],
       providers: [
         { provide: ORDERS_DATA_SOURCE, useExisting: getDataSourceToken(dataSource) },

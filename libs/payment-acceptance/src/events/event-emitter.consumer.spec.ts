@@ -153,3 +153,67 @@ describe('the consumer', () => {
 test('an event is frozen: one listener cannot change what another one sees', () => {
   expect(() => Object.assign(succeeded(), { amount: '0.01' })).toThrow(TypeError);
 });
+
+describe('a plain listener that another library has wrapped', () => {
+  /** As Sentry does: another function, marked by the package's own decorator, which does not show its key. */
+  const wrapped =
+    (event: string, options?: OnEventOptions): MethodDecorator =>
+    (target, name, descriptor) => {
+      const method = descriptor.value as unknown as (...parameters: unknown[]) => unknown;
+      descriptor.value = async function (this: unknown, ...parameters: unknown[]) {
+        return await method.apply(this, parameters);
+      } as never;
+      return OnEvent(event, options)(target, name, descriptor);
+    };
+  const hearing = (act: (event: unknown) => unknown, options?: OnEventOptions): Type => {
+    @Injectable()
+    class Listener {
+      @wrapped('payment.succeeded', options)
+      hear(payload: unknown): unknown {
+        return act(payload);
+      }
+    }
+    return Listener;
+  };
+
+  test('is called, and its failure fails the delivery', async () => {
+    const heard: unknown[] = [];
+    await emit([hearing((event) => heard.push(event))]);
+    expect(heard).toEqual([succeeded()]);
+    await expect(emit([hearing(fails)])).rejects.toThrow('the mail server is away');
+  });
+
+  test('is refused with options that would lose its failure', async () => {
+    await expect(host([hearing(fails, { suppressErrors: true })])).rejects.toThrow(PaymentHandlerError);
+    await expect(host([hearing(fails, { async: true })])).rejects.toThrow(PaymentHandlerError);
+  });
+
+  test('is found on the instance, where a library has put it', async () => {
+    @Injectable()
+    class Patched {
+      readonly heard: unknown[] = [];
+      constructor() {
+        const { hear } = this;
+        this.hear = Object.assign((payload: unknown) => hear.call(this, payload), {});
+        OnEvent('payment.succeeded')(this, 'hear', { value: this.hear });
+      }
+      hear(payload: unknown): unknown {
+        return Promise.reject(new Error(`no mail for ${(payload as { name: string }).name}`));
+      }
+    }
+    await expect(emit([Patched])).rejects.toThrow('no mail for payment.succeeded');
+  });
+
+  test('a listener that only the emitter knows fails the start', async () => {
+    @Injectable()
+    class Late {
+      constructor(private readonly emitter: EventEmitter2) {}
+      onApplicationBootstrap(): void {
+        this.emitter.on('payment.succeeded', () => undefined);
+      }
+    }
+    const { consumers, module } = await host([Late]);
+    expect(consumers).toThrow('EventEmitter2: has 1 listeners of payment.succeeded, of which 0 are known');
+    await module.close();
+  });
+});

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { EventEmitter2, EventEmitterReadinessWatcher, OnEvent, type OnEventMetadata } from '@nestjs/event-emitter';
 import { describeError } from '../common/errors.js';
+import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from '../domain/payment-events.js';
 import { PaymentHandlerError } from './consumer.errors.js';
 import { isOrderNotFound } from './order-not-found.js';
@@ -11,9 +12,10 @@ import { EVENT_EMITTER_CONSUMER, HandlerExplorer } from './handler.explorer.js';
 type Listener = (...parameters: unknown[]) => unknown;
 
 /**
- * The metadata key of `@OnEvent`. The package exports it from version 12 on; the decorator has carried it since 3.0.1.
+ * The metadata key of `@OnEvent` in every version. A literal, since version 11 does not export it, and the decorator may be
+ * another library's wrapper of it (Sentry's), which does not carry it. {@link isKeyOfListeners} tries it at each start.
  */
-const LISTENERS = (OnEvent('*') as MethodDecorator & { readonly KEY: string }).KEY;
+const LISTENERS = 'EVENT_LISTENER_METADATA';
 
 /**
  * The host's `EventEmitter2` as one more consumer: all listeners of an event together, at least once. `emitAsync` does
@@ -22,6 +24,9 @@ const LISTENERS = (OnEvent('*') as MethodDecorator & { readonly KEY: string }).K
  */
 @Injectable()
 export class EventEmitterConsumers {
+  /** By event, how many listeners were there before the marked ones. */
+  private readonly byHand = new Map<PaymentEventName, number>();
+
   constructor(
     private readonly explorer: HandlerExplorer,
     private readonly modules: ModuleRef,
@@ -31,13 +36,20 @@ export class EventEmitterConsumers {
    * Makes the errors of plain `@OnEvent` listeners of payment events reach us; `@nestjs/event-emitter` swallows them by
    * default. Runs before that package reads the same metadata, at bootstrap.
    * @throws PaymentHandlerError for a listener whose failure could not be detected.
+   * @throws PaymentConfigurationError if this version of the package marks its listeners in another way
    */
   prepareListeners(): void {
     const emitter = this.find(EventEmitter2);
     if (!emitter) return;
-    for (const { label, method } of this.explorer.methods()) {
-      const listeners: unknown = Reflect.getMetadata(LISTENERS, method);
-      for (const listener of Array.isArray(listeners) ? (listeners as OnEventMetadata[]) : []) {
+    if (!isKeyOfListeners()) {
+      throw new PaymentConfigurationError([
+        'Plain @OnEvent listeners cannot be found with this version of @nestjs/event-emitter, or with what wraps its ' +
+          'decorator, so their errors would be lost. Use a release of it that peerDependencies allows.',
+      ]);
+    }
+    for (const name of PAYMENT_EVENT_NAMES) this.byHand.set(name, listenersOf(emitter, name).length);
+    for (const { label, listeners } of this.marked()) {
+      for (const listener of listeners) {
         const exact = PAYMENT_EVENT_NAMES.some((name) => name === textOf(listener.event));
         if (exact || PAYMENT_EVENT_NAMES.some((name) => matches(emitter, listener.event, name))) {
           passErrorsOn(label, listener, exact);
@@ -49,16 +61,25 @@ export class EventEmitterConsumers {
   /**
    * One consumer for each event with a listener. Listeners added by hand must exist when the host's modules are
    * initialised.
+   * @throws PaymentHandlerError for a listener that the emitter has and that is neither there from the start nor marked
    */
   consumers(): EventConsumer[] {
     const emitter = this.find(EventEmitter2);
     if (!emitter) return [];
-    const marked = this.explorer
-      .methods()
-      .flatMap(({ method }): unknown => Reflect.getMetadata(LISTENERS, method) ?? []) as OnEventMetadata[];
-    return PAYMENT_EVENT_NAMES.filter(
-      (name) => listenersOf(emitter, name).length > 0 || marked.some(({ event }) => matches(emitter, event, name)),
-    ).map((event) => ({
+    const marked = this.marked().flatMap(({ listeners }) => listeners);
+    return PAYMENT_EVENT_NAMES.filter((name) => {
+      const byHand = this.byHand.get(name) ?? 0;
+      const known = byHand + marked.filter(({ event }) => matches(emitter, event, name)).length;
+      const there = listenersOf(emitter, name).length;
+      if (there > known) {
+        throw new PaymentHandlerError(
+          'EventEmitter2',
+          `has ${there} listeners of ${name}, of which ${known} are known, so the errors of the others would be lost. Add ` +
+            'listeners by hand in a constructor or in onModuleInit, or write @OnPaymentEvent.',
+        );
+      }
+      return known > 0;
+    }).map((event) => ({
       kind: 'lease',
       name: EVENT_EMITTER_CONSUMER,
       event,
@@ -86,6 +107,14 @@ export class EventEmitterConsumers {
     }
   }
 
+  /** The methods that are marked with `@OnEvent`, read where that package reads them. */
+  private marked(): { label: string; listeners: OnEventMetadata[] }[] {
+    return this.explorer.methods().flatMap(({ label, own }) => {
+      const listeners: unknown = Reflect.getMetadata(LISTENERS, own);
+      return Array.isArray(listeners) ? [{ label, listeners: listeners as OnEventMetadata[] }] : [];
+    });
+  }
+
   private find<T>(type: new (...parameters: never[]) => T): T | undefined {
     try {
       return this.modules.get<T>(type, { strict: false });
@@ -93,6 +122,12 @@ export class EventEmitterConsumers {
       return undefined;
     }
   }
+}
+
+function isKeyOfListeners(): boolean {
+  const descriptor: TypedPropertyDescriptor<unknown> = { value: () => undefined, configurable: true, writable: true };
+  OnEvent('*')({}, 'marked', descriptor);
+  return Reflect.hasMetadata(LISTENERS, descriptor.value as object);
 }
 
 /**

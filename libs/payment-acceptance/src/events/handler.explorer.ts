@@ -12,6 +12,8 @@ export interface HostMethod {
   readonly label: string;
   readonly instance: object;
   readonly method: (...parameters: unknown[]) => unknown;
+  /** What the instance has under this name: the method, or what a library has put in its place. */
+  readonly own: object;
   readonly singleton: boolean;
 }
 
@@ -65,8 +67,10 @@ export class HandlerExplorer {
     return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
       const method: unknown = (prototype as Record<string, unknown>)[name];
       if (typeof method !== 'function') return [];
+      const own: unknown = (instance as Record<string, unknown>)[name];
       return [
         {
+          own: typeof own === 'function' ? own : method,
           label: `${prototype.constructor.name}.${name}`,
           instance,
           method: method as HostMethod['method'],
