@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { PaymentChecks, PaymentDoctor, PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { RetentionWorker } from '../../libs/payment-acceptance/src/retention/retention.worker.js';
-import { onPostgres } from '../support/database.js';
+import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { holdUp } from '../support/hold-up.js';
+import { until } from '../support/until.js';
 import { billOf, Clerk, MASKED, paidWithTraces, payByCard, PERSON, placesOf, tell } from '../support/personal-data.js';
 
 const DAY = 24 * 3_600_000;
@@ -109,6 +110,55 @@ describe('invariant 16: personal data that was removed stays removed, and the pr
     ]);
     expect((await harness.effects()).filter(({ orderId }) => orderId === 'dead')).toHaveLength(1);
   });
+
+  test('a handler that fails with the words of an order that was erased under its hands', async () => {
+    const billId = await billOf(harness, 'under way');
+    await payByCard(harness, billId);
+    const free = `SELECT id FROM payment_acceptance.bill WHERE order_id = 'under way' FOR UPDATE SKIP LOCKED`;
+    let erased: Promise<unknown> = Promise.resolve();
+    Clerk.meanwhile = () => {
+      erased = erase('under way');
+      if (!ON_MARIADB) return erased;
+      // MariaDB's erasure waits for the end of the attempt.
+      return until(
+        () => harness.host.dataSource.query<object[]>(free),
+        (bills) => bills.length === 0,
+      );
+    };
+    Clerk.refused.add('under way');
+    await harness.settle();
+    await erased;
+    Clerk.refused.clear();
+    const [letter] = await operations().deadLetters({ orderId: 'under way' });
+    expect(letter).toMatchObject({ consumer: 'clerk' });
+    expect(await placesOf(harness.host.dataSource, PERSON)).toEqual([]);
+  });
+
+  test('a check that fails after the erasure with what the service says', async () => {
+    const billId = await billOf(harness, 'unchecked');
+    await erase('unchecked');
+    await harness.sandbox.setFaults({ requests: { status500: 1 } });
+    expect(await tell(harness, 'unchecked', billId)).toBe(200);
+    harness.clock.advance(60_000);
+    await harness.host.confirmer.runOnce();
+    await harness.sandbox.clearFaults();
+    const failed = `SELECT last_check_error AS error FROM payment_acceptance.bill WHERE failed_checks = 1 AND order_id = 'unchecked'`;
+    expect(await harness.host.dataSource.query(failed)).toEqual([{ error: null }]);
+    await settleLater();
+  });
+
+  test.each(['replay', 'deliverPastEvents', 'release'] as const)(
+    'the note of a %s of one order goes with it',
+    async (action) => {
+      const orderId = `note of ${action}`;
+      await billOf(harness, orderId);
+      const filter = { orderId, consumer: 'clerk' };
+      await operations()[action](filter, 'ann', `as ${PERSON} asked`);
+      await operations().forShop('main')[action](filter, 'ann', `as ${PERSON} asked`);
+      expect(await placesOf(harness.host.dataSource, PERSON)).toContain('operator_action.detail');
+      expect((await erase(orderId)).removed).toMatchObject({ notes: 2 });
+    },
+  );
 
   onPostgres(test)(
     'a callback that is being stored while its bill is erased loses its fields with the next check',

@@ -27,11 +27,16 @@ type Taken = PaymentSucceededEvent | PaymentFailedEvent | BillExpiredEvent;
 export class Clerk {
   static readonly taken: Taken[] = [];
   static readonly refused = new Set<string>();
+  /** Done once, within the next call. */
+  static meanwhile: (() => Promise<unknown>) | undefined;
 
   @OnPaymentSucceeded({ consumer: 'clerk' })
   @OnPaymentFailed({ consumer: 'clerk' })
   @OnBillExpired({ consumer: 'clerk' })
   async take(event: Taken, { manager }: PaymentEventContext): Promise<void> {
+    const { meanwhile } = Clerk;
+    Clerk.meanwhile = undefined;
+    await meanwhile?.();
     if (Clerk.refused.has(event.orderId)) throw new PaymentNonRetryableError(`${PERSON} is not known here`);
     Clerk.taken.push(event);
     if (event.name === 'bill.expired') return;

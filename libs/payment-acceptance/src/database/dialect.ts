@@ -40,5 +40,7 @@ export interface Dialect {
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
   /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
+  /** At the end of a SELECT: nobody may write these rows until the transaction ends. */
+  readonly sharing: Statement;
   readonly unlessThere: (column: Lowercase<string>) => Statement;
 }

@@ -165,7 +165,7 @@ export class OperationsView {
    */
   async replay(filter: DeadLetterFilter, operator: string, note = ''): Promise<number> {
     if (fitsNothing(filter)) return 0;
-    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
+    const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.tools;
     const dead = await store.deadLetters(filter, this.scope);
     const target = (filter.deliveryId === undefined ? undefined : dead[0]?.intentId) ?? 'dead letters';
@@ -205,7 +205,7 @@ export class OperationsView {
         'not-found',
       );
     }
-    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
+    const detail = this.detailOf(filter, note);
     const pieces = pastEvents.pieces(filter, this.scope);
     return this.actInPieces(
       operator,
@@ -227,7 +227,7 @@ export class OperationsView {
    * Idempotent.
    */
   async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {
-    const detail = { filter, note, ...(this.scope !== null && { forShop: this.scope }) };
+    const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.tools;
     return this.act(operator, 'release', filter.orderId ?? 'orders', detail, async (manager) => {
       const released = await store.release(manager, filter, this.scope);
@@ -263,6 +263,13 @@ export class OperationsView {
     const isForeign = this.scope !== null && shop !== this.scope;
     if (isForeign || databaseText(shop + orderId) !== shop + orderId) throw noBill(order);
     return eraseOrder(this.tools, order, options);
+  }
+
+  /** The order and its shop stand apart: an erasure finds the notes of its order by them. */
+  private detailOf(filter: { readonly orderId?: OrderId; readonly shop?: string }, note: string): object {
+    const { orderId, shop = this.scope } = filter;
+    const order = orderId !== undefined && { orderId, ...(shop !== null && { shop }) };
+    return { filter, note, ...(this.scope !== null && { forShop: this.scope }), ...order };
   }
 
   private async unknownBill(intentId: IntentId): Promise<BillRecord> {

@@ -27,5 +27,6 @@ export const postgres: Dialect = {
   noneOf: (values, type) => sql`<> ALL(${values}::${rawSql(type)}[])`,
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
+  sharing: rawSql('FOR SHARE'),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

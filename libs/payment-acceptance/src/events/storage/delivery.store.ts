@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { flag } from '../../database/reading.js';
 import { databaseText } from '../../common/text.js';
 import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
@@ -214,20 +215,29 @@ export abstract class DeliveryStore {
 
   /**
    * Schedules a retry after the pause, or, without one, makes the delivery a dead letter; `false` if the token was replaced
-   * or it is done.
+   * or it is done. The bill is locked, so that an erasure is either over, and the error is not stored, or removes it.
    * @param code the kind of the error, of low cardinality
    */
-  async fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {
+  fail(delivery: ClaimedDelivery, error: string, code: string, pauseMs: number | null): Promise<boolean> {
+    const { dialect } = this.database;
     const outcome =
       pauseMs === null
         ? sql`state = 'DEAD', ended_at = ${this.now()}`
         : sql`state = 'PENDING', ended_at = NULL, due_at = ${this.now(pauseMs)}`;
-    const failed = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET last_error = ${error}, last_error_code = ${databaseText(code).slice(0, 255)},
-         lease_token = NULL, lease_until = NULL, ${outcome}
-       WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
-    );
-    return failed === 1;
+    return this.database.transaction(async (manager) => {
+      const [bill] = await this.database.rows<{ redacted: boolean }>(
+        sql`SELECT redacted_at IS NOT NULL AS redacted FROM payment_acceptance.bill WHERE id = ${delivery.intentId} ${dialect.sharing}`,
+        { redacted: flag },
+        manager,
+      );
+      const failed = await this.database.change(
+        sql`UPDATE payment_acceptance.delivery SET last_error = ${bill?.redacted ? null : error},
+           last_error_code = ${databaseText(code).slice(0, 255)}, lease_token = NULL, lease_until = NULL, ${outcome}
+         WHERE id = ${delivery.id} AND lease_token = ${delivery.token} AND ${isPending('state')}`,
+        manager,
+      );
+      return failed === 1;
+    });
   }
 
   /** Consumers that no instance has hosted for {@link ABSENT_MS}, with their pending deliveries. */

@@ -69,9 +69,10 @@ export class ErasureStore {
     order: OrderKey,
     bills: readonly ErasedBill[],
   ): Promise<{ removed: Record<ErasedPart, number>; marked: number }> {
-    const removed = await this.each(manager, order, bills, (part) => remove(this.database, part, manager));
     const ids = bills.map(({ intentId }) => intentId);
-    return { removed, marked: await markRedacted(this.database, ids, manager) };
+    // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
+    const marked = await markRedacted(this.database, ids, manager);
+    return { removed: await this.each(manager, order, bills, (part) => remove(this.database, part, manager)), marked };
   }
 
   private async each(
@@ -84,6 +85,8 @@ export class ErasureStore {
     const intentIds = bills.map(({ intentId }) => intentId);
     const billIds = bills.flatMap(({ billId }) => billId ?? []);
     const targets = [...intentIds, ...(await this.targets(manager, intentIds))];
+    const named = dialect.jsonText('detail', 'shop');
+    const ofOrder = sql`${dialect.jsonText('detail', 'orderId')} = ${orderId} AND coalesce(${named}, ${shop}) = ${shop}`;
     const parts: Record<ErasedPart, Redactable> = {
       ...redactedParts(dialect, intentIds),
       waitingCallbacks: redactedCallbacks(
@@ -94,10 +97,7 @@ export class ErasureStore {
         condition: sql`shop = ${shop} AND service_bill_id ${dialect.oneOf(billIds, 'text')} AND payments IS NOT NULL`,
         change: sql`payments = NULL`,
       },
-      notes: redactedNotes(
-        dialect,
-        sql`(target ${dialect.oneOf(targets, 'text')} OR action = 'release' AND target = ${orderId})`,
-      ),
+      notes: redactedNotes(dialect, sql`(target ${dialect.oneOf(targets, 'text')} OR ${ofOrder})`),
     };
     const numbers: [string, number][] = [];
     for (const [name, part] of Object.entries(parts)) numbers.push([name, await work(part)]);

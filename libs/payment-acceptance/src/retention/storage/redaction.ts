@@ -91,6 +91,8 @@ export async function redactBills(
   manager: EntityManager,
 ): Promise<number> {
   if (intentIds.length === 0) return 0;
+  // First, since it locks the bills: what is written meanwhile comes before or after the removal, not beside it.
+  const marked = await markRedacted(database, intentIds, manager);
   for (const part of Object.values(redactedParts(database.dialect, intentIds))) await remove(database, part, manager);
-  return markRedacted(database, intentIds, manager);
+  return marked;
 }

@@ -95,9 +95,10 @@ export abstract class CheckStore {
     error: string,
   ): Promise<boolean> {
     const place = nextCheckAt && this.database.dialect.instant(nextCheckAt.getTime());
+    const text = this.database.dialect.text(sql`${error}`);
     const failed = await this.database.change(
       sql`UPDATE payment_acceptance.bill SET lease_token = NULL, lease_until = NULL, failed_checks = failed_checks + 1,
-         check_after = ${this.later(pauseMs)}, last_check_error = ${error},
+         check_after = ${this.later(pauseMs)}, last_check_error = CASE WHEN redacted_at IS NULL THEN ${text} END,
          next_check_at = ${place === undefined ? sql`next_check_at` : place}
        WHERE id = ${intentId} AND lease_token = ${token}`,
     );
