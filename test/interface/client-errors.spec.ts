@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import {
   PaymentAnswerNotUnderstoodError,
   PaymentBillNotFoundError,
@@ -75,6 +76,23 @@ describe('client errors', () => {
   });
 
   describe('7 what is not shown (assumed)', () => {
+    test('a refused creation is logged, once a minute, with the shop_id and what the service says', async () => {
+      recorded.harness.clock.advance(60_000);
+      const warned: string[] = [];
+      const spy = jest
+        .spyOn(Logger.prototype, 'warn')
+        .mockImplementation((line: unknown) => void warned.push(String(line)));
+      const body = '{"success":false,"errors":{"shop_id":["The shop 4111 1111 1111 1111 is unknown."]},"error_code":7}';
+      recorded.recorder.answer({ status: 422, body });
+      for (const orderId of ['R-1', 'R-2']) {
+        await errorOf(recorded.harness.host.payments.createBill({ orderId, amount: '1' }));
+      }
+      spy.mockRestore();
+      expect(warned).toHaveLength(1);
+      expect(warned[0]).toContain('The service has refused a creation with the shop_id "shop-main".');
+      expect(warned[0]).toContain('(422 The shop 411111******1111 is unknown.)');
+    });
+
     test.each([400, 403, 404, 409, 422])('any other %d is a refusal, and not repeated', async (status) => {
       recorded.recorder.answer({ status, body: '{"message":"api:error.something_new"}' });
       expect(await errorOf(list())).toBeInstanceOf(PaymentRequestRefusedError);

@@ -51,7 +51,7 @@ describe('cli program', () => {
       });
     try {
       const { out: help } = await run('--help');
-      const commands = Array.from(help.matchAll(/^ {2}([a-z]+) /gm), ([, command = '']) => command);
+      const commands = Array.from(help.matchAll(/^ {2}([a-z-]+) /gm), ([, command = '']) => command);
       expect(commands).toEqual(expect.arrayContaining(['init', 'migrate', 'status', 'erase', 'recover']));
       const helped = await Promise.all(commands.map((command) => run(command, '--help')));
       expect(helped).toEqual(commands.map(() => ({ code: 0, out: help, err: '' })));

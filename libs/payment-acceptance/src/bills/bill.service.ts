@@ -4,8 +4,9 @@ import type { CreatedBill } from '../client/answers.js';
 import { PaymentServiceClient, type BillFields } from '../client/payment-service.client.js';
 import { PaymentServiceError } from '../client/service.errors.js';
 import { PaymentClock } from '../common/clock.js';
-import { describeError } from '../common/errors.js';
+import { describeError, errorType } from '../common/errors.js';
 import { PaymentLogger } from '../common/payment-logger.js';
+import { RateLimitedLog } from '../common/rate-limited-log.js';
 import { PaymentRandom, timeOrderedUuid } from '../common/random.js';
 import { InFlight } from '../common/in-flight.js';
 import { maskCards } from '../common/redact.js';
@@ -41,12 +42,16 @@ export interface CreateBillOptions {
 
 const POLL_MS = 50;
 
+/** Of each shop, one line about refused creations in this time. */
+const REFUSALS_MS = 60_000;
+
 /** Creates and looks up bills. The intent is stored before the request is sent, and always ends in a known state. */
 @Injectable()
 export class BillService implements BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentBills');
   private readonly creations = new InFlight();
   private readonly ends: IntentEnds;
+  private readonly refusals: RateLimitedLog;
   private stopping = false;
   private warned = false;
 
@@ -62,6 +67,7 @@ export class BillService implements BeforeApplicationShutdown {
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {
     this.ends = new IntentEnds(store, callbacks, random, this.logger, options);
+    this.refusals = new RateLimitedLog(this.logger, clock, REFUSALS_MS);
   }
 
   /** Refuses new creations and lets running ones finish and be stored while the database is still available. */
@@ -184,11 +190,21 @@ export class BillService implements BeforeApplicationShutdown {
     } catch (error) {
       const unknown = !(error instanceof PaymentServiceError) || mayHaveMadeABill(error);
       await this.ends.close(intent, unknown ? 'UNKNOWN' : 'REJECTED', error);
-      if (!unknown || !(error instanceof PaymentServiceError)) throw error;
+      if (!(error instanceof PaymentServiceError)) throw error;
+      if (!unknown) {
+        if (error.status !== undefined) this.reportRefusal(shop, intent, error);
+        throw error;
+      }
       throw new PaymentUnknownOutcomeError(shop.name, fields.orderId, intent.intentId, error);
     }
     this.recordInLog(shop, fields, intent.intentId, answer);
     return this.ends.open(intent, answer);
+  }
+
+  private reportRefusal(shop: Shop, { orderId, intentId }: Intent, error: Error): void {
+    const line = (): string => `The service has refused a creation with the shop_id "${shop.shopId}". ${error.message}`;
+    const fields = { shop: shop.name, orderId, intentId, error: errorType(error) };
+    this.refusals.write('creation-refused', shop.name, line, fields);
   }
 
   /** A second record of the bill in case the database loses the first, so it is written before it. */

@@ -7,6 +7,10 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            folder, changes nothing; exit code 1 if something of it does not fit
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
+  forget-shop              lets a shop have another id at the service, as long as it has no bill: for a first start with a
+                           wrong shopId, after which the right one is refused
+      -s, --shop NAME      which shop
+      --dry-run            only says whether it may
   status                   shows health and backlog; exit code 1 unless all is well
   check BILL               asks the service about one bill now and settles the answer
                            BILL is the service's bill_id, or the id of our bill; it has no dry run:
@@ -118,6 +122,7 @@ const COMMON = ['data-source', 'config', 'env-file', 'no-env-file', 'json'];
 const COMMANDS = {
   init: { options: [], operand: undefined },
   migrate: { options: ['dry-run'], operand: undefined },
+  'forget-shop': { options: ['shop', 'dry-run'], operand: undefined },
   status: { options: [], operand: undefined },
   check: { options: ['shop'], operand: 'BILL' },
   replay: {

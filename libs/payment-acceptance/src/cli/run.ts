@@ -5,6 +5,7 @@ import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
 import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
+import { forgetShop } from './forget-shop.js';
 import { printHelp } from './help.js';
 import { withModule } from './host.js';
 import { init } from './init/init.js';
@@ -13,7 +14,7 @@ import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
 import { recover } from './recover.js';
 
-const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate'>, Command>> = {
+const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forget-shop'>, Command>> = {
   status,
   check,
   replay,
@@ -48,6 +49,7 @@ async function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Pr
   const { command } = given;
   if (command === 'init') return init(given, process.cwd(), output);
   if (command === 'migrate') return migrate(given, env, output);
+  if (command === 'forget-shop') return forgetShop(given, env, output);
   if (command === 'doctor' && !namesDatabase(given, env)) return doctorWithoutDatabase(given, env, output);
   return withModule(given, env, output, (context) => COMMANDS[command](context, given, output));
 }

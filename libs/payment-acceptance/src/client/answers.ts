@@ -1,4 +1,5 @@
 import { parse } from 'lossless-json';
+import { maskCards } from '../common/redact.js';
 import { cleanLine } from '../common/text.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import type { PaymentId } from '../domain/ids.js';
@@ -81,23 +82,30 @@ function readPayment(paymentId: PaymentId, item: Fields, timeZone: string): Repo
   };
 }
 
+/** Where services say what is wrong (assumed). */
+const SAYING = ['message', 'error_message', 'error', 'errors'];
+
 /**
- * Extracts the message from any error body: `message`, `error`, `errors`, plain text, HTML, or nothing. `hide` runs
+ * Extracts the message from any error body: a field of {@link SAYING}, `error_code`, plain text, HTML, or nothing. `hide` runs
  * before the message is truncated, so that no part of a secret survives.
  */
 export function readMessage(whole: string, hide = (line: string): string => line): string | undefined {
   const text = whole.slice(0, MAX_ERROR_TEXT);
   const json = parseAnswer(text);
-  const message = json ? firstText([json.message, json.error, json.errors]) : text.replace(/<[^>]*>/g, ' ');
+  const message = json ? (firstText(SAYING.map((name) => json[name])) ?? codeOf(json)) : text.replace(/<[^>]*>/g, ' ');
   const line = cleanLine(message ?? '');
-  return line ? cleanLine(hide(line).slice(0, 200)) : undefined;
+  return line ? cleanLine(maskCards(hide(line)).slice(0, 200)) : undefined;
+}
+
+function codeOf({ error_code: code }: Fields): string | undefined {
+  return typeof code === 'string' && code !== '' ? `error_code ${code}` : undefined;
 }
 
 /** Numbers are codes, not messages. */
 function firstText(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return /^[\s\d.+-]*$/.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null || depth > 4) return undefined;
-  const named = isFields(value) ? [value.message, value.error, value.errors] : [];
+  const named = isFields(value) ? SAYING.map((name) => value[name]) : [];
   for (const item of [...named, ...(Object.values(value) as unknown[])]) {
     const text = firstText(item, depth + 1);
     if (text) return text;

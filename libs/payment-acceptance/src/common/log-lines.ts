@@ -53,6 +53,10 @@ export const LOG_LINES = {
     "`createBill` was called inside a transaction of the application's. Logged once.",
     'Call it after the commit.',
   ),
+  'creation-refused': warn(
+    'The service has refused a creation. No bill was made; `createBill` throws the same. At most once a minute for each shop.',
+    "Look at what it says, and at the shop's `shopId` and token.",
+  ),
   'creation-contradicted': error(
     'The service has made a bill that contradicts the ledger: its id is that of another bill, or its intent was ended.',
     'Look for the bill at the service, then `attachBill` or `voidBill`.',

@@ -24,7 +24,7 @@ describe('a shop', () => {
   });
 
   test.each<[string, unknown[]]>([
-    ['shopId', ['', '  ', undefined, 7, 'undefined', 'null', '<shop-id>', 'xxx', 'changeme']],
+    ['shopId', ['', '  ', undefined, 7, 'undefined', 'null', '<shop-id>', 'xxx', 'changeme', '"shop-1"', "'7", 'shop-1\r', ' shop-1', 'shop\0', 'a b', 'a\u200bb']],
     [
       'apiToken',
       ['', ' ', undefined, null, 7, 'undefined', 'null', 'NaN', '[object Object]', '<token>', '{{TOKEN}}', 'changeme', 'secret',

@@ -26,15 +26,25 @@ export const REMEDIES = {
 const ALLOW_SANDBOX = 'If you mean to use a sandbox, set allowSandbox.';
 
 export function shopIdFlaw(shopId: unknown): string | undefined {
-  const wrong = typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId);
-  return wrong ? `is empty or a placeholder. ${REMEDIES.shopId}` : undefined;
+  if (typeof shopId !== 'string' || shopId.trim() === '' || isPlaceholder(shopId)) {
+    return `is empty or a placeholder. ${REMEDIES.shopId}`;
+  }
+  if (isQuoted(shopId)) return QUOTED;
+  if (/[\s\p{C}]/u.test(shopId)) return `has white space or control characters in it. ${REMEDIES.shopId}`;
+  return undefined;
+}
+
+const QUOTED = 'stands in quotation marks, which count as part of it. Set it without them.';
+
+function isQuoted(text: string): boolean {
+  return /^["'`]|["'`]$/.test(text);
 }
 
 export function tokenFlaw(token: unknown, context: OptionContext): string | undefined {
   const remedy = REMEDIES.apiToken;
   if (typeof token !== 'string' || token.trim() === '') return `is empty. ${remedy}`;
   if (isPlaceholder(token) || /^(.)\1*$/.test(token)) return `is a placeholder, not a token. ${remedy}`;
-  if (/^["'`]|["'`]$/.test(token)) return 'stands in quotation marks, which count as part of it. Set it without them.';
+  if (isQuoted(token)) return QUOTED;
   if (/[^\x21-\x7e]/.test(token)) {
     return 'has white space, control or non-ASCII characters, which an HTTP header cannot carry. Set the token without them.';
   }

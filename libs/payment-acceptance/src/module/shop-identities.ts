@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { ShopStore } from '../settlement/storage/shop.store.js';
+import { ShopIdentityStore, ShopStore } from '../settlement/storage/shop.store.js';
 
 /**
  * Compares the shops in the options with those of the same names in the tables. If two applications used one name for
@@ -13,7 +13,8 @@ export class ShopIdentities {
   private readonly logger = new PaymentLogger('PaymentShops');
 
   constructor(
-    private readonly store: ShopStore,
+    private readonly rows: ShopStore,
+    private readonly store: ShopIdentityStore,
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
@@ -23,7 +24,7 @@ export class ShopIdentities {
    */
   async verify(): Promise<void> {
     const shops = [...this.options.shops.values()];
-    await this.store.register(shops.map(({ name }) => name));
+    await this.rows.register(shops.map(({ name }) => name));
     const stored = new Map((await this.store.identitiesOf(shops)).map((identity) => [identity.name, identity]));
     const problems: string[] = [];
     for (const { name, shopId, apiBaseUrl } of shops) {
@@ -46,7 +47,8 @@ export class ShopIdentities {
 function taken(name: string, shopId: string, before: string | null): string {
   return (
     `shops.${name}.shopId: the tables know a shop "${name}" with the id ${JSON.stringify(before)}, not ${JSON.stringify(shopId)}. ` +
-    'Another application on the same database needs a schema of its own (option "schema"), or other names for its shops. If ' +
-    'it is the same shop and the service has given it a new id, set shop_id of this shop in the table shop_state to NULL.'
+    'If the first one was wrong and nothing was sold yet, let it be replaced: payment-acceptance forget-shop --shop ' +
+    `${name}. Another application on the same database needs a schema of its own (option "schema"), or other names for its ` +
+    'shops. If the service has given a shop with bills a new id, set shop_id in its row of the table shop_state to NULL.'
   );
 }

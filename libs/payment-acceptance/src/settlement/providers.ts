@@ -19,7 +19,7 @@ import { PostgresSettlementWriter } from './storage/postgres/settlement.writer.j
 import { PostgresShopStore } from './storage/postgres/shop.store.js';
 import { SettlementStore } from './storage/settlement.store.js';
 import { SettlementWriter } from './storage/settlement.writer.js';
-import { ShopStore } from './storage/shop.store.js';
+import { ShopIdentityStore, ShopStore } from './storage/shop.store.js';
 
 /** Checks and settlements. */
 export const SETTLEMENT: readonly Provider[] = [
@@ -33,4 +33,5 @@ export const SETTLEMENT: readonly Provider[] = [
   perDatabase(SettlementWriter, PostgresSettlementWriter, MariaSettlementWriter),
   perDatabase(ShopStore, PostgresShopStore, MariaShopStore),
   shared(InquiryStore),
+  shared(ShopIdentityStore),
 ];

@@ -1,4 +1,5 @@
-import type { Database } from '../../database/database.js';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.js';
 import { sql, type Statement } from '../../database/statement.js';
 
 /** Which shop of the service a name stands for; `null` if never stored. */
@@ -9,33 +10,14 @@ export interface ShopIdentity {
 }
 
 /**
- * One row per shop: which shop of the service it is, and whether the service refuses it. Only claims of bills and inquiries
- * write the rows, too: each takes the shop's turn in the statement that claims.
+ * One row per shop: whether the service refuses it. Claims of bills and inquiries write the rows, too: each takes the shop's
+ * turn in the statement that claims.
  */
 export abstract class ShopStore {
   constructor(protected readonly database: Database) {}
 
   /** Registers the shops, whose rows hold their limits. */
   abstract register(shops: readonly string[]): Promise<void>;
-
-  /** The stored identities of these shops. */
-  identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
-    const names = shops.map(({ name }) => name);
-    return this.database.rows<ShopIdentity>(
-      sql`SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
-       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`,
-      {},
-    );
-  }
-
-  /** Stores which shop a registered name stands for; `false` if it stands for another one. */
-  async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
-    const mine = await this.database.change(
-      sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
-       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
-    );
-    return mine === 1;
-  }
 
   /** Marks the shop as refused by the service: from now on, one probe at a time. `false` if it was already marked. */
   async refuse(shop: string, reason: string, probeMs: number): Promise<boolean> {
@@ -59,4 +41,48 @@ export abstract class ShopStore {
   private later(ms: number): Statement {
     return this.database.dialect.now(this.database.offsetMs + ms);
   }
+}
+
+/** Which shop of the service each name stands for, in the rows of the shops. */
+@Injectable()
+export class ShopIdentityStore {
+  constructor(private readonly database: Database) {}
+
+  /** The stored identities of these shops. */
+  identitiesOf(shops: readonly { readonly name: string }[]): Promise<ShopIdentity[]> {
+    const names = shops.map(({ name }) => name);
+    return this.database.rows<ShopIdentity>(
+      sql`SELECT shop AS name, shop_id AS "shopId", api_base_url AS "apiBaseUrl" FROM payment_acceptance.shop_state
+       WHERE shop ${this.database.dialect.oneOf(names, 'text')}`,
+      {},
+    );
+  }
+
+  /** Stores which shop a registered name stands for; `false` if it stands for another one. */
+  async identify({ name, shopId, apiBaseUrl }: ShopIdentity): Promise<boolean> {
+    const mine = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET shop_id = ${shopId}, api_base_url = ${apiBaseUrl}
+       WHERE shop = ${name} AND (shop_id IS NULL OR shop_id = ${shopId})`,
+    );
+    return mine === 1;
+  }
+
+  /** Whether the shop has a bill that was made at the service, or may have been. */
+  async hasBills(shop: string): Promise<boolean> {
+    const found = await this.database.rows(sql`SELECT 1 ${billsOf(shop)} LIMIT 1`, {});
+    return found.length > 0;
+  }
+
+  /** Forgets which shop the name stands for, unless it has bills; `false` if it has. */
+  async forget(shop: string): Promise<boolean> {
+    const forgotten = await this.database.change(
+      sql`UPDATE payment_acceptance.shop_state SET shop_id = NULL, api_base_url = NULL
+       WHERE shop = ${shop} AND NOT EXISTS (SELECT 1 ${billsOf(shop)})`,
+    );
+    return forgotten === 1;
+  }
+}
+
+function billsOf(shop: string): Statement {
+  return sql`FROM payment_acceptance.bill WHERE shop = ${shop} AND state NOT IN ('REJECTED', 'VOIDED')`;
 }
