@@ -63,8 +63,8 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
     test('reads nothing of what is no text', async () => {
       const answer = await fetch(asked.url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-user': 'ann' },
-        body: JSON.stringify({ csrf: { toString: 'x' }, note: ['a'] }),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-user': 'ann' },
+        body: 'csrf[toString]=x&note[]=a&note[]=b',
       });
       expect(answer.status).toBe(403);
     });
@@ -87,23 +87,35 @@ describe.each(ONE_ADAPTER)('forms, on %s', (adapter) => {
   });
 });
 
-describe('a host whose body parser does not read forms', () => {
+describe('a form that cannot be read', () => {
   let harness: Harness | undefined;
   afterAll(() => harness?.close());
 
-  test('is told so', async () => {
+  test("of another type is the sender's fault; that the host has not parsed is the host's", async () => {
     harness = await startHarness({
       adapter: 'express',
       providers: [Bookkeeper],
       imports: [PaymentConsoleModule.register()],
       options: { http: { attempts: 1 } },
+      // As if something in front had read it.
+      prepare: (app) =>
+        app.use((request: { headers: object; body?: unknown }, _response: unknown, next: () => void) => {
+          if ('x-read' in request.headers)
+            Object.defineProperty(request, 'body', { get: () => undefined, set: () => undefined });
+          next();
+        }),
     });
     const { lost } = await record(harness, 'main');
-    const answer = await fetch(`${harness.host.url}/payment-console/actions/void-bill/${lost}`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain' },
-      body: 'csrf=x',
-    });
-    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('Leave the body parser on')]);
+    const post = async (headers: Record<string, string>) => {
+      const url = `${harness!.host.url}/payment-console/actions/void-bill/${lost}`;
+      const answer = await fetch(url, { method: 'POST', headers, body: 'csrf=x' });
+      return [answer.status, await answer.text()];
+    };
+    const form = 'application/x-www-form-urlencoded';
+    expect(await post({ 'content-type': 'text/plain' })).toEqual([415, expect.stringContaining(form)]);
+    expect(await post({ 'content-type': form, 'x-read': '1' })).toEqual([
+      503,
+      expect.stringContaining('Leave the body parser on'),
+    ]);
   });
 });

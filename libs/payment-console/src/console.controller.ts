@@ -79,7 +79,9 @@ export function createConsoleController(options: PaymentConsoleOptions): Type {
       @Req() request: ConsoleRequest,
       @Res() response: object,
     ): Promise<void> {
-      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, at, body));
+      const type = String(request.headers['content-type'] ?? '');
+      const form = /^application\/x-www-form-urlencoded\b/i.test(type) ? { body } : undefined;
+      return this.show({ request, response, depth: 3 }, (context) => this.actions.act(context, at, form));
     }
 
     private show(exchange: Omit<Exchange, 'adapter'>, make: Parameters<ConsoleResponder['show']>[1]): Promise<void> {

@@ -2,6 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import { problemsOf, shopOptions, withOptions } from '../../../../test/support/units.js';
 import { resolveOptions } from './resolve-options.js';
 
+const JUDGE = 'judge: must be a function that returns the verdicts at once: neither async nor a promise.';
+const SCHEMA =
+  'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance", and none of the ' +
+  "database's own (pg_…, information_schema).";
+
 describe('the groups of options', () => {
   const MS = 'a whole number of milliseconds from 1 to 2147483647';
   const UP_TO_10_S = 'a whole number of milliseconds from 0 to 10000';
@@ -86,13 +91,17 @@ describe('the groups of options', () => {
       { retention: { batchSize: null } },
       'retention.batchSize: must be a whole number from 1 to 2147483647 (given: null).',
     ],
-    [{ judge: 'strict' }, 'judge: must be a function (given: string).'],
+    [{ judge: 'strict' }, JUDGE],
+    [{ judge: async () => Promise.resolve([]) }, JUDGE],
+    [
+      { confirmer: { concurrency: 2_147_483_647 } },
+      'confirmer.concurrency: must be a whole number from 1 to 10000 (given: 2147483647).',
+    ],
+    [{ schema: 'pg_x' }, SCHEMA],
+    [{ schema: 'information_schema' }, SCHEMA],
     [{ resultPage: {} }, 'resultPage: must be a function (given: object).'],
     [{ migrations: 'auto' }, 'migrations: must be "run" or "verify" (given: string).'],
-    [
-      { schema: 'Payments' },
-      'schema: must be 1 to 40 small letters, digits and "_", beginning with a letter, as in "payment_acceptance".',
-    ],
+    [{ schema: 'Payments' }, SCHEMA],
     [{ statementTimeoutMs: 0 }, `statementTimeoutMs: must be ${MS} (given: 0).`],
     [{ logStatements: 'yes' }, 'logStatements: must be true or false (given: string).'],
     [{ wakeUps: 'notify' }, 'wakeUps: must be "listen" or "poll" (given: string).'],

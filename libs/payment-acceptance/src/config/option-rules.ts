@@ -98,12 +98,12 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
   schedule: group(SCHEDULE),
   confirmer: group({
-    concurrency: wholeNumber(128),
+    concurrency: wholeNumber(128, { most: 10_000 }),
     pollMs: milliseconds(5 * SECOND),
     leaseMs: milliseconds(30 * SECOND),
   }),
   deliveries: group({
-    concurrency: wholeNumber(32),
+    concurrency: wholeNumber(32, { most: 10_000 }),
     pollMs: milliseconds(5 * SECOND),
     timeLimitMs: milliseconds(30 * SECOND),
     shutdownMs: milliseconds(10 * SECOND),
@@ -115,9 +115,9 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
   callbacks: group<CallbackOptions>({
     replyBody: text('OK'),
     replyContentType: text('text/plain; charset=utf-8', MEDIA_TYPE, 'a media type such as application/json'),
-    maxUnmatched: wholeNumber(20_000),
+    maxUnmatched: wholeNumber(20_000, { most: 10_000_000 }),
     inquiriesPerHour: wholeNumber(90_000, { least: 0, most: 360_000 }),
-    maxPerBill: wholeNumber(100),
+    maxPerBill: wholeNumber(100, { most: 10_000_000 }),
     requirePostbackDigest: flag(false),
     resultWaitMs: milliseconds(3 * SECOND),
     maxWaitingResults: wholeNumber(200),
@@ -144,7 +144,12 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     },
     { mayBe: [false] },
   ),
-  judge: callable(),
+  judge: {
+    flaw: (judge) =>
+      typeof judge === 'function' && judge.constructor.name !== 'AsyncFunction'
+        ? undefined
+        : 'must be a function that returns the verdicts at once: neither async nor a promise.',
+  },
   resultPage: callable(),
   migrations: oneOf(['run', 'verify']),
   schema: {

@@ -14,15 +14,44 @@ export function readOptions<T>(
   place: OptionPlace,
 ): Required<T> {
   const pathOf = (name: string): string => (place.path ? `${place.path}.${name}` : name);
-  for (const name of Object.keys(given)) {
-    const known = Object.hasOwn(rules, name) || given[name] === undefined;
+  for (const [name, value] of Object.entries(copyOf(given, place))) {
+    const known = Object.hasOwn(rules, name) || value === undefined;
     if (!known) place.problems.push(`${pathOf(name)}: there is no such option.`);
   }
   const read = Object.entries<OptionRule<unknown> | OptionGroup<unknown>>(rules).map(([name, rule]) => {
     const at = { ...place, path: pathOf(name) };
-    return [name, 'rules' in rule ? readGroup(rule, given[name], at) : readOption(rule, given[name], at)];
+    const value = valueOf(given, name, at);
+    return [name, 'rules' in rule ? readGroup(rule, value, at) : readOption(rule, value, at)];
   });
   return Object.fromEntries(read) as Required<T>;
+}
+
+type Reported = Pick<OptionPlace, 'path' | 'problems'>;
+
+/** A property of what the host has given. A getter of it may throw, and its message may hold a secret. */
+export function valueOf(given: Readonly<Record<string, unknown>>, name: string, { path, problems }: Reported): unknown {
+  try {
+    return given[name];
+  } catch {
+    const problem = `${path}: to read it throws an error. Give its value instead of a getter or a Proxy.`;
+    if (!problems.includes(problem)) problems.push(problem);
+    return undefined;
+  }
+}
+
+/** Its own properties, as {@link valueOf} reads them. */
+export function copyOf(
+  given: Readonly<Record<string, unknown>>,
+  { path, problems }: Reported,
+): Record<string, unknown> {
+  let names: string[] = [];
+  try {
+    names = Object.keys(given);
+  } catch {
+    problems.push(`${path || 'The options'}: to list them throws an error. Give an object instead of a Proxy.`);
+  }
+  const at = (name: string): Reported => ({ path: path ? `${path}.${name}` : name, problems });
+  return Object.fromEntries(names.map((name) => [name, valueOf(given, name, at(name))]));
 }
 
 function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, given: unknown, place: OptionPlace): unknown {
@@ -36,7 +65,12 @@ function readGroup({ rules, mayBe = [] }: OptionGroup<unknown>, given: unknown, 
 
 function readOption(rule: OptionRule<unknown>, given: unknown, place: OptionPlace): unknown {
   if (given === undefined && !rule.required) return rule.default;
-  const flaw = rule.flaw(given, place);
+  let flaw: string | undefined;
+  try {
+    flaw = rule.flaw(given, place);
+  } catch {
+    flaw = 'to read it throws an error. Give its value instead of a getter or a Proxy.';
+  }
   if (flaw === undefined) return given;
   place.problems.push(`${place.path}: ${flaw}`);
   return rule.default;

@@ -179,3 +179,30 @@ test('resolved options and their error show no token', () => {
   const shown = inspect(resolved, { depth: 10, showHidden: true }) + JSON.stringify([...resolved.shops]);
   expect(shown).not.toMatch(/unit-token|previous-token/);
 });
+
+describe('options that cannot be read', () => {
+  const SECRET = 'the-secret-token-of-a-vault';
+  const throws = (): never => {
+    throw new Error(`vault: ${SECRET}`);
+  };
+  const unreadable = (name: string): object => Object.defineProperty({}, name, { enumerable: true, get: throws });
+  const READ = 'to read it throws an error. Give its value instead of a getter or a Proxy.';
+
+  const LISTED = 'to list them throws an error. Give an object instead of a Proxy.';
+  const shop = shopOptions();
+  const rows: [string, object, string][] = [
+    ['a getter', unreadable('defaultShop'), `defaultShop: ${READ}`],
+    ['a getter in a group', { confirmer: unreadable('leaseMs') }, `confirmer.leaseMs: ${READ}`],
+    ['a getter of what is no option', unreadable('colour'), `colour: ${READ}`],
+    ['a getter of a shop', { shops: unreadable('main') }, `shops.main: ${READ}`],
+    ['a Proxy for a shop', { shops: { eu: new Proxy(shop, { get: throws }) } }, `shops.eu.apiToken: ${READ}`],
+    ['a getter in the resolver', { shopResolver: unreadable('find') }, `shopResolver: ${READ}`],
+    ['a Proxy for all', new Proxy({}, { ownKeys: throws, get: throws }), `The options: ${LISTED}`],
+    ['a Proxy for the shops', { shops: new Proxy({}, { ownKeys: throws }) }, `shops: ${LISTED}`],
+  ];
+  test.each(rows)('%s is named, and its message is not', (_name, options, problem) => {
+    const problems = problemsOf(options);
+    expect(problems).toContain(problem);
+    expect(problems.join()).not.toContain(SECRET);
+  });
+});

@@ -2,7 +2,7 @@ import { PaymentConfigurationError } from './configuration.error.js';
 import { isRecord } from './option-rule.js';
 import { OPTION_RULES } from './option-rules.js';
 import type { PaymentAcceptanceOptions } from './options.js';
-import { readOptions } from './read-options.js';
+import { copyOf, readOptions, valueOf } from './read-options.js';
 import { isShopName, resolveShop } from './resolve-shop.js';
 import type { FilledOptions, ResolvedOptions, Shop } from './resolved-options.js';
 import { sharedTokenFlaw, TokenOwners } from './token-owners.js';
@@ -20,7 +20,8 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const given: Partial<PaymentAcceptanceOptions> = isRecord(options) ? options : {};
   const problems: string[] = [];
   const warnings: string[] = [];
-  const filled = readOptions(OPTION_RULES, given, { path: '', production, problems }) as FilledOptions;
+  const read = readOptions(OPTION_RULES, given, { path: '', production, problems }) as FilledOptions;
+  const filled = { ...read, shops: copyOf(read.shops, { path: 'shops', problems }) as FilledOptions['shops'] };
   const shops = resolveShops(filled, production, problems, warnings);
   const defaultShop = chooseDefaultShop(filled, problems);
   // A refused request is repeated with the shop's next token, so a lease must outlast all of them.
@@ -32,7 +33,7 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   const oneTryMs = totalTimeoutMs * tokensPerRequest;
   const longest = { confirmer: oneTryMs, creation: attempts * (oneTryMs + retryCapMs) };
   const lease = (group: 'confirmer' | 'creation'): { leaseMs: number } => ({
-    leaseMs: outlasting(longest[group], filled[group].leaseMs, given[group]?.leaseMs, group, problems),
+    leaseMs: outlasting(longest[group], filled[group].leaseMs, givenLease(given, group), group, problems),
   });
   const resolved = {
     ...filled,
@@ -48,6 +49,13 @@ export function resolveOptions(options: PaymentAcceptanceOptions, environment: s
   };
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return resolved;
+}
+
+/** What is wrong with it is said already. */
+function givenLease(given: Partial<PaymentAcceptanceOptions>, group: 'confirmer' | 'creation'): number | undefined {
+  const unsaid = { path: group, problems: [] };
+  const options = valueOf(given, group, unsaid);
+  return isRecord(options) ? (valueOf(options, 'leaseMs', unsaid) as number | undefined) : undefined;
 }
 
 function resolveShops(

@@ -1,7 +1,7 @@
 import { Secret } from '../common/secret.js';
 import { isRecord } from './option-rule.js';
 import { SHOP_RULES } from './option-rules.js';
-import { readOptions } from './read-options.js';
+import { readOptions, valueOf } from './read-options.js';
 import type { Shop } from './resolved-options.js';
 import type { PaymentShopOptions } from './service-options.js';
 
@@ -33,7 +33,12 @@ export function resolveShop(name: string, given: unknown, production: boolean): 
     return { shop: undefined, problems, warnings };
   }
   // A row of the host's own table may have other columns, and null for options that are not set.
-  const known = Object.fromEntries(Object.keys(SHOP_RULES).map((option) => [option, given[option] ?? undefined]));
+  const known = Object.fromEntries(
+    Object.keys(SHOP_RULES).map((option) => {
+      const value = valueOf(given, option, { path: `${path}.${option}`, problems });
+      return [option, value ?? undefined];
+    }),
+  );
   const place = { path, production, allowSandbox: known.allowSandbox === true, problems };
   const settings = readOptions<PaymentShopOptions>(SHOP_RULES, known, place);
   if (problems.length > 0) return { shop: undefined, problems, warnings };

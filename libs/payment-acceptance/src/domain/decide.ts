@@ -216,6 +216,11 @@ function judged({ bill, listed, judge }: DecisionInput): [ReportedPayment, Verdi
 
 function verdictsOf(judge: Judge, bill: JudgedBill, payments: readonly ReportedPayment[]): readonly Verdict[] {
   const verdicts: unknown = judge(bill, payments);
+  if (verdicts instanceof Promise) {
+    // It may reject, and nobody else waits for it.
+    verdicts.catch(() => undefined);
+    throw new JudgeContractError('The judge returned a promise. It has to return its verdicts at once.');
+  }
   return Array.isArray(verdicts) ? (verdicts as Verdict[]) : [];
 }
 

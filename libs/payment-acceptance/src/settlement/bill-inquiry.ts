@@ -204,7 +204,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     const gapMs = sought.length * this.gapMs;
     if (!(await this.store.takeTurn(turn, sought.length, perSecond, gapMs))) return undefined;
     await this.store.lease(shop.name, sought, LEASE_MS, () => this.random.uuid());
-    const isCrowded = await this.store.waitMoreThan(this.options.callbacks.maxUnmatched / 2, shop.name);
+    const isCrowded = await this.store.waitMoreThan(Math.floor(this.options.callbacks.maxUnmatched / 2), shop.name);
     return { shop, sought, atOnce, isCrowded };
   }
 

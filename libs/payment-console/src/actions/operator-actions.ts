@@ -38,11 +38,13 @@ export class OperatorActions {
     return this.page(context, at, await this.find(context, at));
   }
 
-  async act(context: PageContext, at: ActionAddress, body: unknown): Promise<Page | Redirect> {
+  async act(context: PageContext, at: ActionAddress, form: { body: unknown } | undefined): Promise<Page | Redirect> {
     const { action: name, target } = at;
     if (context.foreign) {
       throw new ConsoleRefusal(403, 'Not done', 'The request came from another site. Nothing was changed.');
     }
+    if (!form) throw new ConsoleRefusal(415, 'Not done', 'Send it as a form does: application/x-www-form-urlencoded.');
+    const { body } = form;
     if (body === undefined) throw new ConsoleRefusal(503, 'Not done', UNPARSED);
     const input: Input = (field) => fieldOf(body, field);
     const action = await this.find(context, at);

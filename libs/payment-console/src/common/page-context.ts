@@ -53,7 +53,7 @@ export interface Redirect {
 /** The request cannot be served, as a page of its own explains. */
 export class ConsoleRefusal extends Error {
   constructor(
-    readonly status: 400 | 403 | 404 | 409 | 503,
+    readonly status: 400 | 403 | 404 | 409 | 415 | 503,
     readonly title: string,
     message: string,
   ) {
