@@ -143,13 +143,13 @@ export class BillService implements BeforeApplicationShutdown {
     intent: Intent,
     { newAttempt = false, signal }: CreateBillOptions,
   ): Promise<PaymentBill> {
-    const deadline = Date.now() + this.options.creation.waitMs;
+    const deadline = performance.now() + this.options.creation.waitMs;
     for (;;) {
       await this.ends.settle(shop.name, fields.orderId);
       const begun = await this.begin(intent, newAttempt);
       if (begun === 'stored') return payable(await this.request(shop, fields, intent, signal));
       if (begun !== 'busy') return payable(begun);
-      if (Date.now() >= deadline || signal?.aborted)
+      if (performance.now() >= deadline || signal?.aborted)
         throw new PaymentCreationInProgressError(shop.name, fields.orderId);
       await sleep(POLL_MS);
     }

@@ -34,9 +34,9 @@ export class AwaitedResults {
 
   async waitFor(shop: string, intentId: IntentId): Promise<Result> {
     const { resultWaitMs, maxWaitingResults } = this.options.callbacks;
-    const deadline = Date.now() + resultWaitMs;
+    const deadline = performance.now() + resultWaitMs;
     const result = (await this.results.ofIntents([intentId])).get(intentId) ?? 'pending';
-    if (result !== 'pending' || Date.now() >= deadline) return result;
+    if (result !== 'pending' || performance.now() >= deadline) return result;
     if (this.waiting.size >= maxWaitingResults) {
       this.overload.count('unawaitedResults', shop);
       return result;
@@ -54,7 +54,7 @@ export class AwaitedResults {
       const polled = [...this.waiting];
       try {
         const results = await this.results.ofIntents([...new Set(polled.map(({ intentId }) => intentId))]);
-        const now = Date.now();
+        const now = performance.now();
         for (const one of polled) {
           const result = results.get(one.intentId) ?? 'pending';
           if (result !== 'pending' || now >= one.deadline) this.end(one, () => one.resolve(result));

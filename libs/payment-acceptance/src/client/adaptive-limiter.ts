@@ -101,9 +101,9 @@ export class AdaptiveLimiter {
     return this.now() < this.pauseEnds;
   }
 
-  /** When the pause that the service has asked for ends; `undefined` without one. */
-  get pausedUntil(): number | undefined {
-    return this.isPaused ? this.pauseEnds : undefined;
+  /** What is left of the pause that the service has asked for, in milliseconds. */
+  get pauseLeftMs(): number {
+    return Math.max(0, this.pauseEnds - this.now());
   }
 
   /** How many requests are in flight. */

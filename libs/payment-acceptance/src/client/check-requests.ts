@@ -70,7 +70,7 @@ export class CheckRequests {
   perSecond({ name, requestsPerSecond }: Shop): number {
     const known = this.limiters.get(name);
     const { concurrency } = this.options.confirmer;
-    const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.now().getTime());
+    const limiter = known ?? new AdaptiveLimiter(concurrency, requestsPerSecond, () => this.clock.elapsed());
     if (known) known.mostPerSecond = requestsPerSecond;
     else this.limiters.set(name, limiter);
     return limiter.perSecond;
@@ -80,10 +80,10 @@ export class CheckRequests {
   workload(): CheckWorkload[] {
     return [...this.limiters]
       .filter(([, limiter]) => !limiter.isIdle)
-      .map(([shop, { running, most, perSecond, pausedUntil }]) => ({
+      .map(([shop, { running, most, perSecond, pauseLeftMs }]) => ({
         ...{ shop, running, perSecond },
         limit: most,
-        pausedUntil: pausedUntil === undefined ? null : new Date(pausedUntil).toISOString(),
+        pausedUntil: pauseLeftMs === 0 ? null : new Date(this.clock.now().getTime() + pauseLeftMs).toISOString(),
       }))
       .sort((a, b) => (a.shop < b.shop ? -1 : 1));
   }

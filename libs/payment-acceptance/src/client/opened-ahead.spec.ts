@@ -69,13 +69,6 @@ describe('opened ahead', () => {
       await seen(() => old?.socket.destroyed === true);
     });
 
-    test('nor one of which the clock, set back, does not say how old it is', async () => {
-      const [old] = await service.ready(1);
-      service.now -= 1;
-      expect(await service.create()).toBe(200);
-      expect(old?.requests).toBe(0);
-    });
-
     test('an unused one is closed at its age, and nothing is opened for it: an idle instance holds none', async () => {
       service.ahead.close();
       service.use(40);

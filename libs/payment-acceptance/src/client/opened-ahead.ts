@@ -147,7 +147,7 @@ export class OpenedAhead {
       await nextTurn();
       await nextTurn();
       const age = this.now() - connection.begunAt;
-      if (connection.isUntouched && age >= 0 && age <= this.maxAgeMs) return connection.handOver();
+      if (connection.isUntouched && age <= this.maxAgeMs) return connection.handOver();
       connection.drop();
     }
   }

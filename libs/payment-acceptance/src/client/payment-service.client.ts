@@ -72,7 +72,7 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     private readonly shops: ShopRegistry,
     private readonly metrics: PaymentMetrics,
   ) {
-    this.transport = new Transport(http.axiosRef, options.http, () => clock.now().getTime());
+    this.transport = new Transport(http.axiosRef, options.http, () => clock.elapsed());
     this.hooks = new RequestHooks(options.http.hooks, random, clock);
   }
 

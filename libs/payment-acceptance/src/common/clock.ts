@@ -14,11 +14,17 @@ export class PaymentClock {
   now(): Date {
     return new Date(Date.now() + this.offsetMs);
   }
+
+  /** Milliseconds on a clock that never steps, for durations within this process: of pauses, caches and limits. */
+  elapsed(): number {
+    return performance.now() + this.offsetMs;
+  }
 }
 
 /** A clock for tests: runs ahead of the real one by as much as the test says. */
 export class ManualPaymentClock extends PaymentClock {
   private ahead = 0;
+  private steppedMs = 0;
 
   override get offsetMs(): number {
     return this.ahead;
@@ -27,5 +33,14 @@ export class ManualPaymentClock extends PaymentClock {
   /** Moves the clock forward by whole milliseconds. */
   advance(ms: number): void {
     this.ahead += ms;
+  }
+
+  /** Sets the machine's clock, as NTP or a resumed virtual machine does: neither the database's clock nor durations change. */
+  step(ms: number): void {
+    this.steppedMs += ms;
+  }
+
+  override now(): Date {
+    return new Date(super.now().getTime() + this.steppedMs);
   }
 }

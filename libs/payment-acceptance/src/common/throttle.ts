@@ -11,15 +11,14 @@ export class Throttle {
 
   /** Whether the work is due; if so, the pause starts, and the caller must do the work. */
   tryTake(): boolean {
-    const now = this.clock.now().getTime();
-    // A clock that was set back must not delay the work.
-    if (now >= this.lastAt && now - this.lastAt < this.pauseMs) return false;
+    const now = this.clock.elapsed();
+    if (now - this.lastAt < this.pauseMs) return false;
     this.lastAt = now;
     return true;
   }
 
   /** Starts the pause, because the work was done some other way. */
   restart(): void {
-    this.lastAt = this.clock.now().getTime();
+    this.lastAt = this.clock.elapsed();
   }
 }

@@ -20,13 +20,12 @@ export class RequestedShopNames {
 
   isAbsent(name: string, now: number): boolean {
     const until = this.absentUntil.get(name);
-    // A clock that is set back must not keep a name absent for longer.
-    return until !== undefined && now < until && until - now <= this.absentMs;
+    return until !== undefined && now < until;
   }
 
   /** Whether one more look-up is allowed in this second; counts it if so. */
   mayAsk(now: number): boolean {
-    if (now < this.since || now - this.since >= SECOND) {
+    if (now - this.since >= SECOND) {
       this.since = now;
       this.asked = 0;
     }

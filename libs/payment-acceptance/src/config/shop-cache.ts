@@ -72,8 +72,8 @@ export class ShopCache {
    */
   async find(name: string): Promise<Shop | undefined> {
     const entry = this.entries.get(name);
-    const age = this.now() - (entry?.readAt ?? 0);
-    return entry && age >= 0 && age < this.options.shopLookup.cacheMs ? entry.shop : this.read(name);
+    const isFresh = entry && this.now() - entry.readAt < this.options.shopLookup.cacheMs;
+    return isFresh ? entry.shop : this.read(name);
   }
 
   /**
@@ -107,7 +107,7 @@ export class ShopCache {
     if (known && known !== shop) return known;
     const now = this.now();
     const since = now - (this.refreshedAt.get(shop.name) ?? -Infinity);
-    if (since >= 0 && since < this.options.shopLookup.refreshGapMs) return undefined;
+    if (since < this.options.shopLookup.refreshGapMs) return undefined;
     this.refreshedAt.set(shop.name, now);
     return this.read(shop.name);
   }
@@ -115,7 +115,7 @@ export class ShopCache {
   /** When made-up names have used up the rate limit, real shops are still recognized by the list, at most a minute old. */
   private async isListed(name: string): Promise<boolean> {
     const age = this.now() - this.listedAt;
-    if (age < 0 || age >= LIST_MS) {
+    if (age >= LIST_MS) {
       // If the list cannot be read either, the previous one stays in use; the callback will be sent again.
       this.listing = this.readList().catch(() => undefined);
     }
@@ -170,7 +170,7 @@ export class ShopCache {
   }
 
   private now(): number {
-    return this.clock.now().getTime();
+    return this.clock.elapsed();
   }
 }
 

@@ -23,8 +23,8 @@ export class ForeignShops {
 
   /** The shops to exclude from claims. */
   names(): string[] {
-    const now = this.clock.now().getTime();
-    for (const [name, at] of this.seenAt) if (now < at || now - at >= FOREIGN_MS) this.seenAt.delete(name);
+    const now = this.clock.elapsed();
+    for (const [name, at] of this.seenAt) if (now - at >= FOREIGN_MS) this.seenAt.delete(name);
     return [...this.seenAt.keys()];
   }
 
@@ -39,7 +39,7 @@ export class ForeignShops {
       if (!(error instanceof PaymentShopError)) throw error;
       return false;
     }
-    this.seenAt.set(name, this.clock.now().getTime());
+    this.seenAt.set(name, this.clock.elapsed());
     if (!this.logged.has(name)) {
       this.logged.add(name);
       this.logger.write(

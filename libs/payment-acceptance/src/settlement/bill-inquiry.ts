@@ -77,7 +77,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   private readonly rateLimited: RateLimitedLog;
   private readonly housekeeping: Throttle;
   private readonly worker: LeasedWorker<Inquiries>;
-  /** When a shop last had nothing to ask for, in epoch milliseconds. */
+  /** When a shop last had nothing to ask for. */
   private readonly nothingAt = new Map<string, number>();
   /** Shops with requests in flight. */
   private readonly asking = new Set<string>();
@@ -198,7 +198,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
     const saved = Math.floor((turn.savedMs * perSecond) / 1_000) - 1;
     const sought = await this.next(shop.name, Math.max(1, Math.min(saved, Math.floor(TURN_MS / this.gapMs))));
     if (sought.length === 0) {
-      this.nothingAt.set(shop.name, this.clock.now().getTime());
+      this.nothingAt.set(shop.name, this.clock.elapsed());
       return undefined;
     }
     const gapMs = sought.length * this.gapMs;
@@ -239,8 +239,7 @@ export class BillInquiry implements LeasedWork<Inquiries> {
   }
 
   private isQuiet(shop: string): boolean {
-    const ageMs = this.clock.now().getTime() - (this.nothingAt.get(shop) ?? -Infinity);
-    return ageMs >= 0 && ageMs < NOTHING_MS;
+    return this.clock.elapsed() - (this.nothingAt.get(shop) ?? -Infinity) < NOTHING_MS;
   }
 
   private get isOn(): boolean {

@@ -60,7 +60,7 @@ export class FollowedShops {
   async findDue(probeMs: number): Promise<Due> {
     const age = this.now() - this.preparedAt;
     // A shop that has just created its first bill must not wait for the next minute.
-    if (age >= PREPARE_MS || age < 0 || this.shops.discovered) await this.prepare();
+    if (age >= PREPARE_MS || this.shops.discovered) await this.prepare();
     return this.store.look(this.names, probeMs);
   }
 
@@ -88,7 +88,7 @@ export class FollowedShops {
 
   private async usable(name: string): Promise<Shop | undefined> {
     const now = this.now();
-    const resting = now - this.failedAt >= 0 && now - this.failedAt < REST_MS;
+    const resting = now - this.failedAt < REST_MS;
     if (resting && !this.shops.isConfigured(name)) return undefined;
     try {
       const shop = await this.shops.find(name);
@@ -122,6 +122,6 @@ export class FollowedShops {
   }
 
   private now(): number {
-    return this.clock.now().getTime();
+    return this.clock.elapsed();
   }
 }

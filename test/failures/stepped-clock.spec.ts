@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startHarness, type Harness } from '../support/harness.js';
+import { EffectWriter } from '../support/orders.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('the clock of the machine steps', () => {
+  let harness: Harness;
+  beforeEach(async () => {
+    harness = await startHarness({ providers: [EffectWriter] });
+  });
+  afterEach(() => harness.close());
+
+  /** Sells, and resolves with the state of the bill once a minute has passed. */
+  async function sell(orderId: string): Promise<string> {
+    const { billId } = await harness.host.payments.createBill({ orderId, amount: '10' });
+    await harness.sandbox.pay(billId);
+    await harness.settle();
+    for (let seconds = 0; seconds < 60; seconds += 10) {
+      harness.clock.advance(10_000);
+      await harness.settle();
+    }
+    return (await harness.host.ledger()).bills.find((bill) => bill.orderId === orderId)!.state;
+  }
+
+  test.each([
+    ['an hour back', -HOUR],
+    ['an hour forward', HOUR],
+    ['thirty days back', -30 * DAY],
+    ['thirty days forward', 30 * DAY],
+  ])('%s, while the service fails: a sale is settled within a minute all the same', async (_name, stepMs) => {
+    expect(await sell('before')).toBe('PAID');
+    await harness.sandbox.setFaults({ requests: { status500: { p: 1, operation: 'payments' } } });
+    const { billId } = await harness.host.payments.createBill({ orderId: 'under way', amount: '10' });
+    await harness.sandbox.pay(billId);
+    for (let seconds = 0; seconds < 30; seconds += 5) {
+      harness.clock.advance(5_000);
+      await harness.settle();
+    }
+    harness.clock.step(stepMs);
+    await harness.sandbox.clearFaults();
+    expect(await sell('after')).toBe('PAID');
+    const states = (await harness.host.ledger()).bills.map(({ orderId, state }) => `${orderId}: ${state}`);
+    expect(states.sort()).toEqual(['after: PAID', 'before: PAID', 'under way: PAID']);
+    expect((await harness.effects()).map(({ orderId }) => orderId).sort()).toEqual(['after', 'before', 'under way']);
+  });
+});
