@@ -20,6 +20,9 @@ export class AnswerFlaw extends Error {}
 /** How many characters of an error are read: a longer text would only hold up everything else. */
 export const MAX_ERROR_TEXT = 16_384;
 
+/** How many characters of one that is not JSON are searched for a message. */
+const MAX_PLAIN_TEXT = 4_096;
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Numbers stay the text they were sent as, so that `100.00` and `12345678.90` keep every digit. */
@@ -92,7 +95,9 @@ const SAYING = ['message', 'error_message', 'error', 'errors'];
 export function readMessage(whole: string, hide = (line: string): string => line): string | undefined {
   const text = whole.slice(0, MAX_ERROR_TEXT);
   const json = parseAnswer(text);
-  const message = json ? (firstText(SAYING.map((name) => json[name])) ?? codeOf(json)) : text.replace(/<[^>]*>/g, ' ');
+  const message = json
+    ? (firstText(SAYING.map((name) => json[name])) ?? codeOf(json))
+    : text.slice(0, MAX_PLAIN_TEXT).replace(/<[^>]*>/g, ' ');
   const line = cleanLine(message ?? '');
   return line ? cleanLine(maskCards(hide(line)).slice(0, 200)) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Small enough that neither a statement of so many rows nor writing its text takes long. */
-const ROWS_OF_STATEMENT = 500;
+export const ROWS_OF_STATEMENT = 500;
 
 /** The rows in pieces, each for a statement. */
 export function inPieces<T>(rows: readonly T[]): T[][] {

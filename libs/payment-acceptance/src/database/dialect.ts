@@ -23,8 +23,6 @@ export interface Dialect {
   readonly jsonText: (object: Expression, property: string) => Statement;
   /** A JSON object with these properties set. @param properties neither names nor values come from outside */
   readonly jsonWith: (object: Expression, properties: Readonly<Record<string, string | boolean | null>>) => Statement;
-  /** Whether a regular expression matches part of a text. @param pattern must mean the same to both databases */
-  readonly hasMatch: (text: Expression, pattern: string) => Statement;
   /** JSON text of an array with an object for each row of a group, in the given order; `[]` for no rows. */
   readonly jsonArray: (properties: Readonly<Record<string, Expression>>, order: Expression) => Statement;
   /** Texts, one after the other. */
@@ -39,8 +37,8 @@ export interface Dialect {
   readonly listHas: (list: Expression, value: Expression) => Statement;
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
-  /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
   /** At the end of a SELECT: nobody may write these rows until the transaction ends. */
   readonly sharing: Statement;
+  /** End of an INSERT that leaves an existing row unchanged. @param column any column of the table */
   readonly unlessThere: (column: Lowercase<string>) => Statement;
 }

@@ -139,11 +139,10 @@ export class DecisionBuilder {
     const { bill } = this;
     const now = bill.now.getTime();
     if (now < endOfLife) return;
-    for (const row of rows) {
+    for (const row of rows.filter(({ verdict }) => verdict === 'pending')) {
       const listed = { ...row, billId: bill.billId, createdAt: null };
-      if (row.verdict !== 'pending') continue;
       if (row.status === 'UNKNOWN') this.review('unknown-status', listed);
-      else if (now >= horizon && isRunning(row)) this.review('unfinished', listed);
+      else if (now >= horizon) this.review('unfinished', listed);
     }
   }
 

@@ -21,7 +21,6 @@ export const mariadb: Dialect = {
     );
     return sql`JSON_SET(${toSql(object)}, ${join(set, ', ')})`;
   },
-  hasMatch: (text, pattern) => sql`(${toSql(text)} REGEXP ${pattern})`,
   jsonArray(properties, order) {
     const pairs = Object.entries(properties).map(([name, value]) => sql`${rawSql(`'${name}'`)}, ${toSql(value)}`);
     return sql`coalesce(JSON_ARRAYAGG(JSON_OBJECT(${join(pairs, ', ')}) ORDER BY ${toSql(order)}), '[]')`;

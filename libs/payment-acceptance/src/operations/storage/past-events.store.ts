@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { ROWS_OF_STATEMENT } from '../../common/pieces.js';
 import { databaseText } from '../../common/text.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import type { PastEventFilter } from '../records/past-events.js';
@@ -14,8 +15,6 @@ import { join, sql, type Statement } from '../../database/statement.js';
 export interface PastEvent extends DeliveryQueue {
   readonly seq: string;
 }
-
-const PIECE = 500;
 
 /** Events that a consumer takes but has no delivery of. */
 @Injectable()
@@ -46,14 +45,14 @@ export class PastEventsStore {
     for (let last = '0'; ;) {
       const piece = await this.database.rows<PastEvent>(
         sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
-         ${this.undelivered(filter, scope)} AND e.seq > ${last} ORDER BY e.seq LIMIT ${PIECE}`.withTime(
+         ${this.undelivered(filter, scope)} AND e.seq > ${last} ORDER BY e.seq LIMIT ${ROWS_OF_STATEMENT}`.withTime(
           LONG_STATEMENT_MS,
         ),
         {},
       );
       last = piece.at(-1)?.seq ?? last;
       if (piece.length > 0) yield piece;
-      if (piece.length < PIECE) return;
+      if (piece.length < ROWS_OF_STATEMENT) return;
     }
   }
 
