@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startHarness, type Harness } from '../support/harness.js';
-import { onPostgres } from '../support/database.js';
+import { PaymentChecks } from 'nestjs-payment-acceptance/operations';
+import { ON_MARIADB, onPostgres } from '../support/database.js';
 import { EffectWriter } from '../support/orders.js';
+import { until } from '../support/until.js';
 
 let harness: Harness;
 
@@ -69,6 +71,28 @@ describe('claims', () => {
     await other.release();
     await harness.settle();
     expect(await paidOf('locked')).toBe(1);
+  });
+
+  test('a check of one bill waits for a settlement of it, and is never in its way', async () => {
+    harness = await startHarness({});
+    const { intentId, billId } = await harness.host.payments.createBill({ orderId: 'one', amount: '10' });
+    const settlement = harness.host.dataSource.createQueryRunner();
+    await settlement.startTransaction();
+    await settlement.query(`SELECT 1 FROM payment_acceptance.bill WHERE id = '${intentId}' FOR UPDATE`);
+    const checked = harness.host.app.get(PaymentChecks).check(billId);
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> ${ON_MARIADB ? 'connection_id()' : 'pg_backend_pid()'}
+      AND ${ON_MARIADB ? `query LIKE '%payment_acceptance_bill%FOR UPDATE'` : `wait_event_type = 'Lock'`}`;
+    await until(
+      () => query(waiting),
+      (rows) => rows.length === 1,
+    );
+    // Changes an entry of every index that holds the bill, except that of its key.
+    await settlement.query(
+      `UPDATE payment_acceptance.bill SET service_bill_id = 'changed', state = 'PAID', next_check_at = NULL WHERE id = '${intentId}'`,
+    );
+    await settlement.rollbackTransaction();
+    await settlement.release();
+    expect(await checked).toMatchObject({ intentId, stateAfter: 'OPEN' });
   });
 
   const look = () => harness.host.confirmer.runOnce().catch((error: unknown) => (error as Error).message);

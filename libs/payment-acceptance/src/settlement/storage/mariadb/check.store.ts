@@ -74,11 +74,17 @@ export class MariaCheckStore extends CheckStore {
     leaseMs: number,
   ): Promise<ClaimedBill | 'busy' | 'unknown'> {
     const claimed = await this.database.transaction(async (manager) => {
+      // Looked up without a lock: a lock by another index, and then by the key, would meet a settlement the other way round.
+      const known = await this.database.rows<{ id: string }>(
+        sql`SELECT id FROM payment_acceptance.bill WHERE shop = ${shop} AND service_bill_id IS NOT NULL
+           AND (service_bill_id = ${bill} OR id = ${isUuid(bill) ? bill : null})`,
+        {},
+        manager,
+      );
       const [found] = await this.database.rows<{ id: string; free: boolean; refused: boolean }>(
         sql`SELECT b.id, b.lease_until IS NULL OR b.lease_until < ${this.later(0)} AS free, EXISTS (
            SELECT 1 FROM payment_acceptance.shop_state s WHERE s.shop = b.shop AND s.refused_since IS NOT NULL) AS refused
-         FROM payment_acceptance.bill b WHERE b.shop = ${shop} AND b.service_bill_id IS NOT NULL
-           AND (b.service_bill_id = ${bill} OR b.id = ${isUuid(bill) ? bill : null}) FOR UPDATE`,
+         FROM payment_acceptance.bill b FORCE INDEX (PRIMARY) WHERE b.id IN (${known.map(({ id }) => id)}) FOR UPDATE`,
         { free: flag, refused: flag },
         manager,
       );
