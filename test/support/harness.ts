@@ -55,6 +55,8 @@ export interface HarnessOptions {
   /** The host's providers, with handlers and listeners. */
   providers?: Provider[];
   imports?: DynamicModule[];
+  /** Imported before the payment module. */
+  importsBefore?: DynamicModule[];
   /** The host's entities, besides {@link Effect}. */
   entities?: (new () => object)[];
   options?: Partial<PaymentAcceptanceOptions>;
@@ -88,7 +90,9 @@ export interface Harness {
   /** Runs the workers of all instances until none has anything to do at the current time. */
   settle(): Promise<void>;
   /** Starts another instance of the host on the same database. */
-  start(options?: Pick<HarnessOptions, 'providers' | 'options' | 'only' | 'extras'>): Promise<Instance>;
+  start(
+    options?: Pick<HarnessOptions, 'providers' | 'imports' | 'importsBefore' | 'options' | 'only' | 'extras'>,
+  ): Promise<Instance>;
   effects(): Promise<Effect[]>;
   close(): Promise<void>;
 }
@@ -211,6 +215,7 @@ async function startInstance(
             entities: [Effect, ...(options.entities ?? [])],
           }),
           EventEmitterModule.forRoot(),
+          ...(options.importsBefore ?? []),
           PaymentAcceptanceModule.forRoot({ ...given, shops, ...options.extras }),
           ...(options.imports ?? []),
         ],

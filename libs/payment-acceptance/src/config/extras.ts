@@ -1,6 +1,9 @@
 import type { ModuleMetadata } from '@nestjs/common';
 import type { OpenApiDecorators } from './hooks.js';
 
+/** Token of {@link PaymentAcceptanceExtras.role}. */
+export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
+
 /** Options that shape controllers and tokens. They stand beside the factory, because these exist before any factory runs. */
 export interface PaymentAcceptanceExtras {
   routes?: PaymentRoutesOptions;

@@ -239,8 +239,9 @@ export interface PaymentAcceptanceOptions {
    */
   wakeUps?: 'listen' | 'poll';
   /**
-   * Whether the workers run by themselves once the application has started. With `false`, work happens only when a test or
-   * your own scheduler calls `runOnce()` of one of the `PaymentWorkers`. Default `true`.
+   * Whether the workers start by themselves: when the application listens, or, in a process without an HTTP server and with
+   * the role `workers`, with the application. With `false`, work happens only when you call `start()` of the
+   * `PaymentWorkers`, or a test or your own scheduler calls `runOnce()` of one of them. Default `true`.
    */
   autoStart?: boolean;
 }

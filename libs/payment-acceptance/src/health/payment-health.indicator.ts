@@ -1,8 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { PaymentServiceClient } from '../client/payment-service.client.js';
 import { errorType } from '../common/errors.js';
 import { TimeoutError, withTimeout } from '../common/timeout.js';
 import type { WorkerState } from '../common/leased-worker.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Confirmer } from '../settlement/confirmer.js';
 import type { FailingConsumer, FailingShop, PaymentStats } from './statistics.js';
@@ -67,7 +69,10 @@ export interface PaymentHealth<Status extends string = 'up' | 'down'> {
   readonly service: Readonly<
     Record<string, { lastAnswerAt: string | null; lastFailureAt: string | null; failuresInARow: number }>
   >;
-  /** Workers of this process; `not-started` with the role `callbacks` and with `autoStart: false`. */
+  /**
+   * Workers of this process; `not-started` with the role `callbacks`, with `autoStart: false`, and before the application
+   * listens. The last of these is degraded.
+   */
   readonly workers: { readonly confirmer: WorkerState; readonly deliveries: WorkerState };
   /** Of all instances together; absent while the database is unreachable, or the figures could not be read in time. */
   readonly backlog?: PaymentStats & {
@@ -113,6 +118,8 @@ export class PaymentHealthIndicator {
     private readonly client: PaymentServiceClient,
     private readonly confirmer: Confirmer,
     private readonly deliveries: DeliveryWorker,
+    @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 
   /**
@@ -159,7 +166,9 @@ export class PaymentHealthIndicator {
     const degraded: PaymentDegradation[] = [];
     if (contacts.some(({ failuresInARow }) => failuresInARow >= serviceFailures))
       degraded.push('service-not-answering');
-    if (Object.values(workers).includes('stalled')) degraded.push('worker-stalled');
+    const isLate = this.options.autoStart && this.role !== 'callbacks';
+    if (Object.values(workers).some((state) => state === 'stalled' || (isLate && state === 'not-started')))
+      degraded.push('worker-stalled');
     const service = Object.fromEntries(
       contacts.map(({ host, lastAnswerAt, lastFailureAt, failuresInARow }) => [
         host,

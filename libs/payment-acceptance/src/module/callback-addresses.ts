@@ -4,9 +4,8 @@ import { postedPaths, CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/
 import { PaymentClock } from '../common/clock.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { RateLimitedLog } from '../common/rate-limited-log.js';
-import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
-import { PAYMENT_ROLE } from './tokens.js';
 
 /** The parts of Express and Fastify applications that are used here. */
 interface HttpApplication {

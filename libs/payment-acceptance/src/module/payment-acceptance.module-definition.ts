@@ -3,7 +3,7 @@ import { createCallbackControllers } from '../callbacks/callback.controllers.js'
 import { CALLBACK_ROUTES, resolveRoutes } from '../callbacks/routes.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
 import { EXTRA_RULES } from '../config/extra-rules.js';
-import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { readOptions } from '../config/read-options.js';
 import { resolveOptions } from '../config/resolve-options.js';
@@ -13,7 +13,6 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../database/database.js';
 import { databaseProvider } from './database.provider.js';
-import { PAYMENT_ROLE } from './tokens.js';
 
 /** Nest strips from the options only what is listed here. */
 const EXTRAS = readExtras({});

@@ -9,9 +9,8 @@ import { DiscoveryService, HttpAdapterHost } from '@nestjs/core';
 import { rejectsForms } from '../callbacks/body-parser.js';
 import { PaymentLogger } from '../common/payment-logger.js';
 import { VERSION } from '../common/version.js';
-import { WakeUps } from '../common/wake-ups.js';
 import { PaymentConfigurationError } from '../config/configuration.error.js';
-import type { PaymentAcceptanceExtras } from '../config/extras.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
 import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
@@ -21,16 +20,15 @@ import { Confirmer } from '../settlement/confirmer.js';
 import { Database } from '../database/database.js';
 import { DestroyableTransaction } from '../database/destroyable-transaction.js';
 import { poolSizeOf } from '../database/pool.js';
-import { Signals } from '../database/signals.js';
 import { CallbackAddresses } from './callback-addresses.js';
 import { PaymentWorkers } from './payment-workers.js';
 import { ShopIdentities } from './shop-identities.js';
-import { PAYMENT_ROLE, sharedToken } from './tokens.js';
+import { sharedToken } from './tokens.js';
 
 /** Statement timeout once the application is shutting down, in milliseconds. */
 const STOPPING_STATEMENT_MS = 3_000;
 
-/** Starts the workers when the application is ready, wakes them up, and stops them while their dependencies still work. */
+/** Starts the workers once the application listens, and stops them while their dependencies still work. */
 @Injectable()
 export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new PaymentLogger('PaymentAcceptance');
@@ -47,8 +45,6 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     private readonly deliveries: DeliveryWorker,
     private readonly workers: PaymentWorkers,
     private readonly transactions: DestroyableTransaction,
-    private readonly signals: Signals,
-    private readonly wakeUps: WakeUps,
     private readonly http: HttpAdapterHost,
     private readonly addresses: CallbackAddresses,
     private readonly discovery: DiscoveryService,
@@ -78,9 +74,26 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
       await this.deliveries.host(this.added.beside([...this.explorer.consumers(), ...this.emitters.consumers()]));
     }
     this.logStart();
+    this.startWorkers();
+  }
+
+  /** Other modules' bootstrap hooks may still run, and handlers need what they prepare: they have all ended at `listen`. */
+  private startWorkers(): void {
     if (!this.options.autoStart) return;
-    this.connectSignals();
-    if (this.role !== 'callbacks') this.workers.start();
+    if (this.mayListen()) this.http.listen$.subscribe(() => this.workers.start());
+    else if (this.role === 'workers') this.workers.start();
+  }
+
+  /** An application context and a microservice have no HTTP server. */
+  private mayListen(): boolean {
+    return Boolean(this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | null | undefined);
+  }
+
+  private whoStartsWorkers(): string {
+    if (this.role === 'callbacks' || !this.options.autoStart) return '';
+    if (this.mayListen()) return ' Its workers start when the application listens.';
+    if (this.role === 'workers') return '';
+    return " Its workers do not run, since this application has no HTTP server: they need the role 'workers' or PaymentWorkers.start().";
   }
 
   private logStart(): void {
@@ -89,24 +102,13 @@ export class PaymentAcceptanceRuntime implements OnModuleInit, OnApplicationBoot
     const more = options.shopResolver ? ' Further shops come from the shop resolver.' : '';
     const hint = routes.length > 0 && !options.publicUrl ? ' Set the option publicUrl to see full URLs here.' : '';
     const fields = { version: VERSION, role, shops: options.shops.size, ...(routes.length > 0 && { routes }) };
-    this.logger.write('started', `nestjs-payment-acceptance is ready.${more}${hint}`, fields);
+    this.logger.write('started', `nestjs-payment-acceptance is ready.${this.whoStartsWorkers()}${more}${hint}`, fields);
   }
 
   /** Here, because listeners and the database still work. */
   async beforeApplicationShutdown(): Promise<void> {
     this.database.hurry(STOPPING_STATEMENT_MS);
-    await Promise.all([this.workers.stop(), this.signals.stop()]);
-  }
-
-  /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
-  private connectSignals(): void {
-    const hasWorkers = this.role !== 'callbacks';
-    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliveries.wake() };
-    this.wakeUps.listen((wakeUp) => {
-      if (hasWorkers) wake[wakeUp]();
-      this.signals.tell(wakeUp);
-    });
-    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
+    await this.workers.stop();
   }
 
   /** Of two, one would get the other's bills, and none of its events would reach a handler. */

@@ -1,4 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { WakeUps } from '../common/wake-ups.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
+import { RESOLVED_OPTIONS, type ResolvedOptions } from '../config/resolved-options.js';
+import { Signals } from '../database/signals.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { RetentionWorker } from '../retention/retention.worker.js';
 import { BillInquiry } from '../settlement/bill-inquiry.js';
@@ -15,8 +19,10 @@ export interface PaymentWorker {
 }
 
 /**
- * The workers of this instance. They start with the application. With the option `autoStart: false` a test, or a job with a
- * schedule of its own, runs them.
+ * The workers of this instance. They start by themselves when the application listens, so that every `onApplicationBootstrap`
+ * hook has ended; in a process that has no HTTP server, with the application if its role is `workers`. Start them with
+ * `start()` where neither fits: after `app.init()` without `app.listen()`, in a context with another role, or with the option
+ * `autoStart: false`.
  */
 @Injectable()
 export class PaymentWorkers {
@@ -28,23 +34,50 @@ export class PaymentWorkers {
   readonly inquiries: PaymentWorker;
   /** Removes records that are older than the option `retention` allows. */
   readonly retention: PaymentWorker;
+  private started = false;
 
   /** @internal */
-  constructor(confirmer: Confirmer, deliveries: DeliveryWorker, inquiry: BillInquiry, retention: RetentionWorker) {
+  constructor(
+    private readonly confirmer: Confirmer,
+    private readonly deliverer: DeliveryWorker,
+    inquiry: BillInquiry,
+    retention: RetentionWorker,
+    private readonly signals: Signals,
+    private readonly wakeUps: WakeUps,
+    @Inject(PAYMENT_ROLE) private readonly role: NonNullable<PaymentAcceptanceExtras['role']>,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+  ) {
     this.checks = confirmer;
-    this.deliveries = deliveries;
+    this.deliveries = deliverer;
     this.inquiries = inquiry;
     this.retention = retention;
   }
 
-  /** All of them. */
+  /**
+   * Starts all of them, and the wake-ups between instances. An instance with the role `callbacks` runs no worker, but wakes up
+   * those of other instances. Calling it again changes nothing.
+   */
   start(): void {
-    for (const worker of this.all()) worker.start();
+    if (this.started) return;
+    this.started = true;
+    this.connectSignals();
+    if (this.role !== 'callbacks') for (const worker of this.all()) worker.start();
   }
 
-  /** All of them. */
+  /** Stops all of them, for good. */
   async stop(): Promise<void> {
-    await Promise.all(this.all().map((worker) => worker.stop()));
+    await Promise.all([...this.all(), this.signals].map((part) => part.stop()));
+  }
+
+  /** Signals new work to this instance's workers and to other instances; without a signal they find it by polling. */
+  private connectSignals(): void {
+    const hasWorkers = this.role !== 'callbacks';
+    const wake = { hint: () => this.confirmer.wake(), event: () => this.deliverer.wake() };
+    this.wakeUps.listen((wakeUp) => {
+      if (hasWorkers) wake[wakeUp]();
+      this.signals.tell(wakeUp);
+    });
+    if (this.options.wakeUps === 'listen') this.signals.start((wakeUp) => hasWorkers && wake[wakeUp]());
   }
 
   private all(): PaymentWorker[] {

@@ -1,8 +1,5 @@
 import { Inject } from '@nestjs/common';
 
-/** Token of the extra `role`. */
-export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
-
 /** Token of a service that is also found by those who have loaded another copy of the package, with other classes. */
 export function sharedToken(service: string): symbol {
   return Symbol.for(`nestjs-payment-acceptance/${service}`);

@@ -1,8 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:net';
 import { CALLBACK_ROUTES, type CallbackRoutes } from '../callbacks/routes.js';
-import type { PaymentAcceptanceExtras } from '../config/extras.js';
-import { PAYMENT_ROLE } from '../module/tokens.js';
+import { PAYMENT_ROLE, type PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentWorkers } from '../module/payment-workers.js';
 import type { PaymentOperations } from '../operations/payment-operations.service.js';
 import type { DeadLetter } from '../operations/records/dead-letter.js';
