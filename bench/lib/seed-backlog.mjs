@@ -28,7 +28,7 @@ export async function seedBacklog(url, rows) {
   }
 }
 
-const TABLES = ['shop_order', 'bill', 'event', 'delivery', 'review', 'callback', 'lost_bill', 'held_bill'];
+const TABLES = ['shop_order', 'bill', 'event', 'delivery', 'review', 'callback', 'lost_bill'];
 
 /** @typedef {typeof POSTGRES} Dialect */
 const POSTGRES = {
@@ -87,5 +87,4 @@ const statements = ({ table, text, id, key, then, numbered }, from) => [
    SELECT ${id(4)}, 'postback', 'main', ${text('u')}, ${text('o')}, 'SUCCESS', 'match', '{}', '{}', ${then}, true, ${then} FROM ${from}`,
   `INSERT INTO ${table('lost_bill')} (id, shop, service_bill_id, state, asks, asked_at, found_at)
    SELECT ${id(5)}, 'main', ${text('l')}, 'LOST', 1, ${then}, ${then} FROM ${from}`,
-  `INSERT INTO ${table('held_bill')} (bill_id, shop, held_since) SELECT ${id(1)}, 'main', ${then} FROM ${from} WHERE n % 8 = 0`,
 ];

@@ -44,8 +44,6 @@ describe('cli --json', () => {
     'reconcile --against @statement.csv',
     'doctor',
     'import @bills.json',
-    'release',
-    'release --dry-run',
     'erase --order first',
     'erase --order first --dry-run',
     `recover --since ${today}T00:00:00Z`,

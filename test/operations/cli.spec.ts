@@ -103,7 +103,7 @@ describe('cli', () => {
       expect(await json('replay --order other')).toEqual({ code: 0, document: { dryRun: false, replayed: 0 } });
       expect(await command('replay --order dead --operator ann')).toMatchObject({
         code: 0,
-        out: '1 dead letters will be retried.\n',
+        out: '1 deliveries will be retried.\n',
       });
       await harness.settle();
       expect((await command('status')).code).toBe(0);

@@ -192,7 +192,7 @@ describe('recovering what a database has lost', () => {
       'main: 0 known bills would be checked again within 0 s\nLOG, 1 creations since\n' +
         '1 bills are not known here: 1 by our own record, 0 to be confirmed\n\nNext:\n' +
         '1. Run it without --dry-run, with --out FILE.\n' +
-        '2. payment-acceptance import FILE --hold, then restore the orders, then payment-acceptance release.\n' +
+        '2. Restore the orders. Then payment-acceptance import FILE.\n' +
         '3. This does not find bills that are in neither a log nor a postback. ' +
         "The merchant's account shows them: export its payments since then, and compare them with the ledger: " +
         'payment-acceptance reconcile --against FILE.\n',

@@ -89,7 +89,7 @@ describe('stores that both databases share', () => {
     };
     const texts = { description: null, name: null, type: 'normal', custom: 'x', linkUrl: null, linkPageUrl: null };
     const bill = { ...foreign, ...texts, intentId: randomUUID(), customGiven: false, billId: 'foreign', createdAt };
-    await records.database.transaction((manager) => store.insert(manager, bill, false));
+    await records.database.transaction((manager) => store.insert(manager, bill));
     expect(await store.known('main', 'foreign')).toEqual({
       orderId: 'A',
       amount: '7.00',
@@ -169,7 +169,7 @@ describe('stores that both databases share', () => {
     expect(letter).toMatchObject({ eventId: event, attempts: 3, deliveryId: deliveryId(event, 'orders') });
     const replay = (id: string, scope: string | null) =>
       store.transaction(async (manager) => {
-        const dead = await store.deadLetters({ deliveryId: id }, scope);
+        const dead = await store.toReplay({ deliveryId: id }, scope);
         return store.replay(
           manager,
           dead.map((each) => each.id),
@@ -186,7 +186,7 @@ describe('stores that both databases share', () => {
     expect(oldestCheckMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('the oldest delivery that waits, of those that are not held, and the oldest that fails of each consumer', async () => {
+  test('the oldest delivery that waits, and the oldest that fails of each consumer', async () => {
     const statistics = statisticsOf(records);
     const add = async (orderId: string, consumer: string, code: string | null): Promise<string> => {
       const id = await records.bill(orderId);
@@ -200,19 +200,14 @@ describe('stores that both databases share', () => {
     for (const name of ['mail', 'orders']) await records.consumer(name);
     expect(await statistics.stats(null)).toMatchObject({ pendingDeliveries: 0, oldestDeliveryMs: null });
     expect(await statistics.failingConsumers(9)).toEqual([]);
-    const held = [await add('A', 'orders', null), await add('B', 'orders', 'Error')];
+    await add('A', 'orders', null);
+    await add('B', 'orders', 'Error');
     await add('C', 'mail', null);
     await add('D', 'orders', 'order-not-found');
     await add('E', 'mail', 'Other');
     const minutes = async () => Math.floor((await statistics.stats(null)).oldestDeliveryMs! / 60_000);
     expect(await minutes()).toBe(5);
-    for (const id of held) {
-      await records.database.change(
-        sql`INSERT INTO payment_acceptance.held_bill (bill_id, shop, held_since) VALUES (${id}, 'main', ${records.now()})`,
-      );
-    }
-    expect(await minutes()).toBe(3);
-    expect(await statistics.stats(null)).toMatchObject({ pendingDeliveries: 5, heldBills: 2, heldDeliveries: 2 });
+    expect(await statistics.stats(null)).toMatchObject({ pendingDeliveries: 5 });
     const failing = await statistics.failingConsumers(9);
     expect(failing.map(({ oldestMs, ...each }) => ({ ...each, minutes: Math.floor(oldestMs / 60_000) }))).toEqual([
       { consumer: 'orders', deliveries: 2, ordersNotFound: 1, reason: 'Error', minutes: 4 },

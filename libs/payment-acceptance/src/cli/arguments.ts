@@ -16,7 +16,7 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            BILL is the service's bill_id, or the id of our bill; it has no dry run:
                            reconcile asks and settles nothing
       -s, --shop NAME      the bill's shop; default: the default shop
-  replay                   retries dead letters: those that match, or --all
+  replay                   retries now: dead letters, and deliveries that found no order; those that match, or --all
       --delivery ID  --consumer NAME  --event NAME  --order ID  --shop NAME
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports how many
@@ -38,14 +38,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
       -s, --shop NAME      asks as this shop; default: as each shop in turn
   import FILE              imports open bills of an older integration: a JSON array, or one JSON object per line
       -s, --shop NAME      the shop of bills that name none; default: the default shop
-      --hold               holds the events of these bills until release
       --operator NAME      who does it, for the record; default: the user's name
       --dry-run            only reports what would happen
-  release                  once the orders are restored: releases the events of held bills, and retries deliveries
-                           that found no order
-      --order ID  --shop NAME
-      --operator NAME      who does it, for the record; default: the user's name
-      --dry-run            only reports how many
   erase --order ID         removes the personal data recorded about an order; ids, amounts and states stay
       -s, --shop NAME      the order's shop; default: the default shop
       --operator NAME      who does it, for the record; default: the user's name
@@ -109,7 +103,6 @@ const OPTIONS = {
   since: { type: 'string' },
   'from-log': { type: 'string', multiple: true },
   out: { type: 'string' },
-  hold: { type: 'boolean' },
   column: { type: 'string', multiple: true },
   status: { type: 'string', multiple: true },
   'dry-run': { type: 'boolean' },
@@ -135,8 +128,7 @@ const COMMANDS = {
   },
   reconcile: { options: ['shop', 'day', 'followed', 'against', 'column', 'status'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
-  import: { options: ['shop', 'hold', 'operator', 'dry-run'], operand: 'FILE' },
-  release: { options: ['shop', 'order', 'operator', 'dry-run'], operand: undefined },
+  import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
   erase: { options: ['order', 'shop', 'operator', 'dry-run'], operand: undefined },
   recover: { options: ['since', 'shop', 'from-log', 'out', 'operator', 'dry-run'], operand: undefined },
 } as const satisfies Record<string, { options: readonly string[]; operand: string | undefined }>;

@@ -53,7 +53,7 @@ export const replay: Command = async (context, { values }, output) => {
   };
   const none = Object.keys(filter).length === 0;
   if (none !== (values.all === true)) {
-    throw new UsageError(none ? 'Say which dead letters, or --all.' : '--all stands alone: leave out the filter.');
+    throw new UsageError(none ? 'Say which deliveries, or --all.' : '--all stands alone: leave out the filter.');
   }
   const dryRun = values['dry-run'] === true;
   const operations = context.get(PaymentOperations);
@@ -61,7 +61,7 @@ export const replay: Command = async (context, { values }, output) => {
     ? await operations.replayable(filter)
     : await operations.replay(filter, operatorOf(values.operator));
   if (values.json) printJson(output, { dryRun, replayed });
-  else output.out(`${replayed} dead letters ${dryRun ? 'would' : 'will'} be retried.\n`);
+  else output.out(`${replayed} deliveries ${dryRun ? 'would' : 'will'} be retried.\n`);
   return 0;
 };
 
@@ -109,7 +109,6 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const report = await context.get(PaymentImport).importBills(counting, {
     operator: operatorOf(values.operator),
     dryRun: values['dry-run'] === true,
-    hold: values.hold === true,
   });
   if (values.json) printJson(output, report);
   else {
@@ -117,30 +116,11 @@ export const importFile: Command = async (context, { operand, values }, output) 
     output.out(
       `${imported} ${dryRun ? 'would be ' : ''}imported, ${present} here already, ${refused.length} refused\n`,
     );
-    if (values.hold && imported > 0 && !dryRun) {
-      output.out('Their events are held: restore the orders, then run payment-acceptance release.\n');
-    }
     for (const { index, billId, orderId, problems } of refused) {
       output.out(`${shownText(`bill ${index + 1} (${billId}, order ${orderId}): ${problems.join(' ')}`)}\n`);
     }
   }
   return report.refused.length > 0 ? 1 : 0;
-};
-
-export const release: Command = async (context, { values }, output) => {
-  const { shop, order } = values;
-  const filter = { ...(shop !== undefined && { shop }), ...(order !== undefined && { orderId: order }) };
-  const dryRun = values['dry-run'] === true;
-  const operations = context.get(PaymentOperations);
-  const released = dryRun
-    ? await operations.releasable(filter)
-    : await operations.release(filter, operatorOf(values.operator));
-  if (values.json) printJson(output, { dryRun, ...released });
-  else {
-    output.out(`The events of ${released.bills} held bills ${dryRun ? 'would be' : 'are'} released.\n`);
-    output.out(`${released.retried} deliveries that found no order ${dryRun ? 'would' : 'will'} be retried.\n`);
-  }
-  return 0;
 };
 
 /** Sets the shop of a bill that names none. */

@@ -82,7 +82,7 @@ function printNext({ bills, dryRun }: RecoveryReport, written: string | null, { 
         `Look up each bill in ${file} that says "verified": false, in the account and among the orders. Correct it and set true, or remove it.`,
       );
     }
-    steps.push(`payment-acceptance import ${file} --hold, then restore the orders, then payment-acceptance release.`);
+    steps.push(`Restore the orders. Then payment-acceptance import ${file}.`);
   }
   steps.push(
     "This does not find bills that are in neither a log nor a postback. The merchant's account shows them: export its " +

@@ -1,6 +1,6 @@
 import { shownLines } from '../common/text.js';
 import { readArguments, type CommandName } from './arguments.js';
-import { check, deliver, importFile, release, replay, status, type Command } from './commands.js';
+import { check, deliver, importFile, replay, status, type Command } from './commands.js';
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
@@ -22,7 +22,6 @@ const COMMANDS: Readonly<Record<Exclude<CommandName, 'init' | 'migrate' | 'forge
   reconcile,
   doctor,
   import: importFile,
-  release,
   erase,
   recover,
 };

@@ -47,7 +47,6 @@ const REASONS: Readonly<Record<PaymentDegradation, 'process' | 'tables'>> = {
   'checks-failing': 'tables',
   'deliveries-late': 'tables',
   'deliveries-failing': 'tables',
-  'bills-held': 'tables',
   'dead-letters': 'tables',
   'open-reviews': 'tables',
   'unknown-statuses': 'tables',

@@ -23,8 +23,6 @@ export interface PaymentHealthThresholds {
   readonly oldestDeliveryMs?: number;
   /** Age of the oldest event whose delivery is failing and being retried. Default 10 minutes. */
   readonly failingDeliveryMs?: number;
-  /** Bills whose events are held until they are released. Default 1. */
-  readonly heldBills?: number;
   /** Dead letters. Default 1. */
   readonly deadLetters?: number;
   /** Open reviews. Default 10. */
@@ -47,7 +45,6 @@ export type PaymentDegradation =
   | 'checks-failing'
   | 'deliveries-late'
   | 'deliveries-failing'
-  | 'bills-held'
   | 'dead-letters'
   | 'open-reviews'
   | 'unknown-statuses'
@@ -92,7 +89,6 @@ const DEFAULTS: Required<PaymentHealthThresholds> = {
   failingBills: 1,
   oldestDeliveryMs: 5 * MINUTE,
   failingDeliveryMs: 10 * MINUTE,
-  heldBills: 1,
   deadLetters: 1,
   openReviews: 10,
   unknownStatuses: 1,
@@ -200,7 +196,6 @@ function degradationsOf(now: Snapshot | undefined, limits: Required<PaymentHealt
     ['checks-failing', now.failingShops.reduce((sum, { bills }) => sum + bills, 0) >= limits.failingBills],
     ['deliveries-late', (now.oldestDeliveryMs ?? 0) >= limits.oldestDeliveryMs],
     ['deliveries-failing', now.failingConsumers.some(({ oldestMs }) => oldestMs >= limits.failingDeliveryMs)],
-    ['bills-held', now.heldBills >= limits.heldBills],
     ['dead-letters', now.deadLetters >= limits.deadLetters],
     ['open-reviews', now.openReviews >= limits.openReviews],
     ['unknown-statuses', now.unknownStatuses >= limits.unknownStatuses],

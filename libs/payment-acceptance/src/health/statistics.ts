@@ -9,10 +9,7 @@ export interface PaymentStats {
   readonly unknownStatuses: number;
   readonly deadLetters: number;
   readonly pendingDeliveries: number;
-  /** Bills whose events are held back until released, and their deliveries, which also count as pending. */
-  readonly heldBills: number;
-  readonly heldDeliveries: number;
-  /** Age of the oldest pending delivery that is not held back, and of the longest overdue check, in milliseconds. */
+  /** Age of the oldest pending delivery, and of the longest overdue check, in milliseconds. */
   readonly oldestDeliveryMs: number | null;
   readonly oldestCheckMs: number | null;
   /** Callbacks that name no bill of ours and still wait for one. */

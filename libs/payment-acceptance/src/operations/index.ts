@@ -22,7 +22,6 @@ export type * from './records/ledger.js';
 export type * from './records/lists.js';
 export type * from './records/lost-bill.js';
 export type * from './records/past-events.js';
-export type * from './records/release.js';
 export type * from '../health/statistics.js';
 export type { CallbackKind, DigestCheck } from '../domain/callback.js';
 export type { DeliveryState } from '../domain/delivery.js';

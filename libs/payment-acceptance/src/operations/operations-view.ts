@@ -11,7 +11,6 @@ import type { PaymentLedger } from './records/ledger.js';
 import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
-import type { Released, ReleaseFilter } from './records/release.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
 import { inPieces } from '../common/pieces.js';
 import { isUuid } from '../domain/uuid.js';
@@ -157,9 +156,10 @@ export class OperationsView {
   }
 
   /**
-   * Retries dead letters with a full set of attempts: one (`deliveryId`), those that match the filter, or all with `{}`. An
-   * event that later events of its bill have overtaken says `late: true`. Many are retried in pieces, those of the oldest
-   * events first.
+   * Retries now, with a full set of attempts, what no longer has to wait: dead letters, and deliveries whose handler threw a
+   * `PaymentOrderNotFoundError`, once their orders are there. One (`deliveryId`), those that match the filter, or all with
+   * `{}`. An event that later events of its bill have overtaken says `late: true`. Many are retried in pieces, those of the
+   * oldest events first.
    * @returns how many are retried
    * @throws PaymentActionInterruptedError if a piece fails: those before it are retried. Call again for the others
    */
@@ -167,9 +167,9 @@ export class OperationsView {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.tools;
-    const dead = await store.deadLetters(filter, this.scope);
-    const target = (filter.deliveryId === undefined ? undefined : dead[0]?.intentId) ?? 'dead letters';
-    return this.actInPieces(operator, 'replay', target, detail, inPieces(dead), async (manager, piece) => {
+    const found = await store.toReplay(filter, this.scope);
+    const target = (filter.deliveryId === undefined ? undefined : found[0]?.intentId) ?? 'dead letters';
+    return this.actInPieces(operator, 'replay', target, detail, inPieces(found), async (manager, piece) => {
       const ids = piece.map(({ id }) => id);
       const replayed = await store.replay(manager, ids);
       await deliveries.free(piece, [], manager);
@@ -177,7 +177,7 @@ export class OperationsView {
     });
   }
 
-  /** How many dead letters {@link replay} would retry now. */
+  /** How many deliveries {@link replay} would retry now. */
   async replayable(filter: DeadLetterFilter): Promise<number> {
     return fitsNothing(filter) ? 0 : this.tools.store.replayable(filter, this.scope);
   }
@@ -219,26 +219,6 @@ export class OperationsView {
         return made;
       },
     );
-  }
-
-  /**
-   * Call it once the orders are restored. Releases the events of bills that were imported with `hold`, in order, and retries
-   * at once the deliveries whose handler threw a `PaymentOrderNotFoundError`: those that match the filter, or all with `{}`.
-   * Idempotent.
-   */
-  async release(filter: ReleaseFilter, operator: string, note = ''): Promise<Released> {
-    const detail = this.detailOf(filter, note);
-    const { store, deliveries } = this.tools;
-    return this.act(operator, 'release', filter.orderId ?? 'orders', detail, async (manager) => {
-      const released = await store.release(manager, filter, this.scope);
-      await deliveries.free('all', [], manager);
-      return released;
-    });
-  }
-
-  /** What {@link release} would release now. */
-  releasable(filter: ReleaseFilter): Promise<Released> {
-    return this.tools.store.releasable(filter, this.scope);
   }
 
   /**

@@ -20,11 +20,6 @@ export interface PaymentImportOptions {
   readonly note?: string;
   /** Only say what would happen. Default `false`. */
   readonly dryRun?: boolean;
-  /**
-   * Hold the events of the bills until `PaymentOperations.release`, because their orders have yet to be restored. Bills
-   * that are already here do not change. Default `false`.
-   */
-  readonly hold?: boolean;
 }
 
 /** A bill that was not imported, and why. */
@@ -46,7 +41,7 @@ export interface ImportReport {
   readonly refused: readonly RefusedBill[];
 }
 
-type Importing = Required<Pick<PaymentImportOptions, 'operator' | 'hold'>> & Pick<PaymentImportOptions, 'note'>;
+type Importing = Pick<PaymentImportOptions, 'operator' | 'note'>;
 
 /** The import of one shop's bills. */
 export interface ShopImport {
@@ -99,9 +94,9 @@ export class PaymentImport {
   private async importInto(
     scope: ShopScope,
     bills: Iterable<BillToImport> | AsyncIterable<BillToImport>,
-    { operator, note, dryRun = false, hold = false }: PaymentImportOptions,
+    { operator, note, dryRun = false }: PaymentImportOptions,
   ): Promise<ImportReport> {
-    const how = { operator, hold, ...(note !== undefined && { note }) };
+    const how = { operator, ...(note !== undefined && { note }) };
     if (operator.trim() === '') throw new PaymentOperatorActionError('Say who imports with "operator".');
     const report = { dryRun, imported: 0, present: 0, refused: [] as RefusedBill[] };
     /** What a dry run would have stored so far. */
@@ -155,12 +150,12 @@ export class PaymentImport {
     return 'imported';
   }
 
-  private async insert(bill: ForeignBill, { operator, hold, ...note }: Importing): Promise<void> {
+  private async insert(bill: ForeignBill, { operator, ...note }: Importing): Promise<void> {
     const { shop, orderId, billId: serviceBillId, amount } = bill;
-    const detail = { shop, orderId, serviceBillId, amount, hold, ...note };
+    const detail = { shop, orderId, serviceBillId, amount, ...note };
     await this.operator.transaction(async (manager) => {
       await this.bills.lockOrder(manager, bill.shop, bill.orderId);
-      await this.store.insert(manager, bill, hold);
+      await this.store.insert(manager, bill);
       const action = { id: this.random.uuid(), operator, action: 'import-bill', target: bill.intentId, detail };
       await this.operator.record(manager, action);
     });

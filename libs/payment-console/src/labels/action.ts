@@ -17,8 +17,6 @@ export function actionTitle({ action, detail }: RecordedAction): string {
       return `dismissed lost bill ${text(detail.serviceBillId)}`;
     case 'replay':
       return `replayed ${filterText(detail.filter)}`;
-    case 'release':
-      return 'said that the orders are there again';
     case 'erase':
       return 'removed the personal data of the order';
     case 'recover':

@@ -91,7 +91,6 @@ function tiles({ link }: PageContext, stats: PaymentStats, refused: readonly Sho
     aged('Longest overdue check', stats.oldestCheckMs),
     aged('Oldest event not taken', stats.oldestDeliveryMs),
     tile('Deliveries that wait', stats.pendingDeliveries),
-    ...(stats.heldBills > 0 ? [tile('Bills held back until their orders are there', stats.heldBills, 'warn')] : []),
     tile(html`<a href="${link('unknown-outcomes')}">Postbacks without a bill</a>`, stats.waitingCallbacks),
   ];
 }

@@ -114,8 +114,7 @@ function wrongClaims(named, bills, lost) {
 }
 
 /**
- * A person has looked up what was not vouched for, and removed what is not at the service. The events wait until the orders
- * are restored.
+ * A person has looked up what was not vouched for, removed what is not at the service, and restored the orders.
  * @param {World} world
  * @param {Recovering & { name: string }} recovering
  */
@@ -124,14 +123,13 @@ async function importBills(world, { lost, named, folder, name, problems }) {
   const confirmed = lost.filter(({ id }) => names.has(id));
   const file = path.join(folder, `${name}.jsonl`);
   fs.writeFileSync(file, confirmed.map((bill) => `${JSON.stringify(toImport(bill))}\n`).join(''));
-  const { document } = await paymentAcceptance(world, 'import', file, '--hold');
+  await restoreOrders(world, confirmed);
+  const { document } = await paymentAcceptance(world, 'import', file);
   if (document.imported !== confirmed.length) {
     problems.push(
       `of ${confirmed.length} bills ${document.imported} were imported: ${JSON.stringify(document.refused)}`,
     );
   }
-  await restoreOrders(world, confirmed);
-  await paymentAcceptance(world, 'release');
 }
 
 /**
@@ -164,7 +162,7 @@ async function restoreOtherOrders(world, gone) {
     world,
     bills.filter(({ id }) => !gone.includes(id)),
   );
-  await paymentAcceptance(world, 'release');
+  await paymentAcceptance(world, 'replay', '--all');
 }
 
 /** @param {BillView} bill */

@@ -5,7 +5,7 @@ import type { BillState } from '../../domain/bill.js';
 import { deliveryId } from '../../domain/event-id.js';
 import type { DeliveryId, IntentId } from '../../domain/ids.js';
 import type { Database } from '../../database/database.js';
-import { rawSql, toSql, sql, type Expression, type Statement } from '../../database/statement.js';
+import { toSql, sql, type Expression, type Statement } from '../../database/statement.js';
 
 /** A consumer of one event, hosted by this instance. */
 export interface HostedConsumer {
@@ -103,15 +103,6 @@ export function isPending(state: Expression): Statement {
   return sql`${toSql(state)} NOT IN ('DONE', 'DEAD')`;
 }
 
-/**
- * Whether the bill is held: none of its events is delivered before an operator releases it.
- * @param billId the column with the bill's id
- * @param end end of the subquery, for the planner
- */
-export function isHeld(billId: Expression, end: Statement = rawSql('')): Statement {
-  return sql`EXISTS (SELECT 1 FROM payment_acceptance.held_bill h WHERE h.bill_id = ${toSql(billId)} ${end})`;
-}
-
 /** Consumers and their deliveries. */
 export abstract class DeliveryStore {
   constructor(protected readonly database: Database) {}
@@ -138,18 +129,17 @@ export abstract class DeliveryStore {
 
   /**
    * Leases deliveries and counts the attempt, before the attempt starts. Only the head of a queue is eligible, and only if
-   * no other delivery of the queue runs and the bill is not held. Deliveries for shops that a consumer does not name here
+   * no other delivery of the queue runs. Deliveries for shops that a consumer does not name here
    * are left to instances where it does.
    *
    * The column `behind` keeps the others out of the claim's index: it marks a delivery created while an earlier one of its
-   * queue is pending, or while its bill is held, until {@link free} clears it. A claim never relies on the mark: previous
+   * queue is pending, until {@link free} clears it. A claim never relies on the mark: previous
    * releases do not set it, and end deliveries without clearing it on the next.
    */
   abstract claim(claim: DeliveryClaim): Promise<ClaimedDelivery[]>;
 
   /**
-   * Clears `behind` on the next delivery of each of these queues, or of all, unless its bill is held or an earlier delivery
-   * holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
+   * Clears `behind` on the next delivery of each of these queues, unless an earlier delivery holds it back. An earlier one no longer does so after {@link HOLDING_ATTEMPTS}, when no instance has hosted its consumer
    * for {@link ABSENT_MS}, or when it has been due for that long and its consumer does not name its shop here: it might
    * wait for ever.
    *
@@ -157,7 +147,7 @@ export abstract class DeliveryStore {
    * the later call sees the other's commit.
    */
   abstract free(
-    queues: readonly DeliveryQueue[] | 'all',
+    queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
     manager?: EntityManager,
   ): Promise<void>;

@@ -1,7 +1,7 @@
 import type { FailingConsumer, FailingShop, PaymentStats, ShopState } from '../statistics.js';
 import { notAcceptedElsewhere } from '../../callbacks/storage/accepted-elsewhere.js';
 import { Database } from '../../database/database.js';
-import { isHeld, ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
+import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { IS_LOST } from '../../settlement/storage/lost-bills.js';
 import { integer } from '../../database/reading.js';
 import { ofScope } from '../../database/scope.js';
@@ -23,9 +23,6 @@ export abstract class StatisticsStore {
   /** For each consumer the oldest delivery that waits, and the oldest that fails; perhaps also that of each error. */
   protected abstract oldest(): Promise<OldestDelivery[]>;
 
-  /** For each consumer the oldest that is not held. Passes over so many held ones at most as are counted. */
-  protected abstract oldestFree(): Promise<OldestDelivery[]>;
-
   async stats(scope: ShopScope): Promise<PaymentStats> {
     const { dialect } = this.database;
     const shop = ofScope('shop', scope);
@@ -44,9 +41,6 @@ export abstract class StatisticsStore {
           LIMIT ${COUNTED}) waiting WHERE reason = 'unknown-status') AS "unknownStatuses",
          ${counted(sql`${deliveries} WHERE state = 'DEAD' AND ${ofShop}`)} AS "deadLetters",
          ${counted(sql`${deliveries} WHERE state = 'PENDING' AND ${ofShop}`)} AS "pendingDeliveries",
-         ${counted(sql`payment_acceptance.held_bill h WHERE ${ofScope('h.shop', scope)}`)} AS "heldBills",
-         ${counted(sql`payment_acceptance.held_bill h JOIN ${deliveries} ON d.bill_id = h.bill_id
-          WHERE d.state = 'PENDING' AND ${ofScope('h.shop', scope)}`)} AS "heldDeliveries",
          (SELECT ${dialect.msBetween('min(next_check_at)', this.now())} FROM payment_acceptance.bill
           WHERE next_check_at <= ${this.now()} AND ${shop}) AS "oldestCheckMs",
          ${counted(sql`payment_acceptance.callback c WHERE c.pending AND c.bill_id IS NULL
@@ -58,27 +52,24 @@ export abstract class StatisticsStore {
         unknownStatuses: integer,
         deadLetters: integer,
         pendingDeliveries: integer,
-        heldBills: integer,
-        heldDeliveries: integer,
         oldestCheckMs: integer,
         waitingCallbacks: integer,
       },
     );
     if (!counts) throw new Error('The counts of the payment tables could not be read.');
-    const oldestDeliveryMs =
-      counts.pendingDeliveries === 0 ? null : await this.oldestDeliveryMs(scope, counts.heldBills > 0);
+    const oldestDeliveryMs = counts.pendingDeliveries === 0 ? null : await this.oldestDeliveryMs(scope);
     return { ...counts, oldestDeliveryMs };
   }
 
-  private async oldestDeliveryMs(scope: ShopScope, someHeld: boolean): Promise<number | null> {
+  private async oldestDeliveryMs(scope: ShopScope): Promise<number | null> {
     if (scope === null) {
-      const ages = await this.ages(await (someHeld ? this.oldestFree() : this.oldest()));
+      const ages = await this.ages(await this.oldest());
       return ages.size > 0 ? Math.max(...ages.values()) : null;
     }
     const [row] = await this.database.rows<{ ms: number | null }>(
       sql`SELECT ${this.database.dialect.msBetween('min(e.occurred_at)', this.now())} AS ms FROM payment_acceptance.delivery d
        JOIN payment_acceptance.event e ON e.id = d.event_id
-       WHERE d.state = 'PENDING' AND NOT ${isHeld('d.bill_id')} AND ${ofScope('e.shop', scope)}`,
+       WHERE d.state = 'PENDING' AND ${ofScope('e.shop', scope)}`,
       { ms: integer },
     );
     return row?.ms ?? null;

@@ -1,5 +1,6 @@
 import { databaseText } from '../../common/text.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
+import { ORDER_NOT_FOUND } from '../../events/storage/delivery.store.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import type { Dialect } from '../../database/dialect.js';
@@ -8,11 +9,25 @@ import { join, rawSql, toSql, sql, type Expression, type Statement } from '../..
 
 /** FROM and WHERE for the dead letters `d` of bills `b` that match the filter and the scope. */
 export function deadLettersOf(dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
+  return deliveriesOf(sql`d.state = 'DEAD'`, dialect, filter, scope);
+}
+
+/** The same for deliveries whose handler found no order, and that wait for their next attempt. */
+export function orderlessOf(dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
+  return deliveriesOf(isOrderless('d'), dialect, filter, scope);
+}
+
+export function isOrderless(delivery: Lowercase<string>): Statement {
+  const each = rawSql(delivery);
+  return sql`${each}.state = 'PENDING' AND ${each}.last_error_code = ${ORDER_NOT_FOUND} AND ${each}.lease_token IS NULL`;
+}
+
+function deliveriesOf(which: Statement, dialect: Dialect, filter: DeadLetterFilter, scope: ShopScope): Statement {
   const { deliveryId, consumer, event, shop, orderId } = filter;
   const has = (column: Expression, value: string | undefined) =>
     value === undefined ? [] : [sql`${toSql(column)} = ${databaseText(value)}`];
   const conditions = [
-    sql`d.state = 'DEAD'`,
+    which,
     ...(deliveryId === undefined ? [] : [isDelivery(dialect, 'd', deliveryId)]),
     ...has('d.consumer', consumer),
     ...has('d.event_name', event),

@@ -51,11 +51,8 @@ export class ImportStore {
     return bill;
   }
 
-  /**
-   * Stores the bill as open and due, as the next attempt of its order, which must be locked.
-   * @param hold holds its events back until the bill is released
-   */
-  async insert(manager: EntityManager, bill: ForeignBill, hold: boolean): Promise<void> {
+  /** Stores the bill as open and due, as the next attempt of its order, which must be locked. */
+  async insert(manager: EntityManager, bill: ForeignBill): Promise<void> {
     const { dialect, offsetMs } = this.database;
     const [createdAt, now] = [dialect.instant(bill.createdAt.getTime()), dialect.now(offsetMs)];
     await this.database.change(
@@ -67,12 +64,6 @@ export class ImportStore {
          'OPEN', ${bill.amount}, ${bill.currency}, ${bill.payerPaysCommission}, ${bill.description}, ${bill.name},
          ${bill.type}, ${bill.custom}, ${bill.customGiven}, ${bill.billId}, ${bill.linkUrl}, ${bill.linkPageUrl},
          ${createdAt}, ${createdAt}, ${now}, ${now}`,
-      manager,
-    );
-    if (!hold) return;
-    await this.database.change(
-      sql`INSERT INTO payment_acceptance.held_bill (bill_id, shop, held_since)
-       VALUES (${bill.intentId}, ${bill.shop}, ${now})`,
       manager,
     );
   }

@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { databaseText } from '../../common/text.js';
-import type { BillId, DeliveryId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
+import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
-import type { Released, ReleaseFilter } from '../records/release.js';
 import { Database } from '../../database/database.js';
-import { deadLettersOf } from './dead-letters.js';
+import { deadLettersOf, isOrderless, orderlessOf } from './dead-letters.js';
 import { LONG_STATEMENT_MS } from '../../database/statement-limit.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import { integer } from '../../database/reading.js';
-import { isReleased, orderlessOf } from './release.js';
 import { ofScope } from '../../database/scope.js';
 import type { ShopScope } from '../../domain/shop-scope.js';
 import { rawSql, sql, type Statement } from '../../database/statement.js';
@@ -131,87 +129,48 @@ export class OperatorStore {
     );
   }
 
-  /** How many dead letters {@link replay} would make due again. */
+  /** How many deliveries {@link replay} would make due now. */
   async replayable(filter: DeadLetterFilter, scope: ShopScope): Promise<number> {
-    const [row] = await this.database.rows<{ dead: number }>(
-      sql`SELECT count(*) AS dead ${deadLettersOf(this.database.dialect, filter, scope)}`,
-      { dead: integer },
+    const { dialect } = this.database;
+    const [row] = await this.database.rows<{ dead: number; orderless: number }>(
+      sql`SELECT (SELECT count(*) ${deadLettersOf(dialect, filter, scope)}) AS dead,
+         (SELECT count(*) ${orderlessOf(dialect, filter, scope)}) AS orderless`,
+      { dead: integer, orderless: integer },
     );
-    return row?.dead ?? 0;
+    return row ? row.dead + row.orderless : 0;
   }
 
-  /** The dead letters that match, those of the oldest events first. */
-  deadLetters(filter: DeadLetterFilter, scope: ShopScope): Promise<(DeliveryQueue & { readonly id: string })[]> {
+  /** The deliveries that {@link replay} would make due now, those of the oldest events first. */
+  toReplay(filter: DeadLetterFilter, scope: ShopScope): Promise<(DeliveryQueue & { readonly id: string })[]> {
     const { dialect } = this.database;
+    const columns = sql`SELECT ${dialect.text('d.id')} AS id, d.bill_id, d.consumer, d.seq, d.id AS place`;
     return this.database.rows(
-      sql`SELECT ${dialect.text('d.id')} AS id, d.bill_id AS "intentId", d.consumer
-       ${deadLettersOf(dialect, filter, scope)} ORDER BY d.seq, d.id`.withTime(LONG_STATEMENT_MS),
+      sql`SELECT id, bill_id AS "intentId", consumer FROM (
+         ${columns} ${deadLettersOf(dialect, filter, scope)} UNION ALL ${columns} ${orderlessOf(dialect, filter, scope)}) found
+       ORDER BY seq, place`.withTime(LONG_STATEMENT_MS),
       {},
     );
   }
 
   /**
-   * Makes dead letters due again, with all their attempts; returns how many still were dead letters. All are marked `behind`
-   * until `DeliveryStore.free` clears the heads of their queues.
+   * Makes deliveries due now, with all their attempts; returns how many still were dead letters or waited for an order. Dead
+   * letters are marked `behind` until `DeliveryStore.free` clears the heads of their queues.
    */
-  replay(manager: EntityManager, ids: readonly string[]): Promise<number> {
+  async replay(manager: EntityManager, ids: readonly string[]): Promise<number> {
     const { dialect } = this.database;
-    return this.database.change(
+    const these = dialect.oneOf(ids, 'bigint');
+    // An attempt in flight finds the order, or is retried by itself.
+    const orderless = await this.database.change(
+      sql`UPDATE payment_acceptance.delivery d SET attempts = 0, due_at = ${dialect.now(0)} WHERE d.id ${these} AND ${isOrderless('d')}`,
+      manager,
+    );
+    const dead = await this.database.change(
       sql`UPDATE payment_acceptance.delivery SET state = 'PENDING', attempts = 0, replays = replays + 1, behind = TRUE,
          due_at = ${dialect.now(0)}, ended_at = NULL, lease_token = NULL, lease_until = NULL
-       WHERE id ${dialect.oneOf(ids, 'bigint')} AND state = 'DEAD'`,
+       WHERE id ${these} AND state = 'DEAD'`,
       manager,
     );
-  }
-
-  /** What {@link release} would release. */
-  async releasable(filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
-    const fits = isReleased(filter, scope);
-    const [row] = await this.database.rows<Released>(
-      sql`SELECT
-         (SELECT count(*) FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
-          WHERE ${fits}) AS bills,
-         (SELECT count(*) ${orderlessOf(fits)} AND d.lease_token IS NULL) AS retried`,
-      { bills: integer, retried: integer },
-    );
-    return row ?? { bills: 0, retried: 0 };
-  }
-
-  /**
-   * Releases held bills, and retries deliveries whose handler found no order. The released ones stay marked `behind` until
-   * `DeliveryStore.free` clears the heads of their queues.
-   */
-  async release(manager: EntityManager, filter: ReleaseFilter, scope: ShopScope): Promise<Released> {
-    const { dialect } = this.database;
-    const fits = isReleased(filter, scope);
-    const held = await this.database.rows<{ id: IntentId }>(
-      sql`SELECT b.id FROM payment_acceptance.held_bill h JOIN payment_acceptance.bill b ON b.id = h.bill_id
-       WHERE ${fits} ORDER BY b.id`,
-      {},
-      manager,
-    );
-    const bills = await this.database.change(
-      sql`DELETE FROM payment_acceptance.held_bill WHERE bill_id ${dialect.oneOf(
-        held.map(({ id }) => id),
-        'uuid',
-      )}`,
-      manager,
-    );
-    const missing = await this.database.rows<{ id: DeliveryId }>(
-      sql`SELECT ${dialect.text('d.id')} AS id ${orderlessOf(fits)} ORDER BY d.id`,
-      {},
-      manager,
-    );
-    // An attempt in flight finds the order, or is retried by itself.
-    const retried = await this.database.change(
-      sql`UPDATE payment_acceptance.delivery SET attempts = 0, due_at = ${dialect.now(0)}
-       WHERE id ${dialect.oneOf(
-         missing.map(({ id }) => id),
-         'bigint',
-       )} AND state = 'PENDING' AND lease_token IS NULL`,
-      manager,
-    );
-    return { bills, retried };
+    return dead + orderless;
   }
 
   private now(): Statement {

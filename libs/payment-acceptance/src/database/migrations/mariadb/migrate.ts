@@ -9,7 +9,6 @@ import { waitingDeliveries } from './waiting-deliveries.js';
 import { deliveryErrorCodes } from './delivery-error-codes.js';
 import { failingBills } from './failing-bills.js';
 import { headsOfQueues } from './heads-of-queues.js';
-import { heldBills } from './held-bills.js';
 import { keptDeliveries } from './kept-deliveries.js';
 import { lostBills } from './lost-bills.js';
 import { redactedBills } from './redacted-bills.js';
@@ -25,7 +24,6 @@ export const MARIA_MIGRATIONS: readonly Migration[] = [
   keptDeliveries,
   assertedEvents,
   lostBills,
-  heldBills,
   deliveryErrorCodes,
   redactedBills,
   shopIds,

@@ -15,7 +15,6 @@ import { failingBills } from './0011-failing-bills.js';
 import { keptDeliveries } from './0012-kept-deliveries.js';
 import { assertedEvents } from './0013-asserted-events.js';
 import { lostBills } from './0014-lost-bills.js';
-import { heldBills } from './0015-held-bills.js';
 import { deliveryErrorCodes } from './0016-delivery-error-codes.js';
 import { redactedBills } from './0017-redacted-bills.js';
 import { shopIds } from './0018-shop-ids.js';
@@ -39,7 +38,6 @@ export const POSTGRES_MIGRATIONS: readonly Migration[] = [
   keptDeliveries,
   assertedEvents,
   lostBills,
-  heldBills,
   deliveryErrorCodes,
   redactedBills,
   shopIds,

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
-  isHeld,
   isPending,
   withDeliveryId,
   type AbsentConsumer,
@@ -68,7 +67,7 @@ export class MariaDeliveryStore extends DeliveryStore {
       const d = toSql(alias);
       const now = this.now();
       const known = foreignShops.length === 0 ? sql`TRUE` : sql`NOT ${isOf(foreignShops, d)}`;
-      return sql`${d}.due_at <= ${now} AND ${known} AND NOT ${isHeld(sql`${d}.bill_id`)} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
+      return sql`${d}.due_at <= ${now} AND ${known} AND (${d}.lease_until IS NULL OR ${d}.lease_until < ${now} AND ${d}.attempts < ${maxAttempts})
        AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE other.state = 'PENDING'
          AND other.bill_id = ${d}.bill_id AND other.consumer = ${d}.consumer AND other.id <> ${d}.id
          AND (other.lease_until >= ${now} OR other.seq < ${d}.seq AND ${holdsBack(hosted, d, this.now(-ABSENT_MS))}))`;
@@ -98,25 +97,22 @@ export class MariaDeliveryStore extends DeliveryStore {
   }
 
   override async free(
-    queues: readonly DeliveryQueue[] | 'all',
+    queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
     manager?: EntityManager,
   ): Promise<void> {
     if (queues.length === 0) return;
     const behind = sql`n.state = 'PENDING' AND n.behind = 1`;
-    const given =
-      queues === 'all'
-        ? sql`TRUE`
-        : sql`(n.bill_id, n.consumer) IN (${join(
-            queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
-            ', ',
-          )})`;
+    const given = join(
+      queues.map(({ intentId, consumer }) => sql`(${intentId}, ${consumer})`),
+      ', ',
+    );
     const next = await this.database.rows<{ id: string }>(
       sql`SELECT CAST(d.id AS CHAR) AS id FROM (
-         SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND ${given}
+         SELECT n.bill_id, n.consumer, MIN(n.seq) AS seq FROM payment_acceptance.delivery n WHERE ${behind} AND (n.bill_id, n.consumer) IN (${given})
          GROUP BY n.bill_id, n.consumer) first
        JOIN payment_acceptance.delivery d ON d.bill_id = first.bill_id AND d.consumer = first.consumer AND d.seq = first.seq
-       WHERE NOT ${isHeld('d.bill_id')} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
+       WHERE NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other
          WHERE other.state = 'PENDING' AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
          AND ${holdsBack(hosted, 'd', this.now(-ABSENT_MS))})`,
       {},

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
   DeliveryStore,
-  isHeld,
   isPending,
   withDeliveryId,
   type AbsentConsumer,
@@ -76,7 +75,7 @@ const CLAIM = prepare(
         SELECT d.id FROM payment_acceptance.delivery d WHERE d.id = next.id AND ${isPending('d.state')}
           AND ${namesItsShop('hosted')} AND d.due_at <= ${now}
           AND (${foreignShops}::text = '[]' OR NOT ${foreignShops}::jsonb @> ${SHOP_OF_D})
-          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int) AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)}
+          AND (d.lease_until IS NULL OR d.lease_until < ${now} AND d.attempts < ${maxAttempts}::int)
           AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
             AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.id <> d.id
             AND (other.lease_until >= ${now} OR other.seq < d.seq AND ${holdsBack('other', now)}) ${ROW_BY_ROW})
@@ -104,15 +103,13 @@ const CLAIM = prepare(
 const FREE = prepare(['offsetMs', 'queues', 'hosted'], ({ offsetMs, queues, hosted }) => {
   const now = postgres.now(offsetMs);
   return sql`WITH hosted AS ${hostedOf(hosted)}, queue AS (
-    SELECT bill_id, consumer FROM ${givenRows(queues, 'bill_id uuid, consumer text')} given
-    UNION SELECT bill_id, consumer FROM payment_acceptance.delivery
-    WHERE ${queues}::text IS NULL AND behind AND ${isPending('state')}
+    SELECT DISTINCT bill_id, consumer FROM ${givenRows(queues, 'bill_id uuid, consumer text')} given
   ), next AS (
     SELECT d.id FROM queue CROSS JOIN LATERAL (
       SELECT n.id FROM payment_acceptance.delivery n WHERE n.bill_id = queue.bill_id AND n.consumer = queue.consumer
         AND n.behind = (SELECT true) AND ${isPending('n.state')} ORDER BY n.seq LIMIT 1) first
     JOIN payment_acceptance.delivery d ON d.id = first.id
-    WHERE d.behind = (SELECT true) AND NOT ${isHeld('d.bill_id', ROW_BY_ROW)} AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
+    WHERE d.behind = (SELECT true) AND NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery other WHERE ${isPending('other.state')}
       AND other.bill_id = d.bill_id AND other.consumer = d.consumer AND other.seq < d.seq
       AND ${holdsBack('other', now)} ${ROW_BY_ROW})
     ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
@@ -199,14 +196,11 @@ export class PostgresDeliveryStore extends DeliveryStore {
   }
 
   override async free(
-    queues: readonly DeliveryQueue[] | 'all',
+    queues: readonly DeliveryQueue[],
     hosted: readonly HostedConsumer[],
     manager?: EntityManager,
   ): Promise<void> {
-    const rows =
-      queues === 'all'
-        ? null
-        : JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
+    const rows = JSON.stringify(queues.map(({ intentId, consumer }) => ({ bill_id: intentId, consumer })));
     const given = { offsetMs: this.database.offsetMs, queues: rows, hosted: listed(hosted) };
     if (manager) await this.database.execute(FREE, given, {}, manager);
     else await this.database.executeAtReadCommitted(FREE, given, {});

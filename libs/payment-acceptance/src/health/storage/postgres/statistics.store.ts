@@ -1,6 +1,5 @@
 import { StatisticsStore, type OldestDelivery } from '../statistics.store.js';
-import { isHeld } from '../../../events/storage/delivery.store.js';
-import { COUNTED, sql } from '../../../database/statement.js';
+import { sql } from '../../../database/statement.js';
 
 const CONSUMERS = sql`(SELECT DISTINCT name FROM payment_acceptance.consumer) c`;
 
@@ -15,16 +14,6 @@ export class PostgresStatisticsStore extends StatisticsStore {
          (SELECT d.last_error_code AS code, d.seq FROM ${WAITING} ORDER BY d.seq LIMIT 1)
          UNION ALL
          (SELECT d.last_error_code, d.seq FROM ${WAITING} AND d.last_error_code IS NOT NULL ORDER BY d.seq LIMIT 1)) oldest`,
-      {},
-    );
-  }
-
-  protected override oldestFree(): Promise<OldestDelivery[]> {
-    return this.database.rows<OldestDelivery>(
-      sql`SELECT c.name AS consumer, oldest.code, oldest.seq::text AS seq FROM ${CONSUMERS} CROSS JOIN LATERAL (
-         SELECT d.code, d.seq FROM (
-           SELECT d.last_error_code AS code, d.seq, d.bill_id FROM ${WAITING} ORDER BY d.seq LIMIT ${COUNTED}) d
-         WHERE NOT ${isHeld('d.bill_id')} ORDER BY d.seq LIMIT 1) oldest`,
       {},
     );
   }

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { inPieces } from '../../../common/pieces.js';
 import type { NewEvent, Settlement } from '../../../domain/settlement.js';
-import { isHeld } from '../../../events/storage/delivery.store.js';
 import { ConcurrentChangeError, isUniqueViolation } from '../../../database/query-errors.js';
 import { flag, integer } from '../../../database/reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
@@ -160,7 +159,7 @@ export class MariaSettlementWriter implements SettlementWriter {
        SELECT e.id, e.name, e.seq, e.bill_id, c.name, 'PENDING', ${now},
          ROW_NUMBER() OVER (PARTITION BY e.bill_id, c.name ORDER BY e.seq) > 1 OR EXISTS (
            SELECT 1 FROM payment_acceptance.delivery earlier WHERE earlier.state = 'PENDING'
-             AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name) OR ${isHeld('e.bill_id')}
+             AND earlier.bill_id = e.bill_id AND earlier.consumer = c.name)
        FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
          AND (c.shops IS NULL OR JSON_CONTAINS(c.shops, JSON_QUOTE(e.shop))) WHERE e.id ${mariadb.oneOf(ids, 'uuid')}
        ORDER BY e.seq

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Settlement } from '../../../domain/settlement.js';
 import { ConcurrentChangeError } from '../../../database/query-errors.js';
-import { isHeld, isPending } from '../../../events/storage/delivery.store.js';
+import { isPending } from '../../../events/storage/delivery.store.js';
 import { integer, json } from '../../../database/reading.js';
 import type { AddedEvent, SettlementWriter } from '../settlement.writer.js';
 import { sql } from '../../../database/statement.js';
@@ -61,7 +61,7 @@ const WRITE = prepare(
         SELECT added.id, added.name, added.seq, added.bill_id, c.name, 'PENDING', ${now},
           row_number() OVER (PARTITION BY added.bill_id, c.name ORDER BY added.seq) > 1 OR EXISTS (
             SELECT 1 FROM payment_acceptance.delivery earlier WHERE ${isPending('earlier.state')}
-              AND earlier.bill_id = added.bill_id AND earlier.consumer = c.name ${ROW_BY_ROW}) OR ${isHeld('added.bill_id', ROW_BY_ROW)}
+              AND earlier.bill_id = added.bill_id AND earlier.consumer = c.name ${ROW_BY_ROW})
         FROM added JOIN payment_acceptance.consumer c
           ON c.event_name = added.name AND (c.shops IS NULL OR added.shop = ANY(c.shops)) ORDER BY added.seq
         RETURNING event_id, consumer, behind

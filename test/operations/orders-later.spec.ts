@@ -23,6 +23,7 @@ const MINUTE = 60_000;
 /** Ids of restored orders. */
 let orders: Set<string>;
 let calls: number;
+let broken: boolean;
 
 @Injectable()
 class Orders {
@@ -31,6 +32,7 @@ class Orders {
   async take(event: PaymentSucceededEvent | PaymentFailedEvent, { manager }: PaymentEventContext): Promise<void> {
     calls += 1;
     const { name, orderId, paymentId } = event;
+    if (broken && orderId === 'order-1') throw new Error('broken');
     if (!orders.has(orderId)) throw new PaymentOrderNotFoundError(orderId);
     await manager.insert(Effect, { consumer: 'orders', event: name, paymentId, orderId });
   }
@@ -53,8 +55,8 @@ async function lostBills(count: number): Promise<BillToImport[]> {
   return bills;
 }
 
-const importAll = (bills: BillToImport[], hold: boolean) =>
-  harness.host.app.get(PaymentImport).importBills(bills, { operator: 'ann', hold });
+const importAll = (bills: BillToImport[]) =>
+  harness.host.app.get(PaymentImport).importBills(bills, { operator: 'ann' });
 const restoreAll = (bills: BillToImport[]): void => bills.forEach(({ orderId }) => orders.add(orderId));
 const health = async () =>
   (await harness.host.app.get(PaymentHealthIndicator).isHealthy('payments', { failingDeliveryMs: 0 })).payments;
@@ -66,7 +68,7 @@ async function expectEachPaidOnce(bills: BillToImport[]): Promise<void> {
 
 describe('bills that come back before their orders', () => {
   beforeEach(async () => {
-    [orders, calls] = [new Set(), 0];
+    [orders, calls, broken] = [new Set(), 0, false];
     // The fewest attempts that a host may configure.
     harness = await startHarness({
       providers: [Orders],
@@ -80,69 +82,9 @@ describe('bills that come back before their orders', () => {
     await harness.close();
   });
 
-  test('held ones settle, but reach no handler until they are released; then each is paid once', async () => {
+  test('deliveries that find no order are retried for long: no dead letter, and each is paid once', async () => {
     const bills = await lostBills(BILLS);
-    expect(await importAll(bills, true)).toMatchObject({ imported: BILLS, refused: [] });
-    await harness.settle();
-    harness.clock.advance(10 * MINUTE);
-    await harness.settle();
-    expect(calls).toBe(0);
-    // Claims do not even read them.
-    const met: unknown[] = await harness.host.dataSource.query(
-      `SELECT 1 FROM payment_acceptance.delivery WHERE NOT behind`,
-    );
-    expect(met).toEqual([]);
-    const { degraded, backlog } = await health();
-    expect(degraded).toEqual(['bills-held']);
-    expect(backlog).toMatchObject({
-      ...{ heldBills: BILLS, heldDeliveries: BILLS, pendingDeliveries: BILLS },
-      ...{ oldestDeliveryMs: null, deadLetters: 0, failingConsumers: [] },
-    });
-    expect((await operations.forShop('eu').stats()).heldBills).toBe(0);
-    // Importing again does not hold what has been released.
-    restoreAll(bills);
-    expect(await operations.forShop('eu').release({}, 'ann')).toEqual({ bills: 0, retried: 0 });
-    const one = await commands.json('release', '--order', 'order-7', '--shop', 'main');
-    expect(one.document).toMatchObject({ bills: 1, retried: 0 });
-    expect(await importAll(bills, true)).toMatchObject({ imported: 0, present: BILLS });
-    await harness.settle();
-    await expectEachPaidOnce([bills[7]!]);
-    expect(await commands.command('release')).toMatchObject({
-      code: 0,
-      out: `The events of ${BILLS - 1} held bills are released.\n0 deliveries that found no order will be retried.\n`,
-    });
-    await harness.settle();
-    await expectEachPaidOnce(bills);
-    expect(await operations.release({}, 'ann')).toEqual({ bills: 0, retried: 0 });
-    await harness.settle();
-    expect(calls).toBe(BILLS);
-    expect(await operations.stats()).toMatchObject({ heldBills: 0, heldDeliveries: 0, pendingDeliveries: 0 });
-  });
-
-  test('later events of a held bill wait in order, even if something else releases queues meanwhile', async () => {
-    const { billId } = await commands.foreignBill('order-0');
-    await importAll([{ orderId: 'order-0', billId, amount: '10.00', createdAt: new Date() }], true);
-    orders.add('order-0');
-    await harness.start();
-    for (const outcome of ['fail', 'success'] as const) {
-      await harness.sandbox.pay(billId, { outcome });
-      await harness.settle();
-    }
-    harness.clock.advance(MINUTE);
-    await operations.replay({}, 'ann');
-    await harness.settle();
-    // An earlier release has retried none, and clears the mark of all.
-    await harness.host.dataSource.query(`UPDATE payment_acceptance.delivery SET behind = false`);
-    await harness.settle();
-    expect([calls, (await operations.stats()).heldDeliveries]).toEqual([0, 2]);
-    await operations.release({ orderId: 'order-0' }, 'ann');
-    await harness.settle();
-    expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed', 'payment.succeeded']);
-  });
-
-  test('without --hold, deliveries that find no order are retried for long: no dead letter, and each is paid once', async () => {
-    const bills = await lostBills(BILLS);
-    await importAll(bills, false);
+    await importAll(bills);
     await harness.settle();
     expect(calls).toBe(BILLS);
     for (const minutes of [5, 180]) {
@@ -163,15 +105,41 @@ describe('bills that come back before their orders', () => {
     restoreAll(bills);
     await harness.settle();
     await expectEachPaidOnce([]);
-    expect(await operations.release({ orderId: 'order-3' }, 'ann')).toEqual({ bills: 0, retried: 1 });
-    // Also for the one that has not been retried since.
-    expect((await commands.json('release')).document).toMatchObject({ bills: 0, retried: BILLS });
+    expect(await operations.forShop('eu').replay({}, 'ann')).toBe(0);
+    expect(await operations.replayable({ orderId: 'order-3' })).toBe(1);
+    expect(await operations.replay({ orderId: 'order-3' }, 'ann')).toBe(1);
+    // Also the one that has not been tried since.
+    expect((await commands.json('replay', '--all')).document).toEqual({ dryRun: false, replayed: BILLS });
     await harness.settle();
     await expectEachPaidOnce(bills);
   });
 
+  test('a replay gives what waits for its order all its attempts, in the order of its bill, and leaves other failures alone', async () => {
+    const { billId } = await commands.foreignBill('order-0');
+    await importAll([{ orderId: 'order-0', billId, amount: '10.00', createdAt: new Date() }]);
+    for (const outcome of ['fail', 'success'] as const) {
+      await harness.sandbox.pay(billId, { outcome });
+      harness.clock.advance(MINUTE);
+      await harness.settle();
+    }
+    broken = true;
+    await lostBills(2).then(([, other]) => importAll([other!]));
+    await harness.settle();
+    const failing = () =>
+      harness.host.dataSource.query<object[]>(
+        `SELECT d.due_at, d.attempts FROM payment_acceptance.delivery d JOIN payment_acceptance.bill b ON b.id = d.bill_id
+       WHERE b.order_id = 'order-1'`,
+      );
+    const before = await failing();
+    orders.add('order-0');
+    expect(await operations.replay({}, 'ann')).toBe(1);
+    expect(await failing()).toEqual(before);
+    await harness.settle();
+    expect((await harness.effects()).map(({ event }) => event)).toEqual(['payment.failed', 'payment.succeeded']);
+  });
+
   test('an order that never comes back is a dead letter after a day, and can be replayed by order', async () => {
-    await importAll(await lostBills(1), false);
+    await importAll(await lostBills(1));
     let hours = 0;
     for (; (await operations.stats()).deadLetters === 0 && hours < 60; hours += 1) {
       await harness.settle();
