@@ -1,5 +1,5 @@
-import { DataSource } from 'typeorm';
 import { shown } from './lib/chart.mjs';
+import { mariaDatabase } from './lib/database.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { exactly, target } from './lib/report.mjs';
 import { seedBacklog } from './lib/seed-backlog.mjs';
@@ -62,19 +62,4 @@ async function times(host, rounds) {
   const times = [];
   for (let round = 0; round < rounds; round++) times.push((await host.ask('read')).ms);
   return summary(times);
-}
-
-/** @param {string} server */
-async function mariaDatabase(server) {
-  const url = server.replace(/^mariadb:/, 'mysql:');
-  const name = `bench_${process.pid}`;
-  /** @param {string} statement */
-  const administer = async (statement) => {
-    const dataSource = await new DataSource({ type: 'mariadb', url }).initialize();
-    await dataSource.query(statement).finally(() => dataSource.destroy());
-  };
-  await administer(`CREATE DATABASE ${name}`);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return { databaseUrl: own.href, drop: () => administer(`DROP DATABASE ${name}`) };
 }

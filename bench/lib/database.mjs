@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
+import { DataSource } from 'typeorm';
 import { startTemporaryPostgres } from '../../scripts/lib/postgres.mjs';
 import { modes } from '../../scripts/lib/postgres-server.mjs';
 
@@ -140,4 +141,22 @@ export async function pgbench(program, url, { script, clients = 64, seconds }) {
   /** @param {RegExp} pattern */
   const figure = (pattern) => Number(pattern.exec(output)?.[1] ?? NaN);
   return { rate: figure(/tps = ([\d.]+)/), p50: figure(/latency average = ([\d.]+)/) };
+}
+
+/**
+ * A new, empty database of the MariaDB server with that address.
+ * @param {string} server
+ */
+export async function mariaDatabase(server) {
+  const url = server.replace(/^mariadb:/, 'mysql:');
+  const name = `bench_${process.pid}`;
+  /** @param {string} statement */
+  const administer = async (statement) => {
+    const dataSource = await new DataSource({ type: 'mariadb', url }).initialize();
+    await dataSource.query(statement).finally(() => dataSource.destroy());
+  };
+  await administer(`CREATE DATABASE ${name}`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return { databaseUrl: own.href, drop: () => administer(`DROP DATABASE ${name}`) };
 }

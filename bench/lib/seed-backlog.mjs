@@ -34,31 +34,84 @@ const TABLES = ['shop_order', 'bill', 'event', 'delivery', 'review', 'callback',
 const POSTGRES = {
   before: ['SET session_replication_role = replica'],
   after: ['VACUUM ANALYZE'],
+  /** @param {number} last */
+  numberedTo: (last) => [`SELECT setval(pg_get_serial_sequence('payment_acceptance.event', 'seq'), ${last})`],
   /** @param {string} name */
   table: (name) => `payment_acceptance.${name}`,
   /** @param {number} first @param {number} last */
   numbers: (first, last) => `generate_series(${first}, ${last}) n`,
   /** @param {string} prefix */
   text: (prefix) => `'${prefix}-' || n`,
-  /** @param {number} kind */
-  id: (kind) => `('00000000-0000-7000-800${kind}-' || lpad(to_hex(n), 12, '0'))::uuid`,
+  /** @param {number} kind @param {string} [number] */
+  id: (kind, number = 'n') => `('00000000-0000-7000-800${kind}-' || lpad(to_hex(${number}), 12, '0'))::uuid`,
   key: 'key',
   then: `now() - interval '1 hour'`,
   numbered: 'OVERRIDING SYSTEM VALUE',
+  /** Keeps the server from renewing the planner's statistics. @param {boolean} _absent */
+  frozen: (_absent) => TABLES.map((name) => `ALTER TABLE payment_acceptance.${name} SET (autovacuum_enabled = false)`),
 };
 
 /** @type {Dialect} */
 const MARIADB = {
   before: ['SET foreign_key_checks = 0', 'SET unique_checks = 0'],
   after: [`ANALYZE TABLE ${TABLES.map((name) => `payment_acceptance_${name}`).join(', ')}`],
+  numberedTo: () => [],
   table: (name) => `payment_acceptance_${name}`,
   numbers: (first, last) => `(SELECT seq AS n FROM seq_${first}_to_${last}) numbers`,
   text: (prefix) => `CONCAT('${prefix}-', n)`,
-  id: (kind) => `CONCAT('00000000-0000-7000-800${kind}-', LPAD(HEX(n), 12, '0'))`,
+  id: (kind, number = 'n') => `CONCAT('00000000-0000-7000-800${kind}-', LPAD(HEX(${number}), 12, '0'))`,
   key: '`key`',
   then: 'UTC_TIMESTAMP(6) - INTERVAL 1 HOUR',
   numbered: '',
+  frozen: (absent) =>
+    TABLES.map(
+      (name) => `ALTER TABLE payment_acceptance_${name} STATS_AUTO_RECALC = 0, STATS_PERSISTENT = ${absent ? 0 : 1}`,
+    ),
 };
+
+/**
+ * Bills with ten events each: one of their deliveries is a dead letter, of the consumer `mail`; a consumer `late` has none of them.
+ * `statistics` are those of the planner afterwards: `fresh`, `absent`, or `stale`, as of the time when nothing was pending.
+ * @param {string} url
+ * @param {number} rows
+ * @param {'fresh' | 'absent' | 'stale'} statistics
+ */
+export async function seedPast(url, rows, statistics) {
+  const onMaria = url.startsWith('mysql:');
+  const dataSource = await new DataSource({ type: onMaria ? 'mariadb' : 'postgres', url }).initialize();
+  const runner = dataSource.createQueryRunner();
+  const dialect = onMaria ? MARIADB : POSTGRES;
+  const { table, then, id, text, key, numbered, before, after, frozen, numbers } = dialect;
+  const all = numbers(1, rows);
+  const bills = rows / 10;
+  const bill = id(1, `n % ${bills}`);
+  try {
+    for (const statement of before) await runner.query(statement);
+    for (const statement of frozen(statistics === 'absent')) await runner.query(statement);
+    for (const statement of [
+      `INSERT INTO ${table('consumer')} (name, event_name, registered_at, last_seen_at)
+       VALUES ${['mail', 'late'].map((name) => `('${name}', 'payment.succeeded', ${then}, ${then})`).join(', ')}`,
+      `INSERT INTO ${table('shop_order')} (shop, order_id) SELECT 'main', ${text('o')} FROM ${numbers(0, bills - 1)}`,
+      `INSERT INTO ${table('bill')} (id, shop, order_id, attempt, state, amount, currency, payer_pays_commission, type, custom, custom_given,
+         service_bill_id, created_at, ended_at, check_after)
+       SELECT ${id(1)}, 'main', ${text('o')}, 1, 'PAID', 10, 'RUB', false, 'normal', 'c', false, ${text('b')}, ${then}, ${then}, ${then} FROM ${numbers(0, bills - 1)}`,
+      `INSERT INTO ${table('event')} (id, seq, ${key}, name, shop, bill_id, payload, occurred_at) ${numbered}
+       SELECT ${id(2)}, n, ${text('k')}, 'payment.succeeded', 'main', ${bill}, '{}', ${then} FROM ${all}`,
+      `INSERT INTO ${table('delivery')} (event_id, event_name, seq, bill_id, consumer, state, attempts, due_at, ended_at)
+       SELECT ${id(2)}, 'payment.succeeded', n, ${bill}, 'mail', 'DONE', 1, ${then}, ${then} FROM ${all}`,
+    ])
+      await runner.query(statement);
+    for (const statement of dialect.numberedTo(rows)) await runner.query(statement);
+    if (statistics === 'stale') for (const statement of after) await runner.query(statement);
+    await runner.query(
+      `UPDATE ${table('delivery')} SET state = 'DEAD', last_error_code = 'Error' WHERE consumer = 'mail'`,
+    );
+    if (statistics === 'fresh') for (const statement of after) await runner.query(statement);
+  } finally {
+    await runner.release();
+    await dataSource.destroy();
+  }
+}
 
 /** @param {Dialect} dialect */
 const consumers = ({ table, then }) =>

@@ -35,6 +35,8 @@ export interface Dialect {
   readonly noneOf: (values: readonly string[], type: ListType) => Statement;
   /** Whether a stored list of texts contains a value. */
   readonly listHas: (list: Expression, value: Expression) => Statement;
+  /** End of a subquery that must be evaluated per row: otherwise the planner might join whole tables. */
+  readonly rowByRow: Statement;
   /** Whether the server is read-only: 1 or 0. */
   readonly readOnly: Statement;
   /** At the end of a SELECT: nobody may write these rows until the transaction ends. */

@@ -23,10 +23,14 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
  * else it does happens at least once. If it throws, it is retried later.
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
-  return (_target, _key, descriptor: PropertyDescriptor) => {
-    const method: object = descriptor.value as object;
-    Reflect.defineMetadata(HANDLERS, [...paymentHandlersOf(method), { ...options, event }], method);
-  };
+  // Kept beside the method, not on its function: a decorator above may put another function in its place.
+  return (prototype, method) =>
+    Reflect.defineMetadata(
+      HANDLERS,
+      [...paymentHandlersOf(prototype, method), { ...options, event }],
+      prototype,
+      method,
+    );
 }
 
 /** Durable handler of `payment.succeeded`; see {@link OnPaymentEvent}. */
@@ -45,9 +49,9 @@ export const OnPaymentReview = (options: PaymentHandlerOptions): MethodDecorator
 export const OnBillExpired = (options: PaymentHandlerOptions): MethodDecorator =>
   OnPaymentEvent('bill.expired', options);
 
-/** The durable handlers a method is marked as. */
-export function paymentHandlersOf(method: object): readonly PaymentHandlerMetadata[] {
-  const found: unknown = Reflect.getMetadata(HANDLERS, method);
+/** The durable handlers that a prototype's own method is marked as. */
+export function paymentHandlersOf(prototype: object, method: string | symbol): readonly PaymentHandlerMetadata[] {
+  const found: unknown = Reflect.getOwnMetadata(HANDLERS, prototype, method);
   return Array.isArray(found) ? (found as PaymentHandlerMetadata[]) : [];
 }
 

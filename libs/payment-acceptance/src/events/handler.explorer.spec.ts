@@ -55,6 +55,42 @@ describe('handlers are found', () => {
     expect(module.get(Orders).taken).toEqual([event, context]);
   });
 
+  test('under a decorator that puts another function in the place of the method: that one is called', async () => {
+    const traced: MethodDecorator = (_prototype, _name, descriptor: PropertyDescriptor) => {
+      const method = descriptor.value as (event: unknown) => unknown;
+      descriptor.value = function (this: Orders, event: unknown) {
+        this.taken.push('traced');
+        return method.call(this, event);
+      };
+    };
+    @Injectable()
+    class Orders {
+      readonly taken: string[] = [];
+      @traced
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {
+        this.taken.push('taken');
+      }
+    }
+    const module = await handlerModule({ explorers: [HandlerExplorer], providers: [Orders] });
+    const [consumer] = module.get(HandlerExplorer).consumers();
+    if (consumer?.kind !== 'transaction') throw new Error('No durable handler was found.');
+    await consumer.handle(succeeded(), {} as PaymentEventContext);
+    expect(module.get(Orders).taken).toEqual(['traced', 'taken']);
+  });
+
+  test('but not an override without the decorator', async () => {
+    class Base {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {}
+    }
+    @Injectable()
+    class Orders extends Base {
+      override take(): void {}
+    }
+    expect(await explore([Orders])).toEqual([]);
+  });
+
   test('a handler that throws at once is a rejection, like any other', async () => {
     @Injectable()
     class Orders {

@@ -11,6 +11,9 @@ export interface HostMethod {
   /** `OrdersService.markPaid`, for messages. */
   readonly label: string;
   readonly instance: object;
+  readonly name: string;
+  /** The prototype that defines it: the instance's, or one that it inherits from. */
+  readonly definedBy: object;
   readonly method: (...parameters: unknown[]) => unknown;
   /** What the instance has under this name: the method, or what a library has put in its place. */
   readonly own: object;
@@ -36,7 +39,7 @@ export class HandlerExplorer {
   consumers(): EventConsumer[] {
     const consumers: EventConsumer[] = [];
     for (const host of this.methods()) {
-      for (const handler of paymentHandlersOf(host.method)) {
+      for (const handler of paymentHandlersOf(host.definedBy, host.name)) {
         this.check(host, handler, consumers);
         consumers.push({
           kind: 'transaction',
@@ -73,6 +76,8 @@ export class HandlerExplorer {
           own: typeof own === 'function' ? own : method,
           label: `${prototype.constructor.name}.${name}`,
           instance,
+          name,
+          definedBy: definerOf(prototype, name),
           method: method as HostMethod['method'],
           // A transient provider's dependency tree is static, but the instance seen here is not one that anybody uses.
           singleton: wrapper.isDependencyTreeStatic() && !wrapper.isTransient,
@@ -100,4 +105,11 @@ export class HandlerExplorer {
       );
     }
   }
+}
+
+function definerOf(prototype: object, name: string): object {
+  for (let each: object | null = prototype; each; each = Object.getPrototypeOf(each) as object | null) {
+    if (Object.hasOwn(each, name)) return each;
+  }
+  return prototype;
 }

@@ -3,6 +3,7 @@ import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
 import { databaseText } from '../common/text.js';
 import { statedPageAddress } from '../common/web-address.js';
+import { readPieces } from '../common/pieces.js';
 import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
@@ -12,13 +13,14 @@ import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
 import type { PaymentStats, ShopState } from '../health/statistics.js';
-import { inPieces } from '../common/pieces.js';
 import { isUuid } from '../domain/uuid.js';
 import { isUniqueViolation } from '../database/query-errors.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { eraseOrder, noBill, type PaymentErasureOptions } from './erasure.js';
 import type { PaymentTakeInOptions } from './lost-bills.js';
 import type { KnownShop, OperationsTools } from './operations-tools.js';
+import type { DeliveryToReplay } from './storage/operator.store.js';
+import type { PastEvent } from './storage/past-events.store.js';
 import { PaymentActionInterruptedError, PaymentOperatorActionError } from './operator.errors.js';
 import { fitsNothing } from './records-view.js';
 import type { PaymentWorkload } from '../health/workload.js';
@@ -167,9 +169,10 @@ export class OperationsView {
     if (fitsNothing(filter)) return 0;
     const detail = this.detailOf(filter, note);
     const { store, deliveries } = this.tools;
-    const found = await store.toReplay(filter, this.scope);
-    const target = (filter.deliveryId === undefined ? undefined : found[0]?.intentId) ?? 'dead letters';
-    return this.actInPieces(operator, 'replay', target, detail, inPieces(found), async (manager, piece) => {
+    const only = filter.deliveryId === undefined ? undefined : await store.toReplay(filter, this.scope);
+    const target = only?.[0]?.intentId ?? 'dead letters';
+    const pieces = only ? [only] : readPieces<DeliveryToReplay>((after) => store.toReplay(filter, this.scope, after));
+    return this.actInPieces(operator, 'replay', target, detail, pieces, async (manager, piece) => {
       const ids = piece.map(({ id }) => id);
       const replayed = await store.replay(manager, ids);
       await deliveries.free(piece, [], manager);
@@ -206,7 +209,7 @@ export class OperationsView {
       );
     }
     const detail = this.detailOf(filter, note);
-    const pieces = pastEvents.pieces(filter, this.scope);
+    const pieces = readPieces<PastEvent>((after) => pastEvents.missing(filter, this.scope, after));
     return this.actInPieces(
       operator,
       'deliver-past-events',

@@ -32,6 +32,7 @@ export const mariadb: Dialect = {
   listHas: (list, value) => sql`JSON_CONTAINS(${toSql(list)}, JSON_QUOTE(${toSql(value)}))`,
   // `read_only` is a number, or since MariaDB 12 a word.
   readOnly: rawSql(`CASE WHEN @@GLOBAL.read_only IN ('0', 'OFF') AND NOT @@GLOBAL.innodb_read_only THEN 0 ELSE 1 END`),
+  rowByRow: rawSql(''),
   sharing: rawSql('LOCK IN SHARE MODE'),
   unlessThere: (column) => rawSql(`ON DUPLICATE KEY UPDATE ${column} = ${column}`),
 };

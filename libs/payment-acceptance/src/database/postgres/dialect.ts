@@ -1,4 +1,5 @@
 import type { Dialect } from '../dialect.js';
+import { ROW_BY_ROW } from './planner.js';
 import { rawSql, join, toSql, sql } from '../statement.js';
 
 /** The dialect of PostgreSQL. */
@@ -26,6 +27,7 @@ export const postgres: Dialect = {
   noneOf: (values, type) => sql`<> ALL(${values}::${rawSql(type)}[])`,
   listHas: (list, value) => sql`${toSql(value)} = ANY(${toSql(list)})`,
   readOnly: rawSql(`CASE current_setting('transaction_read_only') WHEN 'on' THEN 1 ELSE 0 END`),
+  rowByRow: ROW_BY_ROW,
   sharing: rawSql('FOR SHARE'),
   unlessThere: () => rawSql('ON CONFLICT DO NOTHING'),
 };

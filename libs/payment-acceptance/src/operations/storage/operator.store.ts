@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { READ_AT_ONCE } from '../../common/pieces.js';
 import { databaseText } from '../../common/text.js';
 import type { BillId, IntentId, OrderId, PaymentId } from '../../domain/ids.js';
 import type { DeadLetterFilter } from '../records/dead-letter.js';
@@ -27,6 +28,12 @@ export interface ReviewRow {
 
 /** A review of a payment. */
 export type PaymentReview = Pick<ReviewRow, 'id' | 'reason' | 'state' | 'detail'>;
+
+/** A delivery that a replay makes due, with its place among all. */
+export interface DeliveryToReplay extends DeliveryQueue {
+  readonly id: string;
+  readonly seq: string;
+}
 
 /** The statements of operators' actions, each recorded with who did it. */
 @Injectable()
@@ -140,14 +147,16 @@ export class OperatorStore {
     return row ? row.dead + row.orderless : 0;
   }
 
-  /** The deliveries that {@link replay} would make due now, those of the oldest events first. */
-  toReplay(filter: DeadLetterFilter, scope: ShopScope): Promise<(DeliveryQueue & { readonly id: string })[]> {
+  /** The deliveries that {@link replay} would make due now, those of the oldest events first; of many the first of these. */
+  toReplay(filter: DeadLetterFilter, scope: ShopScope, after?: DeliveryToReplay): Promise<DeliveryToReplay[]> {
     const { dialect } = this.database;
-    const columns = sql`SELECT ${dialect.text('d.id')} AS id, d.bill_id, d.consumer, d.seq, d.id AS place`;
+    const some = (which: Statement): Statement =>
+      sql`SELECT d.id, d.bill_id, d.consumer, d.seq ${which}
+       ${after ? sql`AND (d.seq, d.id) > (${after.seq}, ${after.id})` : sql``}`;
     return this.database.rows(
-      sql`SELECT id, bill_id AS "intentId", consumer FROM (
-         ${columns} ${deadLettersOf(dialect, filter, scope)} UNION ALL ${columns} ${orderlessOf(dialect, filter, scope)}) found
-       ORDER BY seq, place`.withTime(LONG_STATEMENT_MS),
+      sql`SELECT ${dialect.text('id')} AS id, bill_id AS "intentId", consumer, ${dialect.text('found.seq')} AS seq FROM (
+         ${some(deadLettersOf(dialect, filter, scope))} UNION ALL ${some(orderlessOf(dialect, filter, scope))}) found
+       ORDER BY found.seq, found.id LIMIT ${READ_AT_ONCE}`.withTime(LONG_STATEMENT_MS),
       {},
     );
   }

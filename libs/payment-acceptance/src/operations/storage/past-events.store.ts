@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { ROWS_OF_STATEMENT } from '../../common/pieces.js';
+import { READ_AT_ONCE } from '../../common/pieces.js';
 import { databaseText } from '../../common/text.js';
 import type { DeliveryQueue } from '../../events/storage/delivery.store.js';
 import type { PastEventFilter } from '../records/past-events.js';
@@ -39,21 +39,16 @@ export class PastEventsStore {
     return counted?.missing ?? 0;
   }
 
-  /** The events that are missing, the oldest first, in pieces. */
-  async *pieces(filter: PastEventFilter, scope: ShopScope): AsyncGenerator<readonly PastEvent[]> {
+  /** The events that are missing, the oldest first; of many the first of these. */
+  missing(filter: PastEventFilter, scope: ShopScope, after?: PastEvent): Promise<PastEvent[]> {
     const { dialect } = this.database;
-    for (let last = '0'; ;) {
-      const piece = await this.database.rows<PastEvent>(
-        sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
-         ${this.undelivered(filter, scope)} AND e.seq > ${last} ORDER BY e.seq LIMIT ${ROWS_OF_STATEMENT}`.withTime(
-          LONG_STATEMENT_MS,
-        ),
-        {},
-      );
-      last = piece.at(-1)?.seq ?? last;
-      if (piece.length > 0) yield piece;
-      if (piece.length < ROWS_OF_STATEMENT) return;
-    }
+    return this.database.rows<PastEvent>(
+      sql`SELECT ${dialect.text('e.seq')} AS seq, e.bill_id AS "intentId", c.name AS consumer
+       ${this.undelivered(filter, scope)} AND e.seq > ${after?.seq ?? '0'} ORDER BY e.seq LIMIT ${READ_AT_ONCE}`.withTime(
+        LONG_STATEMENT_MS,
+      ),
+      {},
+    );
   }
 
   /** Creates those of these deliveries that are still missing, `behind` until `DeliveryStore.free` clears them; their number. */
@@ -88,13 +83,16 @@ export class PastEventsStore {
       sql`(c.shops IS NULL OR ${dialect.listHas('c.shops', 'e.shop')})`,
       ...(event === undefined ? [] : [sql`e.name = ${databaseText(event)}`]),
       ...(shop === undefined ? [] : [sql`e.shop = ${databaseText(shop)}`]),
-      ...(orderId === undefined ? [] : [sql`b.order_id = ${databaseText(orderId)}`]),
+      ...(orderId === undefined
+        ? []
+        : [sql`e.bill_id IN (SELECT b.id FROM payment_acceptance.bill b WHERE b.order_id = ${databaseText(orderId)})`]),
       ...(from === undefined ? [] : [sql`e.occurred_at >= ${at(from)}`]),
       ...(to === undefined ? [] : [sql`e.occurred_at < ${at(to)}`]),
       ofScope('e.shop', scope),
-      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name)`,
+      sql`NOT EXISTS (SELECT 1 FROM payment_acceptance.delivery d WHERE d.event_id = e.id AND d.consumer = c.name
+        ${dialect.rowByRow})`,
     ];
     return sql`FROM payment_acceptance.event e JOIN payment_acceptance.consumer c ON c.event_name = e.name
-     JOIN payment_acceptance.bill b ON b.id = e.bill_id WHERE ${join(conditions, ' AND ')}`;
+     WHERE ${join(conditions, ' AND ')}`;
   }
 }
