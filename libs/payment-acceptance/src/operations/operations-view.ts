@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
 import { linkLateCallbacks } from '../callbacks/late-callbacks.js';
 import type { DroppedCounts } from '../callbacks/dropped-callbacks.js';
@@ -276,7 +277,10 @@ export class OperationsView {
     });
   }
 
-  /** Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. */
+  /**
+   * Each piece in a transaction of its own, so that none holds its locks for long, and what is done stays done. After it as
+   * long a rest, so that an action takes half of what the database can do at most.
+   */
   private async actInPieces<T>(
     operator: string,
     action: string,
@@ -298,8 +302,12 @@ export class OperationsView {
         return count;
       });
     try {
+      let tookMs = 0;
       for await (const piece of pieces) {
+        await sleep(tookMs);
+        const began = performance.now();
         done += await act(piece);
+        tookMs = performance.now() - began;
         isRecorded = true;
       }
       if (!isRecorded) await act([]);
