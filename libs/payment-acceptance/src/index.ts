@@ -15,7 +15,6 @@ export type { PaymentAcceptanceExtras, PaymentRoutesOptions } from './config/ext
 export type {
   ForwardedPostback,
   ForwardPostback,
-  OpenApiDecorators,
   PaymentResult,
   PaymentResultRenderer,
   ServiceHttpHooks,

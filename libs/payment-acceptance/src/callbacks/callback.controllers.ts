@@ -8,12 +8,12 @@ import {
   Post,
   Req,
   Res,
+  SetMetadata,
   VERSION_NEUTRAL,
   type Type,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { CallbackResponder, type AnyRequest, type AnyResponse, type Exchange } from './callback.responder.js';
-import { describeCallbacks } from './open-api.js';
 import { relativePath, type CallbackRoutes } from './routes.js';
 
 /**
@@ -21,12 +21,18 @@ import { relativePath, type CallbackRoutes } from './routes.js';
  * and no metadata changes afterwards. Bodies are typed `unknown`, so that a host's strict global pipe lets them
  * through.
  */
-export function createCallbackControllers({ redirect, postback, openApi }: CallbackRoutes): Type[] {
+export function createCallbackControllers({ redirect, postback }: CallbackRoutes): Type[] {
   return [
-    ...(redirect ? [decorate(createRedirectController(redirect, openApi), redirect.classDecorators)] : []),
-    ...(postback ? [decorate(createPostbackController(postback, openApi), postback.classDecorators)] : []),
+    ...(redirect ? [decorate(createRedirectController(redirect), redirect.classDecorators)] : []),
+    ...(postback ? [decorate(createPostbackController(postback), postback.classDecorators)] : []),
   ];
 }
+
+/** Only the service and payers call these routes. The metadata of `ApiExcludeController()`, since `@nestjs/swagger` may be missing. */
+const LeftOutOfOpenApi = (): ClassDecorator => SetMetadata('swagger/apiExcludeController', [true]);
+
+/** The default shop's path, and that of any shop. */
+const ofAnyShop = (path: string): string[] => [path, `${path}/:shop`];
 
 @Injectable()
 class CallbackController {
@@ -40,29 +46,20 @@ class CallbackController {
   }
 }
 
-function createRedirectController(
-  { success, fail, result, decorators }: NonNullable<CallbackRoutes['redirect']>,
-  openApi: CallbackRoutes['openApi'],
-): Type {
-  const describe = describeCallbacks(openApi);
-
-  @describe.controller()
+function createRedirectController({
+  success,
+  fail,
+  result,
+  decorators,
+}: NonNullable<CallbackRoutes['redirect']>): Type {
+  @LeftOutOfOpenApi()
   @Controller({ version: VERSION_NEUTRAL })
   class PaymentRedirectController extends CallbackController {
-    @Post(success)
+    @Post(ofAnyShop(success))
     @HttpCode(303)
-    @describe.redirect('success')
     @HostDecorators(decorators)
-    success(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.take('success', undefined, body, this.exchange(request, response));
-    }
-
-    @Post(`${success}/:shop`)
-    @HttpCode(303)
-    @describe.redirect('success', 'shop')
-    @HostDecorators(decorators)
-    successOfShop(
-      @Param('shop') shop: string,
+    success(
+      @Param('shop') shop: string | undefined,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
@@ -70,20 +67,11 @@ function createRedirectController(
       return this.take('success', shop, body, this.exchange(request, response));
     }
 
-    @Post(fail)
+    @Post(ofAnyShop(fail))
     @HttpCode(303)
-    @describe.redirect('fail')
     @HostDecorators(decorators)
-    fail(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.take('fail', undefined, body, this.exchange(request, response));
-    }
-
-    @Post(`${fail}/:shop`)
-    @HttpCode(303)
-    @describe.redirect('fail', 'shop')
-    @HostDecorators(decorators)
-    failOfShop(
-      @Param('shop') shop: string,
+    fail(
+      @Param('shop') shop: string | undefined,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,
@@ -92,7 +80,6 @@ function createRedirectController(
     }
 
     @Get(`${result}/:ticket`)
-    @describe.result()
     @HostDecorators(decorators)
     result(@Param('ticket') ticket: string, @Req() request: unknown, @Res() response: unknown): Promise<void> {
       return this.responder.result(ticket, this.exchange(request, response));
@@ -106,29 +93,15 @@ function createRedirectController(
   return PaymentRedirectController;
 }
 
-function createPostbackController(
-  { path, decorators }: NonNullable<CallbackRoutes['postback']>,
-  openApi: CallbackRoutes['openApi'],
-): Type {
-  const describe = describeCallbacks(openApi);
-
-  @describe.controller()
+function createPostbackController({ path, decorators }: NonNullable<CallbackRoutes['postback']>): Type {
+  @LeftOutOfOpenApi()
   @Controller({ version: VERSION_NEUTRAL })
   class PaymentPostbackController extends CallbackController {
-    @Post(path)
+    @Post(ofAnyShop(path))
     @HttpCode(200)
-    @describe.postback()
     @HostDecorators(decorators)
-    postback(@Body() body: unknown, @Req() request: unknown, @Res() response: unknown): Promise<void> {
-      return this.responder.postback(undefined, body, this.exchange(request, response));
-    }
-
-    @Post(`${path}/:shop`)
-    @HttpCode(200)
-    @describe.postback('shop')
-    @HostDecorators(decorators)
-    postbackOfShop(
-      @Param('shop') shop: string,
+    postback(
+      @Param('shop') shop: string | undefined,
       @Body() body: unknown,
       @Req() request: unknown,
       @Res() response: unknown,

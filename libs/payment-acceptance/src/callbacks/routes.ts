@@ -13,7 +13,6 @@ export interface CallbackRoutes {
   /** `undefined` if disabled. */
   readonly redirect: (RequiredDecorators & Readonly<Record<'success' | 'fail' | 'result', string>>) | undefined;
   readonly postback: (RequiredDecorators & { readonly path: string }) | undefined;
-  readonly openApi: NonNullable<PaymentRoutesOptions['openApi']>;
 }
 type RequiredDecorators = Readonly<Required<RouteDecorators>>;
 
@@ -56,7 +55,6 @@ export function resolveRoutes(options: PaymentRoutesOptions): CallbackRoutes {
         }
       : undefined,
     postback: postback ? { path: pathOf('postback.path', postback.path), ...decorated(postback) } : undefined,
-    openApi: all.openApi,
   };
   if (problems.length > 0) throw new PaymentConfigurationError(problems);
   return routes;

@@ -25,10 +25,6 @@ export const ROUTE_RULES: OptionRules<PaymentRoutesOptions> = {
     switched,
   ),
   postback: group<PostbackRoutesOptions>({ ...decorators, path: text('postback/payment') }, switched),
-  openApi: {
-    flaw: (module) => (module === false || typeof module === 'object' ? undefined : 'must be a module, or false.'),
-    default: false,
-  },
 };
 
 /** Like `OPTION_RULES`, for the options passed next to the factory. */

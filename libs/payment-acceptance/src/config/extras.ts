@@ -1,5 +1,4 @@
 import type { ModuleMetadata } from '@nestjs/common';
-import type { OpenApiDecorators } from './hooks.js';
 
 /** Token of {@link PaymentAcceptanceExtras.role}. */
 export const PAYMENT_ROLE = Symbol.for('nestjs-payment-acceptance/role');
@@ -50,9 +49,4 @@ export interface PaymentRoutesOptions extends RouteDecorators {
   redirect?: boolean | RedirectRoutesOptions;
   /** `false` for none; a controller of yours then calls `PaymentCallbacks.postback()`. Default `true`. */
   postback?: boolean | PostbackRoutesOptions;
-  /**
-   * The module `@nestjs/swagger` (`import * as swagger from '@nestjs/swagger'`), to describe the routes in your OpenAPI
-   * document. `false` leaves them out of it. Default `false`.
-   */
-  openApi?: OpenApiDecorators | false;
 }
