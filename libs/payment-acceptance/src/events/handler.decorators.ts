@@ -23,14 +23,13 @@ export interface PaymentHandlerMetadata extends PaymentHandlerOptions {
  * else it does happens at least once. If it throws, it is retried later.
  */
 export function OnPaymentEvent(event: PaymentEventName, options: PaymentHandlerOptions): MethodDecorator {
-  // Kept beside the method, not on its function: a decorator above may put another function in its place.
-  return (prototype, method) =>
-    Reflect.defineMetadata(
-      HANDLERS,
-      [...paymentHandlersOf(prototype, method), { ...options, event }],
-      prototype,
-      method,
-    );
+  return (prototype, name, descriptor: PropertyDescriptor) => {
+    const method = descriptor.value as object;
+    const handlers = [...paymentHandlersOf(prototype, name, method), { ...options, event }];
+    // Beside the method, since a decorator above may put another function in its place; and on it, for mixins that copy it.
+    Reflect.defineMetadata(HANDLERS, handlers, prototype, name);
+    Reflect.defineMetadata(HANDLERS, handlers, method);
+  };
 }
 
 /** Durable handler of `payment.succeeded`; see {@link OnPaymentEvent}. */
@@ -50,8 +49,12 @@ export const OnBillExpired = (options: PaymentHandlerOptions): MethodDecorator =
   OnPaymentEvent('bill.expired', options);
 
 /** The durable handlers that a prototype's own method is marked as. */
-export function paymentHandlersOf(prototype: object, method: string | symbol): readonly PaymentHandlerMetadata[] {
-  const found: unknown = Reflect.getOwnMetadata(HANDLERS, prototype, method);
+export function paymentHandlersOf(
+  prototype: object,
+  name: string | symbol,
+  method: object,
+): readonly PaymentHandlerMetadata[] {
+  const found: unknown = Reflect.getOwnMetadata(HANDLERS, prototype, name) ?? Reflect.getMetadata(HANDLERS, method);
   return Array.isArray(found) ? (found as PaymentHandlerMetadata[]) : [];
 }
 

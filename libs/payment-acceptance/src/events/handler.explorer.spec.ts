@@ -79,6 +79,17 @@ describe('handlers are found', () => {
     expect(module.get(Orders).taken).toEqual(['traced', 'taken']);
   });
 
+  test('of which a mixin has a copy', async () => {
+    class Mixin {
+      @OnPaymentSucceeded({ consumer: 'orders' })
+      take(): void {}
+    }
+    @Injectable()
+    class Orders {}
+    Object.defineProperty(Orders.prototype, 'take', Object.getOwnPropertyDescriptor(Mixin.prototype, 'take')!);
+    expect(await explore([Orders])).toMatchObject([{ name: 'orders', event: 'payment.succeeded' }]);
+  });
+
   test('but not an override without the decorator', async () => {
     class Base {
       @OnPaymentSucceeded({ consumer: 'orders' })

@@ -39,7 +39,7 @@ export class HandlerExplorer {
   consumers(): EventConsumer[] {
     const consumers: EventConsumer[] = [];
     for (const host of this.methods()) {
-      for (const handler of paymentHandlersOf(host.definedBy, host.name)) {
+      for (const handler of paymentHandlersOf(host.definedBy, host.name, host.method)) {
         this.check(host, handler, consumers);
         consumers.push({
           kind: 'transaction',
