@@ -1,5 +1,5 @@
 import { shown } from './lib/chart.mjs';
-import { mariaDatabase } from './lib/database.mjs';
+import { bothDatabases } from './lib/database.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { exactly, target } from './lib/report.mjs';
 import { seedPast } from './lib/seed-backlog.mjs';
@@ -10,7 +10,6 @@ import { quantile } from './lib/statistics.mjs';
 export const title = "An operator's action on many deliveries";
 export const order = 56;
 
-const MARIADB = process.env.TEST_MARIADB_URL;
 const STATISTICS = /** @type {const} */ (['fresh', 'absent', 'stale']);
 const ACTIONS = /** @type {const} */ (['replay', 'deliver']);
 
@@ -22,16 +21,9 @@ export async function run({ quick, database, log }) {
   const service = await startContestant('paying-service.mjs');
   const table = [];
   const targets = [];
-  for (const name of ['PostgreSQL', 'MariaDB']) {
-    if (name === 'MariaDB' && MARIADB === undefined) {
-      log('MariaDB is left out: TEST_MARIADB_URL names none');
-      continue;
-    }
+  for (const { name, create } of bothDatabases({ database, log })) {
     for (const statistics of quick ? STATISTICS.slice(2) : STATISTICS) {
-      const { databaseUrl, drop } =
-        name === 'MariaDB'
-          ? await mariaDatabase(MARIADB ?? '')
-          : { databaseUrl: await database.create(), drop: undefined };
+      const { databaseUrl, drop } = await create();
       const host = await startContestant('acting.mjs', { databaseUrl, serviceUrl: service.about.url });
       await seedPast(databaseUrl, rows, statistics);
       // The first payments find the code cold.
@@ -57,7 +49,7 @@ export async function run({ quick, database, log }) {
         targets.push(target(what, exactly(beside.p99 / alone.p99), { atMost: 1.5 }));
       }
       await host.stop();
-      await drop?.();
+      await drop();
     }
   }
   await service.stop();

@@ -1,5 +1,5 @@
 import { shown } from './lib/chart.mjs';
-import { mariaDatabase } from './lib/database.mjs';
+import { bothDatabases } from './lib/database.mjs';
 import { startContestant } from './lib/processes.mjs';
 import { exactly, target } from './lib/report.mjs';
 import { seedBacklog } from './lib/seed-backlog.mjs';
@@ -10,30 +10,21 @@ import { summary } from './lib/statistics.mjs';
 export const title = 'Health beside a backlog';
 export const order = 57;
 
-const MARIADB = process.env.TEST_MARIADB_URL;
-
 /** @param {Context} context */
 export async function run({ quick, long, database, log }) {
   const rows = quick ? 20_000 : long ? 5_000_000 : 200_000;
   const rounds = quick ? 1 : 5;
   const tables = [];
   const targets = [];
-  for (const name of ['PostgreSQL', 'MariaDB']) {
-    if (name === 'MariaDB' && MARIADB === undefined) {
-      log('MariaDB is left out: TEST_MARIADB_URL names none');
-      continue;
-    }
-    const { databaseUrl, drop } =
-      name === 'MariaDB'
-        ? await mariaDatabase(MARIADB ?? '')
-        : { databaseUrl: await database.create(), drop: undefined };
+  for (const { name, create } of bothDatabases({ database, log })) {
+    const { databaseUrl, drop } = await create();
     const host = await startContestant('health.mjs', { databaseUrl });
     const alone = await times(host, rounds);
     await seedBacklog(databaseUrl, rows);
     const beside = await times(host, rounds);
     const { health } = await host.ask('read');
     await host.stop();
-    await drop?.();
+    await drop();
     log(
       `${name}: ${shown(alone.median)} ms with nothing, ${shown(beside.median)} ms beside ${rows.toLocaleString('en-US')} rows of each kind`,
     );

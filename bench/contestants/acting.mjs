@@ -1,12 +1,12 @@
 // The module in a host whose operator acts on many deliveries while payments go on. `databaseUrl` names PostgreSQL or MariaDB.
 import { Injectable } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OnPaymentSucceeded, PaymentAcceptanceModule, PaymentAcceptanceService } from 'nestjs-payment-acceptance';
 import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import { options } from '../lib/contestant.mjs';
 import { method, provider, serve } from '../lib/nest.mjs';
+import { eitherDatabase } from '../lib/orders.mjs';
 import { AMOUNT, bodies, orderId, SHOP } from '../lib/postback-bodies.mjs';
 
 // The service of the bench has no certificate, which the module accepts outside production only.
@@ -90,10 +90,7 @@ await serve(
   '/',
   {
     imports: [
-      TypeOrmModule.forRoot({
-        type: options.databaseUrl.startsWith('mysql:') ? 'mariadb' : 'postgres',
-        url: options.databaseUrl,
-      }),
+      eitherDatabase(options.databaseUrl),
       PaymentAcceptanceModule.forRoot({
         shops: { [SHOP.name]: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: options.serviceUrl } },
         migrations: 'run',

@@ -1,9 +1,9 @@
 // The module in a host that is asked for its health. `databaseUrl` names PostgreSQL or MariaDB.
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { PaymentHealthIndicator } from 'nestjs-payment-acceptance/operations';
 import { options } from '../lib/contestant.mjs';
 import { serve } from '../lib/nest.mjs';
+import { eitherDatabase } from '../lib/orders.mjs';
 import { SHOP } from '../lib/postback-bodies.mjs';
 
 /** Older readings are not shared any more. */
@@ -14,10 +14,7 @@ await serve(
   '/',
   {
     imports: [
-      TypeOrmModule.forRoot({
-        type: options.databaseUrl.startsWith('mysql:') ? 'mariadb' : 'postgres',
-        url: options.databaseUrl,
-      }),
+      eitherDatabase(options.databaseUrl),
       PaymentAcceptanceModule.forRoot({
         shops: { main: { shopId: SHOP.shopId, apiToken: SHOP.token, apiBaseUrl: 'https://service.example' } },
         migrations: 'run',

@@ -147,7 +147,7 @@ export async function pgbench(program, url, { script, clients = 64, seconds }) {
  * A new, empty database of the MariaDB server with that address.
  * @param {string} server
  */
-export async function mariaDatabase(server) {
+async function mariaDatabase(server) {
   const url = server.replace(/^mariadb:/, 'mysql:');
   const name = `bench_${process.pid}`;
   /** @param {string} statement */
@@ -159,4 +159,18 @@ export async function mariaDatabase(server) {
   const own = new URL(url);
   own.pathname = `/${name}`;
   return { databaseUrl: own.href, drop: () => administer(`DROP DATABASE ${name}`) };
+}
+
+/**
+ * The databases that the module runs on; each makes new, empty ones. MariaDB only where `TEST_MARIADB_URL` names a server.
+ * @param {{ database: { create(): Promise<string> }; log(line: string): void }} context
+ */
+export function bothDatabases({ database, log }) {
+  const server = process.env.TEST_MARIADB_URL;
+  const all = [
+    { name: 'PostgreSQL', create: async () => ({ databaseUrl: await database.create(), drop: async () => {} }) },
+  ];
+  if (server === undefined) log('MariaDB is left out: TEST_MARIADB_URL names none');
+  else all.push({ name: 'MariaDB', create: () => mariaDatabase(server) });
+  return all;
 }

@@ -27,6 +27,13 @@ export const ordersIn = (tableName) =>
 export const Order = ordersIn('shop_order');
 
 /**
+ * The data source of a host without orders, on PostgreSQL or MariaDB.
+ * @param {string} url
+ */
+export const eitherDatabase = (url) =>
+  TypeOrmModule.forRoot({ type: url.startsWith('mysql:') ? 'mariadb' : 'postgres', url });
+
+/**
  * The data source of a host that is measured with them.
  * @param {{ databaseUrl: string; poolSize?: number }} options
  */
