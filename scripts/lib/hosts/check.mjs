@@ -22,7 +22,7 @@ export async function checkHost(/** @type {string} */ folder, /** @type {string}
   for (const format of isModule ? ['ES module', 'CommonJS'] : ['CommonJS', 'ES module']) {
     checks.push(await attempt(`a payment, built as ${format}`, () => builtProgram(folder, format, isModule, node)));
   }
-  for (const tool of ['sentry', 'opentelemetry']) {
+  for (const tool of ['sentry', 'sentry9', 'opentelemetry', 'nestjs-otel']) {
     if (!fs.existsSync(path.join(folder, `${tool}.cjs`))) continue;
     for (const place of ['before', 'after']) {
       const payments = place === 'before' ? 'first' : 'last';

@@ -1,0 +1,2 @@
+require('./opentelemetry.cjs');
+globalThis.spanDecorator = require('nestjs-otel').Span();
