@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SeenIds } from '../../libs/payment-acceptance/src/operations/seen-ids.js';
 import { commandsOf, type Commands } from '../support/commands.js';
 import { MAIN_TOKEN, startHarness, type Harness } from '../support/harness.js';
 
@@ -43,9 +42,12 @@ async function paid(orderId: string, amount = '10.00'): Promise<Record<string, s
   return listed(billId);
 }
 
-const HEADER = ['id', 'bill_id', 'status', 'amount', 'currency_in', 'created_at'];
+const FIELDS = ['id', 'bill_id', 'status', 'amount', 'currency_in', 'created_at'];
 const csv = (payments: Record<string, string>[]): string =>
-  [HEADER, ...payments.map((payment) => HEADER.map((name) => payment[name]!))].map((row) => row.join(';')).join('\r\n');
+  [
+    'payment_id,bill_id,status,amount,currency,created_at',
+    ...payments.map((each) => FIELDS.map((name) => each[name])),
+  ].join('\r\n');
 
 describe('a statement of the account against the ledger', () => {
   beforeAll(async () => {
@@ -73,7 +75,7 @@ describe('a statement of the account against the ledger', () => {
       'statement.csv',
       csv([
         first,
-        { ...other, amount: '10,01' },
+        { ...other, amount: '10.01' },
         { ...status, status: 'FAIL' },
         await listed(unseen.billId),
         await listed(unknown.billId),
@@ -111,7 +113,7 @@ describe('a statement of the account against the ledger', () => {
       /^main,,\S+,,\S+,2026-.*,,SUCCESS,,7\.05,,RUB,,,missing-in-ledger unknown-bill,$/,
     );
     expect(text.err).toMatch(
-      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills that are not known here, 1 rows/,
+      /^line 7: amount "ten"[^\n]*\n.*: 8 rows, 6 with a difference\n1 payments of bills that are not known here, 1 lines/,
     );
     expect(text.err).toContain('SUCCESS in RUB: statement 47.06 in 5 payments, ledger 50.00 in 5\n');
   });
@@ -125,11 +127,11 @@ describe('a statement of the account against the ledger', () => {
       ...payment,
       created_at: failed.created_at!,
     }));
-    const whole = commands.file('whole.json', JSON.stringify(bounds));
+    const whole = commands.file('whole.csv', csv(bounds));
     const { document } = await against(whole);
     expect(document.rows.filter(({ orderId }) => orderId === 'fails')).toEqual([]);
     const another = { ...failed, id: 'P-other', bill_id: 'B-other' };
-    const more = commands.file('more.jsonl', [...bounds, another].map((row) => JSON.stringify(row)).join('\n'));
+    const more = commands.file('more.csv', csv([...bounds, another]));
     const again = await against(more);
     expect(again.document.rows.find(({ orderId }) => orderId === 'fails')!.differences).toEqual([
       'missing-in-statement',
@@ -147,19 +149,9 @@ describe('a statement of the account against the ledger', () => {
     expect(await commands.command('reconcile', '--against', commands.file('empty.csv', '\n'))).toMatchObject({
       code: 2,
       out: '',
-      err: expect.stringContaining('The statement is empty'),
+      err: expect.stringContaining('the first line of a statement is'),
     });
-    expect((await commands.command('reconcile', '--day', '2026-11-21', '--status', 'SUCCESS')).code).toBe(2);
     const plain = await commands.command('reconcile', '--day', '2026-01-01');
     expect(plain.err).toMatch(/Payments of unknown bills are found only in a statement .* --against FILE\.\n$/);
-  });
-
-  test('detects duplicates in a long one', () => {
-    const seen = new SeenIds();
-    const ids = Array.from({ length: 30_000 }, (_each, index) => `P-${index}`);
-    expect(ids.every((id) => seen.add(id))).toBe(true);
-    expect(ids.some((id) => seen.add(id))).toBe(false);
-    expect(ids.every((id) => seen.has(id))).toBe(true);
-    expect(seen.has('P-30000')).toBe(false);
   });
 });

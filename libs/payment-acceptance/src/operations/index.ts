@@ -41,7 +41,7 @@ export {
   type ShopReconciliation,
 } from './payment-reconciliation.service.js';
 export type { ReconciledPayment, ReconciliationDifference, StatementComparison } from './reconciliation.js';
-export type { StatementPayment } from './statement-payment.js';
+export type { StatementPayment } from './statement.js';
 export { PaymentDoctor, type DoctorFinding, type DoctorVerdict, type ShopDoctor } from './payment-doctor.service.js';
 export type { BillToImport } from './bill-to-import.js';
 export {

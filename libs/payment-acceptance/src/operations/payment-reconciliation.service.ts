@@ -21,8 +21,7 @@ import {
   type ReconciledPayment,
   type StatementComparison,
 } from './reconciliation.js';
-import type { StatementPayment } from './statement-payment.js';
-import { compareStatement } from './statement-reconciliation.js';
+import { compareStatement, type StatementPayment } from './statement.js';
 
 export interface PaymentReconciliationOptions {
   /** The day, `YYYY-MM-DD`, on the service's wall clock, that is in the `timeZone` of each shop. */
@@ -34,8 +33,6 @@ export interface PaymentReconciliationOptions {
    * many more requests. Default `false`.
    */
   readonly followed?: boolean;
-  /** Called after each bill of a shop that the service was asked about, with their number so far. Default: nothing. */
-  readonly onProgress?: (asked: number, shop: string) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -83,8 +80,8 @@ export class PaymentReconciliation {
   /**
    * Compares a statement of the merchant's account at the service with the ledger, in both directions. This is the only way
    * to find payments of unknown bills, because the service is only ever asked about known ones. Yields a row for each
-   * payment in the statement, and one for each payment in the ledger that the statement should list but does not. Memory
-   * grows by at most 64 bytes per row. Does not call the service.
+   * payment in the statement, and one for each payment in the ledger that the statement should list but does not. Keeps the
+   * ids of the statement in memory. Does not call the service.
    * @param shop name of the shop whose account it is; the default shop if omitted
    * @throws PaymentUnknownShopError
    */
@@ -112,7 +109,7 @@ export class PaymentReconciliation {
   private async *ofShop(
     shop: Shop,
     midnight: number,
-    { day, followed = false, signal, onProgress }: PaymentReconciliationOptions,
+    { day, followed = false, signal }: PaymentReconciliationOptions,
   ): AsyncGenerator<ReconciledPayment> {
     const [from, to] = [midnight, midnight + DAY_MS].map((wall) => instantOfWall(shop.timeZone, wall)) as [Date, Date];
     const { paidForMs, expiredForMs } = this.options.schedule;
@@ -123,11 +120,10 @@ export class PaymentReconciliation {
       followedSince: followed ? new Date(from.getTime() - Math.max(paidForMs, expiredForMs)) : null,
     };
     const pauseMs = 2_000 / shop.requestsPerSecond;
-    let [failures, asked] = [0, 0];
+    let failures = 0;
     for await (const bill of this.bills(active)) {
       signal?.throwIfAborted();
       const [rows] = await Promise.all([this.ofBill(shop, bill, signal), sleep(pauseMs, undefined, { signal })]);
-      onProgress?.((asked += 1), shop.name);
       failures = rows instanceof PaymentServiceError && isAway(rows) ? failures + 1 : 0;
       if (!(rows instanceof PaymentServiceError)) yield* rows.filter((row) => isOfDay(row, day, { from, to }));
       else if (failures < MAX_FAILURES) yield notAnswered(shop.name, bill, rows.code);

@@ -23,8 +23,6 @@ export interface PaymentRecoveryOptions {
   readonly log?: AsyncIterable<string>;
   /** Only report what would be done. Default `false`. */
   readonly dryRun?: boolean;
-  /** Called now and then with the number of known bills so far that are checked again. Default: nothing. */
-  readonly onProgress?: (rechecked: number) => void;
 }
 
 export interface RecoveryReport {
@@ -105,8 +103,7 @@ export class PaymentRecovery {
     const postbacks: RecoveredBill[] = [];
     let unknownOutcomes = 0;
     for (const name of names) {
-      const before = shops.reduce((sum, { rechecked }) => sum + rechecked, 0);
-      shops.push(await this.recheck(await this.shops.get(name), since, options, before));
+      shops.push(await this.recheck(await this.shops.get(name), since, options));
       postbacks.push(...(await this.ofPostbacks(name, since, found.bills)));
       unknownOutcomes += await this.store.unknownOutcomes(name);
     }
@@ -118,8 +115,7 @@ export class PaymentRecovery {
   private async recheck(
     { name: shop, requestsPerSecond }: Shop,
     since: Date,
-    { operator, dryRun, onProgress }: PaymentRecoveryOptions,
-    before: number,
+    { operator, dryRun }: PaymentRecoveryOptions,
   ): Promise<RecoveryReport['shops'][number]> {
     const perSecond = Math.max(1, Math.min(MAX_RECHECKS_PER_SECOND, Math.floor(requestsPerSecond / 2)));
     let [rechecked, seconds] = [0, 0];
@@ -130,7 +126,6 @@ export class PaymentRecovery {
       for (let at = 0; at < page.length; at += perSecond, seconds += 1) {
         const ids = page.slice(at, at + perSecond).map(({ intentId }) => intentId);
         if (!dryRun) await this.store.recheck(ids, seconds * 1_000);
-        onProgress?.(before + rechecked - page.length + at + ids.length);
       }
       last = page.length < PAGE ? undefined : page.at(-1);
     } while (last);

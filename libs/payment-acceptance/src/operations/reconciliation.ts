@@ -55,7 +55,7 @@ export interface ReconciledPayment {
 
 /** One payment, in a statement and in the ledger; the `service…` fields are the statement's. */
 export interface StatementComparison extends Omit<ReconciledPayment, 'orderId' | 'billId' | 'billState'> {
-  /** Our bill's order; if the bill is unknown, the order that the statement names, for information only. */
+  /** `null` if the bill is not known here. */
   readonly orderId: OrderId | null;
   /** The service's `bill_id`. */
   readonly billId: BillId | null;

@@ -192,8 +192,9 @@ async function importFromStatement(world, { lost, named, folder, problems }) {
   /** @type {Set<string>} */
   const shown = new Set();
   for (const [shopId, ofShop] of groupBy(bills, (bill) => bill.shopId)) {
-    const file = path.join(folder, `statement-${shopId}.jsonl`);
-    fs.writeFileSync(file, ofShop.flatMap(statementLines).join(''));
+    const file = path.join(folder, `statement-${shopId}.csv`);
+    const header = 'payment_id,bill_id,status,amount,currency,created_at\n';
+    fs.writeFileSync(file, [header, ...ofShop.flatMap(statementLines)].join(''));
     const { document } = await paymentAcceptance(world, 'reconcile', '--against', file, '--shop', shopOf(shopId));
     for (const { billId, differences } of document.rows) {
       if (differences.includes('unknown-bill')) shown.add(billId);
@@ -229,11 +230,10 @@ export async function unknownOutcomes({ control, database }) {
 }
 
 /** @param {BillView} bill */
-function statementLines({ id, orderId, payments }) {
+function statementLines({ id, payments }) {
   return payments.map((payment) => {
     const { status, amount, currency, createdAt } = payment;
-    const row = { id: payment.id, status, amount, created_at: new Date(createdAt).toISOString() };
-    return `${JSON.stringify({ ...row, bill_id: id, order_id: orderId, currency_in: currency })}\n`;
+    return `${[payment.id, id, status, amount, currency, new Date(createdAt).toISOString()].join(',')}\n`;
   });
 }
 

@@ -1,10 +1,24 @@
-import type { Shop } from '../config/resolved-options.js';
 import { databaseText } from '../common/text.js';
-import type { PaymentId } from '../domain/ids.js';
-import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from './storage/reconciliation.store.js';
+import type { Shop } from '../config/resolved-options.js';
+import { instantOfWall } from '../config/time-zone.js';
+import type { BillId, PaymentId } from '../domain/ids.js';
+import type { DecimalAmount } from '../domain/money.js';
+import type { PaymentStatus } from '../domain/payment.js';
 import type { ReconciliationDifference, StatementComparison } from './reconciliation.js';
-import { SeenIds } from './seen-ids.js';
-import { statementInstant, type StatementPayment } from './statement-payment.js';
+import type { LedgerPaymentOfBill, NamedBill, ReconciliationStore } from './storage/reconciliation.store.js';
+
+/** A payment in a statement of the merchant's account. */
+export interface StatementPayment {
+  readonly paymentId: PaymentId;
+  /** The service's `bill_id`; `null` if the statement has none. */
+  readonly billId: BillId | null;
+  readonly status: PaymentStatus;
+  readonly amount: DecimalAmount;
+  /** `null` if the statement has none: then it is not compared. */
+  readonly currency: string | null;
+  /** When the service created it. */
+  readonly createdAt: Date;
+}
 
 /** How many payments one query looks up. */
 const BATCH = 500;
@@ -15,7 +29,7 @@ const SKEW_MS = 3_600_000;
 
 /** What the statement covers: complete once all of it has been read. */
 class StatementSpan {
-  readonly ids = new SeenIds();
+  readonly ids = new Set<PaymentId>();
   readonly statuses = new Set<string>(['SUCCESS']);
   from = Infinity;
   to = -Infinity;
@@ -25,7 +39,8 @@ class StatementSpan {
     this.from = Math.min(this.from, createdAt.getTime());
     this.to = Math.max(this.to, createdAt.getTime());
     this.statuses.add(status);
-    return this.ids.add(paymentId);
+    const known = this.ids.size;
+    return this.ids.add(paymentId).size > known;
   }
 
   /** Whether a complete statement would list this payment of the ledger. */
@@ -112,11 +127,11 @@ function rowOf(
 ): StatementComparison {
   return {
     shop,
-    orderId: kept?.orderId ?? bill?.orderId ?? listed?.orderId ?? null,
+    orderId: kept?.orderId ?? bill?.orderId ?? null,
     billId: kept?.billId ?? listed?.billId ?? null,
     billState: kept?.billState ?? bill?.state ?? null,
     paymentId: listed?.paymentId ?? kept?.paymentId ?? null,
-    createdAt: listed?.createdAtText ?? kept?.createdAtText ?? null,
+    createdAt: kept?.createdAtText ?? listed?.createdAt.toISOString() ?? null,
     firstSeenAt: kept?.firstSeenAt.toISOString() ?? null,
     serviceStatus: listed?.status ?? null,
     ledgerStatus: kept?.status ?? null,
@@ -139,4 +154,14 @@ async function* batchesOf<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
     batch = [];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** The service's `Y-m-d H:i:s` on the wall clock of `timeZone`, or ISO 8601 with a zone of its own. */
+export function statementInstant(text: string, timeZone: string): Date | undefined {
+  const [, day, time, zone] =
+    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)? ?(Z|[+-]\d{2}:\d{2})?$/.exec(text) ?? [];
+  const wall = Date.parse(`${day}T${time}Z`);
+  // Date.parse reads 31 April as 1 May.
+  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(`${day}T`)) return undefined;
+  return zone === undefined ? instantOfWall(timeZone, wall) : new Date(`${day}T${time}${zone}`);
 }

@@ -1,0 +1,85 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { parseAmount } from '../domain/money.js';
+import type { PaymentStatus } from '../domain/payment.js';
+import { statementInstant, type StatementPayment } from '../operations/statement.js';
+import { UsageError } from './arguments.js';
+
+/** A line of a statement that cannot be read as a payment, and why. */
+export interface UnreadableLine {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+export const STATEMENT_HEADER = 'payment_id,bill_id,status,amount,currency,created_at';
+const STATUSES: readonly string[] = ['NEW', 'PROCESS', 'SUCCESS', 'FAIL'] satisfies PaymentStatus[];
+
+/**
+ * Reads the payments of a statement one by one: CSV with the columns of {@link STATEMENT_HEADER}, in this order.
+ * @param timeZone time zone of times without one
+ * @param unreadable called for each line that is no payment
+ * @throws UsageError if the file cannot be read, or has other columns
+ */
+export async function* readStatement(
+  file: string,
+  timeZone: string,
+  unreadable: (line: UnreadableLine) => void,
+): AsyncGenerator<StatementPayment> {
+  let line = 0;
+  for await (const text of (await opened(file)).readLines()) {
+    line += 1;
+    const values = valuesOf(text.replace(/^\uFEFF/, ''));
+    if (line === 1) {
+      if (values.join(',') === STATEMENT_HEADER) continue;
+      throw new UsageError(`${file}: the first line of a statement is ${STATEMENT_HEADER}`);
+    }
+    if (text.trim() === '') continue;
+    const payment = paymentOf(values, timeZone);
+    if (typeof payment === 'string') unreadable({ line, reason: payment });
+    else yield payment;
+  }
+  if (line === 0) throw new UsageError(`${file}: the statement is empty.`);
+}
+
+async function opened(file: string): Promise<FileHandle> {
+  try {
+    return await open(file);
+  } catch (error) {
+    throw new UsageError(`${file}: ${(error as Error).message}`);
+  }
+}
+
+/** The fields of a line, each as it is or in quotes (RFC 4180); none has a line break. Empty if the quotes do not match. */
+function valuesOf(line: string): string[] {
+  const fields = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)];
+  if (fields.map(([field]) => field).join('') !== line) return [];
+  return fields.map(([, quoted, plain = '']) => (quoted?.replaceAll('""', '"') ?? plain).trim());
+}
+
+/** Returns the payment, or what is wrong with it. */
+function paymentOf(values: readonly string[], timeZone: string): StatementPayment | string {
+  const [paymentId = '', billId = '', statusText = '', amountText = '', currency = '', createdAtText = ''] = values;
+  const status = statusText.toUpperCase();
+  const amount = parseAmount(amountText);
+  const createdAt = statementInstant(createdAtText, timeZone);
+  const flaws: string[] = [];
+  if (values.length !== 6) flaws.push(`It has ${values.length} fields, and the header has 6.`);
+  if (paymentId === '') flaws.push('payment_id is empty.');
+  if (!STATUSES.includes(status)) flaws.push(`status "${brief(statusText)}" is none of ${STATUSES.join(', ')}.`);
+  if (amount === null) flaws.push(`amount "${brief(amountText)}" is no decimal with a point and at most two places.`);
+  if (!/^([A-Z]{3})?$/.test(currency)) flaws.push(`currency "${brief(currency)}" is not three capital letters.`);
+  if (!createdAt) flaws.push(`created_at "${brief(createdAtText)}" is not a time such as 2026-11-21 12:00:00.`);
+  if (flaws.length > 0 || amount === null || !createdAt) return flaws.join(' ');
+  return {
+    paymentId,
+    billId: billId || null,
+    status: status as PaymentStatus,
+    amount,
+    currency: currency || null,
+    createdAt,
+  };
+}
+
+function brief(text: string): string {
+  return text.slice(0, 40);
+}
