@@ -18,9 +18,6 @@ import { writeTypes } from './compile-types.mjs';
 /** @import { GetModuleInfo, OutputChunk, Plugin, RenderedChunk } from 'rollup' */
 /** @import { Manifest } from './manifest.mjs' */
 
-/** What a library may have for its main entry to call first: `checkPeers()`, and `requiredPeer(name, load)`, which explains a failure. */
-const CHECKS = 'peers/check-peers';
-
 const ours = libraries().map((library) => manifestIn(library).name);
 
 /** Jest can only require Nest 11 and only import Nest 12, and so our packages, which have two doors. All else it can require. */
@@ -34,18 +31,13 @@ export async function compilePackage(
 ) {
   const compiled = path.join(library, 'dist/esm');
   const entries = entriesOf(manifest);
-  const checks = fs.existsSync(path.join(compiled, `${CHECKS}.js`));
-  const chunks = await writeCode(library, manifest, path.join(target, 'dist/code'), [
-    ...entries.map(({ name }) => name),
-    ...(checks ? [CHECKS] : []),
-  ]);
+  const chunks = await writeCode(library, manifest, path.join(target, 'dist/code'), entries);
   for (const { name, isProgram } of entries) {
     const chunk = chunks.find(({ facadeModuleId }) => facadeModuleId === path.join(compiled, `${name}.js`));
     if (!chunk) throw new Error(`${manifest.name}: nothing was compiled for ${name}.`);
     const up = '../'.repeat(name.split('/').length);
     const door = {
       code: `${up}code/${chunk.fileName}`,
-      checks: checks && name === 'index' ? `${up}code/${CHECKS.replaceAll('/', '-')}.cjs` : undefined,
       names: chunk.exports,
       handed: handedTo(chunk, chunks),
     };
@@ -61,12 +53,12 @@ async function writeCode(
   /** @type {string} */ library,
   /** @type {Manifest} */ manifest,
   /** @type {string} */ folder,
-  /** @type {string[]} */ entries,
+  /** @type {ReturnType<typeof entriesOf>} */ entries,
 ) {
   const compiled = path.join(library, 'dist/esm');
   const nameOf = (/** @type {string} */ entry) => entry.replace(/\/(index|main)$/, '').replaceAll('/', '-');
   const bundle = await rollup({
-    input: Object.fromEntries(entries.map((name) => [nameOf(name), path.join(compiled, `${name}.js`)])),
+    input: Object.fromEntries(entries.map(({ name }) => [nameOf(name), path.join(compiled, `${name}.js`)])),
     external: (id) => isInstalledWith(manifest, id) || builtinModules.includes(id.replace('node:', '')),
     plugins: [compiledFiles, compilerHelpers, ownFolder],
     onLog(_level, { message }) {
@@ -189,26 +181,22 @@ function handedTo(/** @type {OutputChunk} */ chunk, /** @type {OutputChunk[]} */
   return [...seen].filter(isHandedOver).sort();
 }
 
-/** @typedef {{ code: string, checks: string | undefined, names: string[], handed: string[] }} DoorParts */
+/** @typedef {{ code: string, names: string[], handed: string[] }} DoorParts */
 
-function importing(/** @type {DoorParts} */ { code, checks, names, handed }) {
+function importing(/** @type {DoorParts} */ { code, names, handed }) {
   const local = (/** @type {string} */ id) => id.replace(/[^a-z]+([a-z])?/g, (_, letter = '') => letter.toUpperCase());
   const imports = handed.map((id) => `import * as ${local(id)} from '${id}';\n`).join('');
   const call = `code({${handed.map((id) => `\n  '${id}': ${local(id)},`).join('')}\n});\n`;
   return (
-    `${imports}import code from '${code}';\n` +
-    (checks ? `import checks from '${checks}';\n\nchecks().checkPeers();\n\n` : '\n') +
+    `${imports}import code from '${code}';\n\n` +
     (names.length > 0 ? `export const {\n${names.map((name) => `  ${name},\n`).join('')}} = ${call}` : call)
   );
 }
 
-function requiring(/** @type {DoorParts} */ { code, checks, names, handed }) {
-  const load = (/** @type {string} */ id) =>
-    checks ? `checks.requiredPeer('${id}', () => require('${id}'))` : `require('${id}')`;
-  const given = handed.map((id) => `\n  '${id}': ${load(id)},`).join('');
+function requiring(/** @type {DoorParts} */ { code, names, handed }) {
+  const given = handed.map((id) => `\n  '${id}': require('${id}'),`).join('');
   return (
     `'use strict';\n` +
-    (checks ? `const checks = require('${checks}')();\nchecks.checkPeers();\n` : '') +
     `module.exports = require('${code}')({${given}\n});\n\n` +
     '// Never runs: it tells Node the names of the exports if an ES module imports this file.\n' +
     `0 && (module.exports = {\n${names.map((name) => `  ${name},\n`).join('')}});\n`

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { MAIN_TOKEN } from '../support/harness.js';
@@ -84,10 +84,6 @@ describe('cli program', () => {
     writeFileSync(join(folder, '.env'), `MY_DATABASE=nothing\nDATABASE_URL=${database.url}\nNODE_ENV=production\n`);
     // DATABASE_URL is in the file alone.
     expect(await program('migrate')).toMatchObject({ code: 0, err: '' });
-    expect(await program('migrate', '--no-env-file')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('no file (--no-env-file)'),
-    });
     writeFileSync(
       join(folder, 'loud.config.js'),
       `console.log('a banner'); process.stdout.write('and ' + process.env.NODE_ENV + '\\n');
@@ -99,25 +95,19 @@ describe('cli program', () => {
     rmSync(join(folder, '.env'));
   }, 60_000);
 
-  test('the built program needs no database to examine the service, and finds the global prefix in the sources', async () => {
-    mkdirSync(join(folder, 'src'));
-    writeFileSync(
-      join(folder, 'src/main.ts'),
-      "const app = await NestFactory.create(AppModule); app.setGlobalPrefix('/api');",
-    );
+  test('the built program needs no database to examine the service', async () => {
     const { code, out, err } = await program('doctor', '-c', 'payments.config.js');
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('No database is named') });
-    expect(out).toContain('callbacks      POST /api/postback/payment[/SHOP]\n');
-    expect(out).toContain("setGlobalPrefix('/api') in src/main.ts");
+    expect(out).toContain('callbacks      POST /postback/payment[/SHOP]\n');
     expect(out).toMatch(/different +main: reachable/);
-    rmSync(join(folder, 'src'), { recursive: true });
   }, 60_000);
 
   test('the built program says what TypeScript needs where nothing reads it', async () => {
     writeFileSync(join(folder, 'data-source.ts'), 'export default 1 as number;');
     const { code, out, err } = await program('migrate', '--data-source', 'data-source.ts');
     expect([code, out]).toEqual([2, '']);
-    expect(err).toContain('is TypeScript, and neither tsx nor ts-node is installed for it.');
-    expect(err).toContain('or name the compiled file, such as --data-source dist/data-source.js\n');
+    expect(err).toContain(
+      'Next: Name the compiled file, such as --data-source dist/data-source.js, or let a loader of yours',
+    );
   }, 60_000);
 });

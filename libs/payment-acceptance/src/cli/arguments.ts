@@ -3,8 +3,8 @@ import { PaymentAcceptanceError } from '../common/errors.js';
 
 export const HELP = `Usage: payment-acceptance <command> [options]
 
-  init                     says which packages and lines an application lacks to take payments; reads the current
-                           folder, changes nothing; exit code 1 if something of it does not fit
+  init                     prints the packages, lines and variables that an application adds to take payments; reads
+                           its package.json and the name of its lockfile in the current folder, changes nothing
   migrate                  brings the module's tables up to date
       --dry-run            only lists the pending migrations
   forget-shop              lets a shop have another id at the service, as long as it has no bill: for a first start with a
@@ -29,10 +29,8 @@ export const HELP = `Usage: payment-acceptance <command> [options]
                            on the service's wall clock; exit code 1 on a difference
       -s, --shop NAME      only this shop; default: every shop; with --against: the default shop
       --followed           also bills that ended on an earlier day and are still being checked
-      --against FILE       instead of --day: a statement of the merchant's account, CSV or JSON, of one shop
-      --column NAME=TITLE  the statement's name of a column: payment_id, status, amount, created_at, bill_id,
-                           order_id, currency; default: as in the service's specification
-      --status TEXT=STATUS the statement's text for NEW, PROCESS, SUCCESS or FAIL; STATUS alone: for every row
+      --against FILE       instead of --day: a statement of the merchant's account, of one shop, as CSV with the
+                           columns payment_id,bill_id,status,amount,currency,created_at
   doctor                   checks whether the service behaves as expected; creates nothing there; needs no database;
                            exit code 1 if it does not
       -s, --shop NAME      asks as this shop; default: as each shop in turn
@@ -55,12 +53,11 @@ export const HELP = `Usage: payment-acceptance <command> [options]
 Options of every command; init takes only --json:
   -d, --data-source FILE   module that exports the TypeORM DataSource, as for TypeORM's own commands
                            default: PostgreSQL, or MariaDB (mariadb://…), at DATABASE_URL
-                           it may be TypeScript if the application has ts-node or tsx, as may that of --config
+                           compiled, as that of --config
   -c, --config FILE        module that exports the options of PaymentAcceptanceModule, or a function that returns them
                            default: the environment, PAYMENT_ACCEPTANCE_*
       --env-file FILE      sets the variables that the environment does not; may be given several times: the first wins
                            default: .env in the working folder, if there is one
-      --no-env-file        reads no .env
       --json               one JSON document instead of text, also of a failure:
                            {"error":{"code":…,"message":…,"next":…}}
   -h, --help               shows this
@@ -87,7 +84,6 @@ const OPTIONS = {
   shop: { type: 'string', short: 's' },
   operator: { type: 'string' },
   'env-file': { type: 'string', multiple: true },
-  'no-env-file': { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   delivery: { type: 'string' },
@@ -103,13 +99,11 @@ const OPTIONS = {
   since: { type: 'string' },
   'from-log': { type: 'string', multiple: true },
   out: { type: 'string' },
-  column: { type: 'string', multiple: true },
-  status: { type: 'string', multiple: true },
   'dry-run': { type: 'boolean' },
 } satisfies ParseArgsConfig['options'];
 
 /** Of every command but `init`, which reads no configuration. */
-const COMMON = ['data-source', 'config', 'env-file', 'no-env-file', 'json'];
+const COMMON = ['data-source', 'config', 'env-file', 'json'];
 
 /** Each command's own options, and the name of its one operand. */
 const COMMANDS = {
@@ -126,7 +120,7 @@ const COMMANDS = {
     options: ['shop', 'operator', 'consumer', 'event', 'order', 'from', 'to', 'dry-run'],
     operand: undefined,
   },
-  reconcile: { options: ['shop', 'day', 'followed', 'against', 'column', 'status'], operand: undefined },
+  reconcile: { options: ['shop', 'day', 'followed', 'against'], operand: undefined },
   doctor: { options: ['shop'], operand: undefined },
   import: { options: ['shop', 'operator', 'dry-run'], operand: 'FILE' },
   erase: { options: ['order', 'shop', 'operator', 'dry-run'], operand: undefined },

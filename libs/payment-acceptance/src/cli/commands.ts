@@ -9,7 +9,6 @@ import { PaymentImport } from '../operations/payment-import.service.js';
 import { PaymentOperations } from '../operations/payment-operations.service.js';
 import { UsageError, type Arguments } from './arguments.js';
 import { printFields, printJson, type Output } from './output.js';
-import { counted } from './progress.js';
 
 /** Runs a command with the module's services. @returns the exit code */
 export type Command = (context: INestApplicationContext, given: Arguments, output: Output) => Promise<number>;
@@ -105,8 +104,7 @@ export const importFile: Command = async (context, { operand, values }, output) 
   const bills = (await readBills(operand)).map((bill) =>
     values.shop === undefined ? bill : inShop(bill, values.shop),
   );
-  const counting = counted(bills, output, `bills ${values['dry-run'] ? 'looked at' : 'imported'}`, bills.length);
-  const report = await context.get(PaymentImport).importBills(counting, {
+  const report = await context.get(PaymentImport).importBills(bills, {
     operator: operatorOf(values.operator),
     dryRun: values['dry-run'] === true,
   });

@@ -1,5 +1,4 @@
 import { CALLBACK_ROUTES, postedPaths, resolveRoutes, type CallbackRoutes } from '../callbacks/routes.js';
-import { shownText } from '../common/text.js';
 import type { PaymentAcceptanceExtras } from '../config/extras.js';
 import type { PaymentAcceptanceOptions } from '../config/options.js';
 import { resolveOptions } from '../config/resolve-options.js';
@@ -8,8 +7,6 @@ import { PaymentDoctor, type DoctorFinding, type DoctorVerdict } from '../operat
 import type { Command } from './commands.js';
 import type { Given } from './environment-file.js';
 import { optionsOf } from './host.js';
-import { plainPrefix, sourceFacts } from './init/source-facts.js';
-import { readSources } from './init/source-files.js';
 import { printJson, type Output } from './output.js';
 
 /** Exits with 1 if the service behaves differently than expected. */
@@ -74,18 +71,12 @@ function printSummary(findings: readonly DoctorFinding[], { out }: Output): void
   }
 }
 
-/** Prints the callback paths with the global prefix, as far as the sources show it, but without any proxy's rewriting. */
+/** Prints the callback paths, which a global prefix and a proxy may change. */
 function printCallbacks({ publicUrl = '' }: ResolvedOptions, routes: CallbackRoutes, { out }: Output): void {
   const paths = postedPaths(routes);
   if (paths.length === 0) return;
-  const { prefixes, mains } = sourceFacts(readSources(process.cwd()));
-  const set = prefixes.filter(({ file }) => mains.includes(file));
-  const [first] = set;
-  const prefix = plainPrefix(set);
-  for (const path of paths) out(`callbacks      POST ${publicUrl}${prefix ?? ''}/${path}[/SHOP]\n`);
+  for (const path of paths) out(`callbacks      POST ${publicUrl}/${path}[/SHOP]\n`);
   out(
-    first === undefined || prefix === undefined
-      ? "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n"
-      : `               With the global prefix of ${shownText(`${first.code} in ${first.file}`)}. The application logs the paths at startup, too.\n`,
+    "               The application's global prefix, if any, comes before these paths: it logs the full paths at startup.\n",
   );
 }

@@ -47,16 +47,6 @@ export class DatabaseUnreachableError extends PaymentAcceptanceError {
   }
 }
 
-/** A command failed after it had begun a JSON document, which `finish` has to complete. */
-export class UnfinishedDocument extends Error {
-  constructor(
-    readonly reason: unknown,
-    readonly finish: (failure: ReturnType<typeof failureDocument>) => void,
-  ) {
-    super('A JSON document was not finished.');
-  }
-}
-
 export function failureOf(error: unknown, situation: Situation): Failure {
   const step = STEPS.find(({ type }) => error instanceof type);
   return {
@@ -65,11 +55,6 @@ export function failureOf(error: unknown, situation: Situation): Failure {
     next: step ? step.next(error, situation) : command('doctor', situation),
     exitCode: WRONG.some((type) => error instanceof type) ? 2 : 1,
   };
-}
-
-/** What `--json` prints of a failure. */
-export function failureDocument({ code, message, next }: Failure) {
-  return { error: { code, message, next } };
 }
 
 type ErrorType<E = unknown> = abstract new (...args: never[]) => E;
@@ -157,7 +142,6 @@ function command(name: string, { given }: Situation, more: readonly string[] = [
     ...[values['data-source'] ?? []].flat().flatMap((file) => ['--data-source', file]),
     ...[values.config ?? []].flat().flatMap((file) => ['--config', file]),
     ...(values['env-file'] ?? []).flatMap((file) => ['--env-file', file]),
-    ...(values['no-env-file'] ? ['--no-env-file'] : []),
   ];
   return [PROGRAM, name, ...more, ...files].map((word, index) => (index === 0 ? word : quoted(word))).join(' ');
 }

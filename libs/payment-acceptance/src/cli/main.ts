@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { withProgress } from './progress.js';
 import { start } from './start.js';
 
 // A reader that closes the pipe early, such as `head`, must not abort the command.
@@ -11,10 +10,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const writeResult = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
-const output = withProgress(
-  { out: (text) => void writeResult(text), err: (text) => void process.stderr.write(text) },
-  { terminal: process.stderr.isTTY, now: () => performance.now() },
-);
+const output = {
+  out: (text: string) => void writeResult(text),
+  err: (text: string) => void process.stderr.write(text),
+};
 void start(process.argv.slice(2), process.env, output).then((code) => {
   process.exitCode = code;
 });

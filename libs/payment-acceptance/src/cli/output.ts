@@ -8,8 +8,6 @@ import { shownText, NON_PRINTING } from '../common/text.js';
 export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Says how far a long command is. Shows few of the calls; without it, none. */
-  readonly progress?: (text: string) => void;
 }
 
 export function printJson({ out }: Output, document: unknown): void {

@@ -5,7 +5,6 @@ import { PaymentRecovery, type RecoveryReport } from '../operations/payment-reco
 import { UsageError } from './arguments.js';
 import { instantOf, operatorOf, type Command } from './commands.js';
 import { jsonText, printJson, type Output } from './output.js';
-import { counted } from './progress.js';
 
 /** Exits with 1 if a line of the log cannot be read, or the service does not show a bill that is in the log. */
 export const recover: Command = async (context, { values }, output) => {
@@ -18,8 +17,7 @@ export const recover: Command = async (context, { values }, output) => {
     since,
     operator: operatorOf(values.operator),
     dryRun,
-    log: counted(linesOfLogs(logs), output, 'lines of the log read'),
-    onProgress: (rechecked) => output.progress?.(`${rechecked} known bills ${dryRun ? 'looked at' : 'scheduled'}`),
+    log: linesOfLogs(logs),
     ...(shop !== undefined && { shop }),
   });
   const written = out !== undefined && !dryRun && report.bills.length > 0 ? out : null;

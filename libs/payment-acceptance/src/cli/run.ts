@@ -4,11 +4,11 @@ import { check, deliver, importFile, replay, status, type Command } from './comm
 import { doctor, doctorWithoutDatabase, namesDatabase } from './doctor.js';
 import { loadEnvironmentFiles, type Given } from './environment-file.js';
 import { erase } from './erase.js';
-import { failureDocument, failureOf, UnfinishedDocument, type Situation } from './failure.js';
+import { failureOf, type Situation } from './failure.js';
 import { forgetShop } from './forget-shop.js';
 import { printHelp } from './help.js';
 import { withModule } from './host.js';
-import { init } from './init/init.js';
+import { init } from './init.js';
 import { migrate } from './migrate.js';
 import { printJson, type Output } from './output.js';
 import { reconcile } from './reconcile.js';
@@ -55,10 +55,8 @@ async function perform(given: Given, env: NodeJS.ProcessEnv, output: Output): Pr
 
 /** Standard output has nothing but one JSON document with `--json`, even if the command line cannot be read. */
 function fail(error: unknown, situation: Situation, output: Output): number {
-  const begun = error instanceof UnfinishedDocument ? error : undefined;
-  const failure = failureOf(begun ? begun.reason : error, situation);
-  if (begun) begun.finish(failureDocument(failure));
-  else if (situation.args.includes('--json')) printJson(output, failureDocument(failure));
-  else output.err(`${shownLines(failure.message)}\nNext: ${shownLines(failure.next)}\n`);
-  return failure.exitCode;
+  const { exitCode, message, next, code } = failureOf(error, situation);
+  if (situation.args.includes('--json')) printJson(output, { error: { code, message, next } });
+  else output.err(`${shownLines(message)}\nNext: ${shownLines(next)}\n`);
+  return exitCode;
 }

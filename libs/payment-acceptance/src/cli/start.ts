@@ -1,9 +1,7 @@
-import { checkPeers, loadProblem } from '../peers/check-peers.js';
-import { PaymentPeerError } from '../peers/peer.error.js';
 import { readArguments, type Arguments } from './arguments.js';
 import { printHelp } from './help.js';
-import { init } from './init/init.js';
-import type { Output } from './output.js';
+import { init } from './init.js';
+import { printJson, type Output } from './output.js';
 
 /**
  * Runs a command line in a process of its own. Loads the module only for the commands that need it: help and `init` come before the
@@ -17,16 +15,13 @@ export async function start(args: readonly string[], env: NodeJS.ProcessEnv, out
   if (given !== 'invalid' && given.command === 'init') return init(given, process.cwd(), output);
   let run;
   try {
-    checkPeers();
     ({ run } = await import('./run.js'));
   } catch (thrown) {
-    const problem = loadProblem(thrown);
-    const told = problem === undefined ? thrown : new PaymentPeerError([problem]);
-    if (!(told instanceof PaymentPeerError)) throw thrown;
-    const { code, message } = told;
-    const error = { code, message, next: 'payment-acceptance init' };
-    if (args.includes('--json')) output.out(`${JSON.stringify({ error }, null, 2)}\n`);
-    else output.err(`${message}\n`);
+    const { code, message } = thrown as NodeJS.ErrnoException;
+    if (code !== 'MODULE_NOT_FOUND' && code !== 'ERR_MODULE_NOT_FOUND') throw thrown;
+    const error = { code: 'missing-package', message: message.split('\n')[0], next: 'payment-acceptance init' };
+    if (args.includes('--json')) printJson(output, { error });
+    else output.err(`${error.message}\nNext: ${error.next}\n`);
     return 2;
   }
   return run(args, env, output);

@@ -13,6 +13,7 @@ import { AddedConsumers } from '../events/added-consumers.js';
 import { DeliveryWorker } from '../events/delivery.worker.js';
 import { Database } from '../database/database.js';
 import { databaseProvider } from './database.provider.js';
+import { twoCopies } from './one-copy.js';
 
 /** Nest strips from the options only what is listed here. */
 const EXTRAS = readExtras({});
@@ -52,6 +53,8 @@ function readExtras({
 }
 
 function shapeModule(definition: DynamicModule, extras: PaymentAcceptanceExtras): DynamicModule {
+  const problem = twoCopies(import.meta.dirname);
+  if (problem !== undefined) throw new PaymentConfigurationError([problem]);
   const { role, dataSource, routeImports } = readExtras(extras);
   const routes = resolveRoutes(extras.routes ?? {});
   return {

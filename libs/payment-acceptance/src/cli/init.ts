@@ -1,0 +1,201 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { Arguments } from './arguments.js';
+import { printJson, type Output } from './output.js';
+
+type Ranges = Readonly<Record<string, string>>;
+
+/** A package.json, as far as it is read here. */
+interface Manifest {
+  readonly version?: string;
+  readonly type?: string;
+  readonly dependencies?: Ranges;
+  readonly devDependencies?: Ranges;
+  readonly peerDependencies?: Ranges;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** Lines to add to a file of the application. */
+interface Edit {
+  readonly file: string;
+  /** Where in it. */
+  readonly place: string;
+  readonly code: string;
+}
+
+const OWN = 'nestjs-payment-acceptance';
+const require = createRequire(path.join(import.meta.dirname, 'init.js'));
+const SANDBOX = 'nestjs-payment-sandbox';
+const MANAGERS = {
+  npm: { lockfile: 'package-lock.json', add: 'npm install', dev: '--save-dev', exact: '--save-exact', run: 'npx' },
+  pnpm: { lockfile: 'pnpm-lock.yaml', add: 'pnpm add', dev: '--save-dev', exact: '--save-exact', run: 'pnpm exec' },
+  yarn: { lockfile: 'yarn.lock', add: 'yarn add', dev: '--dev', exact: '--exact', run: 'yarn' },
+} as const;
+
+/**
+ * Prints what an application adds to take payments: packages, lines, variables. Reads its package.json and the name of its lockfile,
+ * and changes nothing. Needs none of the packages that the module is built on: they may not be installed yet.
+ *
+ * @returns the exit code: 1 if the folder is none of a NestJS application
+ */
+export function init({ values }: Arguments, folder: string, output: Output): number {
+  const host = manifestIn(folder);
+  const declared = { ...host?.devDependencies, ...host?.dependencies };
+  if (!host || declared['@nestjs/common'] === undefined) {
+    const message = 'There is no package.json here that names @nestjs/common.';
+    const next = 'Run payment-acceptance init in the folder of a NestJS application.';
+    if (values.json) printJson(output, { error: { code: 'no-application', message, next } });
+    else output.err(`${message}\nNext: ${next}\n`);
+    return 1;
+  }
+  const manager = managerOf(folder);
+  const exact = Object.values(host.dependencies ?? {}).every((range) => !/^[\^~]/.test(range));
+  const install = installCommands(folder, declared, exact, manager);
+  const edits = editsFor(host, declared);
+  const sandbox = `${manager.run} nestjs-payment-sandbox --data .data/sandbox --shop-url http://127.0.0.1:3000`;
+  const migrate = `${manager.run} payment-acceptance migrate`;
+  if (values.json) printJson(output, { install, edits, sandbox, migrate });
+  else {
+    output.out(
+      `1. Install what is missing; nothing that is there changes:\n\n${indented(install.join('\n'))}\n` +
+        `2. Add these lines. The values for .env are those of the sandbox of step 3:\n\n${edits.map(textOf).join('')}` +
+        `3. In development, start the sandbox (with the port of your application, and its global prefix, if any):\n\n${indented(sandbox)}\n` +
+        `4. In production, before the application starts (elsewhere it makes its tables by itself), with DATABASE_URL set, or with\n` +
+        `   --data-source FILE, a file that exports the DataSource:\n\n${indented(migrate)}\n` +
+        'The application logs the addresses to be entered at the service when it starts.\n',
+    );
+  }
+  return 0;
+}
+
+function manifestIn(folder: string): Manifest | undefined {
+  try {
+    const text = readFileSync(path.join(folder, 'package.json'), 'utf8').replace(/^\uFEFF/, '');
+    return JSON.parse(text) as Manifest | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By the lockfile of the folder or of the nearest one above it; without any, npm. */
+function managerOf(folder: string): (typeof MANAGERS)[keyof typeof MANAGERS] {
+  const found = Object.values(MANAGERS).find(({ lockfile }) => existsSync(path.join(folder, lockfile)));
+  const above = path.dirname(folder);
+  return found ?? (above === folder ? MANAGERS.npm : managerOf(above));
+}
+
+/** Names every package that the application does not, in the version that fits its NestJS: yarn installs no peers, and npm newer ones. */
+function installCommands(
+  folder: string,
+  declared: Ranges,
+  pinned: boolean,
+  { add, dev, exact }: ReturnType<typeof managerOf>,
+): string[] {
+  const { version = '', peerDependencies = {}, peerDependenciesMeta = {} } = require(`${OWN}/package.json`) as Manifest;
+  const nest = /\d+/.exec(declared['@nestjs/common'] ?? '')?.[0];
+  const generation = alternatives(peerDependencies['@nestjs/common']).findIndex((range) => majorOf(range) === nest);
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  const missing = [
+    ...(declared[OWN] === undefined ? [packedOrNamed(folder, OWN, version)] : []),
+    ...peers
+      .filter((name) => declared[name] === undefined)
+      .map((name) => {
+        const ranges = alternatives(peerDependencies[name]);
+        return `${name}@${majorOf(ranges[generation] ?? ranges.at(-1) ?? '')}`;
+      }),
+    ...(declared['pg'] === undefined && declared['mysql2'] === undefined ? ['pg@8'] : []),
+  ];
+  const missingForTests = declared[SANDBOX] === undefined ? [packedOrNamed(folder, SANDBOX, version)] : [];
+  const command = pinned ? `${add} ${exact}` : add;
+  return [
+    ...(missing.length > 0 ? [`${command} ${missing.join(' ')}`] : []),
+    ...(missingForTests.length > 0 ? [`${command} ${dev} ${missingForTests.join(' ')}`] : []),
+  ];
+}
+
+/** `^11.0.0 || ^12.0.0`: each belongs to a major version of NestJS, in the same order. */
+function alternatives(range = ''): string[] {
+  return range.split('||').map((alternative) => alternative.trim());
+}
+
+/** `^4.0.0` as `4`, `^0.3.20` as `0.3`. */
+function majorOf(range: string): string {
+  return /^\D*((?:0\.)?\d+)/.exec(range)?.[1] ?? 'latest';
+}
+
+/** Its packed file, if that lies in the application's folder. */
+function packedOrNamed(folder: string, name: string, version: string): string {
+  const file = `${name}-${version}.tgz`;
+  return existsSync(path.join(folder, file)) ? `${name}@file:./${file}` : `${name}@${majorOf(version)}`;
+}
+
+function editsFor({ type }: Manifest, declared: Ranges): Edit[] {
+  const hasTypeOrm = declared['typeorm'] !== undefined;
+  const hasConfig = declared['@nestjs/config'] !== undefined || declared['dotenv'] !== undefined;
+  const file = 'src/app.module.ts';
+  const top = [
+    ...(hasConfig ? [] : [`import { ConfigModule } from '@nestjs/config';`]),
+    ...(hasTypeOrm ? [] : [`import { TypeOrmModule } from '@nestjs/typeorm';`]),
+    `import { PaymentAcceptanceModule, paymentAcceptanceOptionsFromEnv } from 'nestjs-payment-acceptance';`,
+    `import { OrderPayments } from './order-payments${type === 'module' ? '.js' : ''}';`,
+  ];
+  const imports = [
+    ...(hasConfig ? [] : ['ConfigModule.forRoot(), // reads .env']),
+    ...(hasTypeOrm ? [] : [TYPEORM_CODE]),
+    'PaymentAcceptanceModule.forRootAsync({ useFactory: () => paymentAcceptanceOptionsFromEnv() }),',
+  ];
+  const env = [...(hasTypeOrm ? [] : ['DATABASE_URL=postgres://user:password@127.0.0.1:5432/database']), ENV];
+  return [
+    { file: '.env', place: 'at the end', code: env.join('\n') },
+    { file: 'src/order-payments.ts', place: 'a new file', code: HANDLER_CODE },
+    { file, place: 'at the top', code: top.join('\n') },
+    { file, place: 'in the imports of @Module, at their end', code: imports.join('\n') },
+    { file, place: 'in the providers of @Module', code: 'OrderPayments,' },
+    { file: 'src/main.ts', place: 'before app.listen()', code: 'app.enableShutdownHooks();' },
+  ];
+}
+
+const ENV = `PAYMENT_ACCEPTANCE_API_BASE_URL=http://127.0.0.1:4010
+PAYMENT_ACCEPTANCE_SHOP_ID=demo-main
+PAYMENT_ACCEPTANCE_API_TOKEN=sandbox-main-token-0123456789abcdef`;
+
+const TYPEORM_CODE = `TypeOrmModule.forRootAsync({
+  useFactory: () => ({ type: 'postgres', url: process.env.DATABASE_URL, autoLoadEntities: true }),
+}),`;
+
+const HANDLER_CODE = `import { Injectable } from '@nestjs/common';
+import {
+  OnPaymentSucceeded,
+  PaymentAcceptanceService,
+  requireOrder,
+  type PaymentEventContext,
+  type PaymentSucceededEvent,
+} from 'nestjs-payment-acceptance';
+
+@Injectable()
+export class OrderPayments {
+  constructor(private readonly payments: PaymentAcceptanceService) {}
+
+  // Call it in your checkout, once the order is stored, and send the payer to the address. The amount is a decimal, as '100.05'.
+  async start(order: { id: string | number; amount: string }): Promise<string> {
+    const bill = await this.payments.createBill({ orderId: String(order.id), amount: order.amount });
+    return bill.linkPageUrl;
+  }
+
+  // 'Order' is the name of your entity, and these are its columns: leave out currency if your orders have none. Until they are
+  // right the update throws, and the event is tried again, for a day at least.
+  @OnPaymentSucceeded({ consumer: 'orders' })
+  async paid(event: PaymentSucceededEvent, { manager }: PaymentEventContext): Promise<void> {
+    const { orderId: id, billedAmount: amount, currency } = event;
+    requireOrder(event, await manager.update('Order', { id, amount, currency }, { status: 'paid' }));
+  }
+}`;
+
+function textOf({ file, place, code }: Edit): string {
+  return `   ${file}, ${place}:\n\n${indented(code)}\n`;
+}
+
+function indented(text: string): string {
+  return `${text.replace(/^(?=.)/gm, '     ')}\n`;
+}

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { twoCopies } from './one-copy.js';
+
+describe('one copy of what is shared with the application', () => {
+  let root: string;
+  beforeEach(() => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'copies-')));
+    make('app/node_modules/typeorm');
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  const make = (...folders: string[]) =>
+    folders.forEach((folder) => mkdirSync(join(root, folder), { recursive: true }));
+  const code = (own: string) => join(root, own, 'dist/code');
+
+  test('an installed package shares them', () => {
+    make('app/node_modules/nestjs-payment-acceptance', 'app/src');
+    expect(twoCopies(code('app/node_modules/nestjs-payment-acceptance'), join(root, 'app/src'))).toBeUndefined();
+  });
+
+  test('a linked one does not, where a second copy is behind it', () => {
+    make('linked/node_modules/typeorm', 'linked/dist/code');
+    symlinkSync(join(root, 'linked'), join(root, 'app/node_modules/nestjs-payment-acceptance'));
+    const theirs = join(root, 'app/node_modules/typeorm');
+    const ours = join(root, 'linked/node_modules/typeorm');
+    expect(twoCopies(code('linked'), join(root, 'app'))).toContain(
+      `typeorm is there twice, for the application in ${theirs}, for nestjs-payment-acceptance in ${ours}`,
+    );
+  });
+
+  test('says nothing of an application elsewhere, of one with another copy of the package, or of a bundle', () => {
+    make('linked/node_modules/typeorm', 'app/node_modules/nestjs-payment-acceptance');
+    expect(twoCopies(code('linked'), root)).toBeUndefined();
+    expect(twoCopies(code('linked'), join(root, 'app'))).toBeUndefined();
+    expect(twoCopies(undefined, join(root, 'app'))).toBeUndefined();
+  });
+});
