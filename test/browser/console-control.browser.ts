@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Visitor } from './support/chromium.js';
-import { openWorld, paidOrder, type World } from './support/world.js';
+import { openWorld, type World } from './support/world.js';
 
 let world: World;
 let visitor: Visitor;
@@ -45,36 +45,6 @@ describe('faults', () => {
     await page.getByRole('button', { name: 'Switch all off' }).click();
     await page.getByText('none in force').waitFor();
     expect(Object.values(world.sandbox.faults()).flatMap((group) => Object.keys(group as object))).toEqual([]);
-  });
-});
-
-describe('invariants', () => {
-  test('all agree; a lost postback is amber until the shop has asked; a record that contradicts is red', async () => {
-    const { id, billId } = await paidOrder(world, '21.00');
-    await openConsole('/console/ledger');
-    await page.getByText('all agree').waitFor();
-
-    await world.sandbox.setFaults({ postbacks: { drop: 1 } });
-    const { billId: unseen } = await world.harness.buy({ amount: '22.00' });
-    await world.sandbox.pay(unseen);
-    await page.getByText('1 still to come').waitFor();
-    await page.getByText('the shop has no event for it yet').waitFor();
-
-    await world.harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
-      WHERE bill_id = (SELECT id FROM payment_acceptance.bill WHERE service_bill_id = '${billId}')`);
-    await page.locator('li.bad', { hasText: '1.00 in the shop, 21.00 at the service' }).waitFor();
-    await page.getByText('1 difference').first().waitFor();
-    await page.getByRole('link', { name: `Order ${id}` }).click();
-    await page.getByRole('heading', { name: `Order ${id}` }).waitFor();
-    await openConsole();
-    await page.getByText('1 difference').waitFor();
-  });
-
-  test('a shop that does not answer is said', async () => {
-    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/orders` });
-    await openConsole('/console/ledger');
-    await page.getByText('its answer has no list "bills"').waitFor();
-    await world.sandbox.putShop('demo-eu', { ledgerUrl: `${world.shopUrl}/api/ledger` });
   });
 });
 

@@ -41,7 +41,6 @@ const NAMES = [
   'console-requests',
   'console-request',
   'console-change-and-replay',
-  'console-invariants',
   'console-faults',
   'console-clock',
   'console-shops',
@@ -49,7 +48,6 @@ const NAMES = [
   'console-behaviours',
   'console-interface',
   'console-not-found',
-  'console-differences', // the last: from now on records contradict
 ];
 
 test.each(NAMES)('%s', async (name) => {
@@ -137,7 +135,6 @@ async function preparePlaces(): Promise<Place[]> {
     },
     { name: 'console-requests', url: console('requests') },
     { name: 'console-request', url: console(`requests/${refused.id}`) },
-    { name: 'console-invariants', url: console('ledger') },
     {
       name: 'console-faults',
       url: console('faults'),
@@ -149,15 +146,6 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'console-behaviours', url: console('behaviours') },
     { name: 'console-interface', url: console('interface') },
     { name: 'console-not-found', url: console('bills/unknown'), status: 404 },
-    {
-      name: 'console-differences',
-      url: console('ledger'),
-      async then(page) {
-        await harness.database(`UPDATE payment_acceptance.payment SET amount = 1.00
-          WHERE payment_id = '${success!.id}'`);
-        await page.getByText('1 difference').first().waitFor();
-      },
-    },
   ];
 }
 

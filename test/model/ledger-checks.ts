@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { PaymentLedger } from 'nestjs-payment-acceptance/operations';
+import type { PaymentLedger } from '../support/ledger.js';
 import { named, type EventRow } from './events.js';
 import { dueOf, type Model, type ServiceBill } from './truth.js';
 import type { World } from './world.js';

@@ -1,5 +1,6 @@
 import type { Callback, FaultDocument, PaymentSandbox } from 'nestjs-payment-sandbox';
-import { PaymentOperations, PaymentReviews, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperations, PaymentReviews } from 'nestjs-payment-acceptance/operations';
+import type { PaymentLedger } from '../support/ledger.js';
 import { setCallbacks, startHarness, type Harness, type Instance } from '../support/harness.js';
 import { preparingDriver } from '../support/prepared-statements.js';
 import { Books, Desk, Handlers } from './desk.js';

@@ -9,9 +9,9 @@ import {
   type PaymentAcceptanceOptions,
 } from 'nestjs-payment-acceptance';
 import { PaymentSchemaBehindError } from 'nestjs-payment-acceptance/operations';
-import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
 import pg from 'pg';
 import type { DataSource } from 'typeorm';
+import { readLedger } from '../support/ledger.js';
 import { moduleOptions } from '../support/harness.js';
 import { closing } from '../support/closing.js';
 import { createdBill } from '../support/recorded-harness.js';
@@ -45,13 +45,13 @@ describe('start', () => {
       const tables = await tablesIn(module.get<DataSource>(getDataSourceToken(), { strict: false }));
       expect(tables).toContain('payment_acceptance.bill');
       expect(tables.filter((table) => !table.startsWith('payment_acceptance.'))).toEqual([]);
-      expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toEqual([]);
+      expect((await readLedger(module)).bills).toEqual([]);
     });
 
     test('several hosts that start at once on an empty database take turns', async () => {
       const modules = await Promise.all([1, 2, 3].map(() => starting.start([root()])));
       for (const module of modules) {
-        expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toEqual([]);
+        expect((await readLedger(module)).bills).toEqual([]);
       }
     });
 
@@ -158,7 +158,7 @@ describe('start', () => {
           openedAt: expect.any(Date) as unknown,
         },
       ]);
-      expect((await module.get(PaymentOperations, { strict: false }).readLedger()).bills).toMatchObject([
+      expect((await readLedger(module)).bills).toMatchObject([
         { amount: '100.05', createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown },
       ]);
     });

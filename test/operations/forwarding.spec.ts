@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { PaymentOperations, type LedgerCallback } from 'nestjs-payment-acceptance/operations';
+import { PaymentOperations } from 'nestjs-payment-acceptance/operations';
+import type { LedgerCallback } from '../support/ledger.js';
 import type { ForwardedPostback } from 'nestjs-payment-acceptance';
 import { startHarness, type Harness } from '../support/harness.js';
 import { postbackFields, postForm, postJson } from '../support/http.js';

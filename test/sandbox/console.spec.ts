@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { startPaymentSandbox } from 'nestjs-payment-sandbox';
 import { type Answer, Fixture } from './fixture.js';
 
 const HTML = { accept: 'text/html' };
-const PLACES = ['ledger', 'faults', 'clock', 'shops', 'shops/main', 'behaviours', 'interface'];
+const PLACES = ['faults', 'clock', 'shops', 'shops/main', 'behaviours', 'interface'];
 
 let fixture: Fixture;
 
@@ -137,59 +134,6 @@ describe('console', () => {
         set: JSON.parse('{"__proto__":"z"}') as Record<string, string>,
       });
       expect(Object.entries(forged.fields)).toContainEqual(['__proto__', 'z']);
-    });
-  });
-
-  describe('a shop’s ledger', () => {
-    test('is read at the address of the shop’s settings, and held against the bills', async () => {
-      const answers: [number, string][] = [];
-      const shop = createServer((_request, response) => {
-        const [status, body] = answers.shift() ?? [200, '{"bills":[],"payments":[],"events":[],"reviews":[]}'];
-        response.writeHead(status, { location: '/elsewhere' }).end(body);
-      });
-      await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
-      const ledgerUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/ledger`;
-      const running = await startPaymentSandbox({ shops: { main: { apiToken: 't', ledgerUrl } }, logger: false });
-      try {
-        const read = async () => (await fetch(`${running.url}/sandbox/ledger`)).json() as Promise<object[]>;
-        expect(await read()).toEqual([
-          {
-            url: ledgerUrl,
-            shops: ['main'],
-            problem: null,
-            absent: false,
-            checks: expect.arrayContaining([]) as unknown,
-          },
-        ]);
-        for (const [status, body, problem] of [
-          [500, '', 'it answers with 500'],
-          [200, 'x', 'its answer is not JSON'],
-          [200, '[]', 'its answer has no list "bills"'],
-          [302, '', 'it answers with 302'],
-        ] as const) {
-          answers.push([status, body]);
-          // A different address is probed at once; one that was just probed is not.
-          await running.sandbox.putShop('main', { ledgerUrl: `${ledgerUrl}?${status}${body.length}` });
-          expect(await read()).toMatchObject([{ problem: expect.stringContaining(problem), checks: [] }]);
-        }
-        const console = async () =>
-          (await fetch(`${running.url}/sandbox`, { headers: HTML }))
-            .text()
-            .then((text) => text.replace(/<[^>]*>/g, ' '));
-        expect(await console()).toMatch(/Shop’s records\s+cannot be read/);
-        // A shop that nobody runs, or that has no such address, causes no warning.
-        answers.push([404, '']);
-        for (const nobody of ['http://127.0.0.1:9/ledger', `${ledgerUrl}?404`]) {
-          await running.sandbox.putShop('main', { ledgerUrl: nobody });
-          expect(await console()).toMatch(/Shop’s records\s+not compared/);
-          expect(await read()).toMatchObject([{ problem: expect.any(String), absent: true }]);
-        }
-        await running.sandbox.putShop('main', { ledgerUrl: null });
-        expect(await running.sandbox.compareLedgers()).toEqual([]);
-      } finally {
-        await running.close();
-        shop.close();
-      }
     });
   });
 });

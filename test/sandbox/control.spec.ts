@@ -26,7 +26,6 @@ describe('the control interface', () => {
       banned: false,
       maxPayments: 100,
       name: null,
-      ledgerUrl: null,
       billAddresses: false,
       roundAmounts: false,
       creationSuccess: 'text',

@@ -102,8 +102,7 @@ describe('the OpenAPI document of the sandbox', () => {
     await call('POST', '/sandbox/clock', {}, { advance: '1s' });
     await call('POST', '/sandbox/clock', {}, { advance: 'soon' });
     await call('POST', '/sandbox/shops/{id}/check', { id: 'main' });
-    await call('PUT', '/sandbox/shops/{id}', { id: 'main' }, { ledgerUrl: `${fixture.shopServer.url}/ledger` });
-    for (const path of ['shops', 'bills', 'requests', 'clock', 'ledger']) await call('GET', `/sandbox/${path}`);
+    for (const path of ['shops', 'bills', 'requests', 'clock']) await call('GET', `/sandbox/${path}`);
     await call('GET', '/sandbox');
     await call('GET', '/sandbox/shops/{id}', { id: 'main' });
     await call('GET', '/sandbox/shops/{id}', { id: 'none' });

@@ -6,7 +6,6 @@ import { BillHistoryStore } from '../../libs/payment-acceptance/src/operations/s
 import { RecordListsStore } from '../../libs/payment-acceptance/src/operations/storage/records/record-lists.store.js';
 import { EvidenceStore } from '../../libs/payment-acceptance/src/operations/storage/evidence.store.js';
 import { ImportStore } from '../../libs/payment-acceptance/src/operations/storage/import.store.js';
-import { LedgerStore } from '../../libs/payment-acceptance/src/operations/storage/ledger.store.js';
 import { OperatorStore } from '../../libs/payment-acceptance/src/operations/storage/operator.store.js';
 import { MariaStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/mariadb/statistics.store.js';
 import { PostgresStatisticsStore } from '../../libs/payment-acceptance/src/health/storage/postgres/statistics.store.js';
@@ -15,6 +14,7 @@ import { RefusalStore } from '../../libs/payment-acceptance/src/health/storage/r
 import { ResultStore } from '../../libs/payment-acceptance/src/callbacks/storage/result.store.js';
 import { MariaDatabase } from '../../libs/payment-acceptance/src/database/mariadb/maria.database.js';
 import { sql } from '../../libs/payment-acceptance/src/database/statement.js';
+import { LedgerReader } from '../support/ledger.js';
 import { Records } from './support/records.js';
 
 const statisticsOf = ({ database }: Records) =>
@@ -97,40 +97,11 @@ describe('stores that both databases share', () => {
       state: 'OPEN',
     });
     expect(await store.known('eu', 'foreign')).toBeUndefined();
-    const { bills } = await new LedgerStore(records.database).read(10, 'main');
+    const { bills } = await new LedgerReader(records.database).read(10, 'main');
     expect(bills.find(({ billId }) => billId === 'foreign')).toMatchObject({
       attempt: 2,
       createdAt: createdAt.toISOString(),
     });
-  });
-
-  test('the ledger: rows of a shop with their JSON, flags and numbers', async () => {
-    const id = await records.bill('A');
-    await records.bill('B', { shop: 'eu' });
-    await records.payment(id, 'p-1');
-    const event = await records.event(id, 'payment.succeeded', { paymentId: 'p-1' });
-    for (const consumer of ['two', 'one']) await records.delivery(event, id, consumer, 'DEAD');
-    await records.review(id, 'p-1', { listed: { amount: '1.00' } });
-    await records.postback({ intentId: id, corroboration: { order: 'match' }, pending: true });
-    const store = new LedgerStore(records.database);
-    const delivery = { state: 'DEAD', attempts: 3, lastError: 'SomeError: says why' };
-    expect(await store.read(10, 'main')).toMatchObject({
-      bills: [{ intentId: id, attempt: 1, amount: '10.50', checkedAt: null }],
-      payments: [{ paymentId: 'p-1', amount: '10.50', amountReceived: null }],
-      callbacks: [{ pending: true, asks: 0, corroboration: { order: 'match' }, outcome: null }],
-      events: [
-        {
-          paymentId: 'p-1',
-          deliveries: [
-            { consumer: 'one', ...delivery },
-            { consumer: 'two', ...delivery },
-          ],
-        },
-      ],
-      reviews: [{ detail: { listed: { amount: '1.00' } } }],
-    });
-    expect((await store.read(10, null)).bills).toHaveLength(2);
-    expect(await store.openReviews(10, 'eu')).toEqual([]);
   });
 
   test('reconciliation: page after page in the order of opening, and only what the span concerns', async () => {

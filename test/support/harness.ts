@@ -18,9 +18,9 @@ import {
   type PaymentAcceptanceOptions,
   type PaymentShopOptions,
 } from 'nestjs-payment-acceptance';
-import { PaymentOperations, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn, type Logger as TypeOrmLogger } from 'typeorm';
+import { readLedger, type PaymentLedger } from './ledger.js';
 import { ON_MARIADB, connectionOf, createTestDatabase, forTestSql, type DatabaseTemplate } from './database.js';
 
 export const MAIN_TOKEN = 'main-token-0123456789abcdef';
@@ -246,6 +246,6 @@ async function startInstance(
     confirmer: app.get(Confirmer),
     deliveries: app.get(DeliveryWorker),
     dataSource: await forTestSql(app.get(DataSource)),
-    ledger: () => app.get(PaymentOperations).readLedger(),
+    ledger: () => readLedger(app),
   };
 }

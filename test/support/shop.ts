@@ -1,10 +1,13 @@
+import { ManualPaymentClock } from 'nestjs-payment-acceptance/testing';
 import { startPaymentSandbox, type PaymentSandbox, type StartOptions } from 'nestjs-payment-sandbox';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { DataSource } from 'typeorm';
 import { freePorts } from '../../scripts/lib/free-port.mjs';
+import { openDatabase } from '../../libs/payment-acceptance/src/database/open-database.js';
 import { connectionOf, createTestDatabase } from './database.js';
 import { firstWords } from './first-words.js';
+import { LedgerReader, type PaymentLedger } from './ledger.js';
 
 export interface OrderView {
   id: string;
@@ -26,12 +29,7 @@ export interface ShopHarness {
     description?: string;
   }): Promise<{ id: string; billId: string; payUrl: string }>;
   order(id: string): Promise<OrderView>;
-  ledger(): Promise<{
-    bills: { intentId: string; orderId: string; state: string }[];
-    events: { orderId: string; name: string; deliveries: { state: string }[] }[];
-    reviews: { orderId: string; reason: string; state: string }[];
-    callbacks: { billId: string | null; kind: string; digest: string; pending: boolean; asks: number }[];
-  }>;
+  ledger(): Promise<PaymentLedger>;
   /** Runs a statement on the shops' database. */
   database(statement: string): Promise<unknown[]>;
   close(): Promise<void>;
@@ -49,8 +47,11 @@ export async function startShops(instances: number, options: StartOptions = {}):
   });
   const ports = await freePorts(instances);
   const processes = ports.map((port) => startProcess(port, database.url, running.url));
+  const dataSource = await new DataSource(connectionOf(database.url)).initialize();
+  const ledger = new LedgerReader(await openDatabase(dataSource, new ManualPaymentClock()));
   async function close(): Promise<void> {
     await stopAll(processes);
+    await dataSource.destroy();
     await running.close();
     await database.drop();
   }
@@ -62,27 +63,21 @@ export async function startShops(instances: number, options: StartOptions = {}):
   }
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const url = urls[0]!;
-  await putCallbackAddresses(running.sandbox, url, { ledgerUrl: `${url}/api/ledger` });
+  await putCallbackAddresses(running.sandbox, url);
   return {
     ...clientOf(url),
     sandbox: running.sandbox,
     sandboxUrl: running.url,
     urls,
     processes,
-    async database(statement) {
-      const dataSource = await new DataSource(connectionOf(database.url)).initialize();
-      return dataSource.query<unknown[]>(statement).finally(() => dataSource.destroy());
-    },
+    ledger: () => ledger.read(1_000, null),
+    database: (statement) => dataSource.query<unknown[]>(statement),
     close,
   };
 }
 
 /** Tells the sandbox where the sample shop at this address receives callbacks. */
-export async function putCallbackAddresses(
-  sandbox: PaymentSandbox,
-  url: string,
-  more: { ledgerUrl?: string } = {},
-): Promise<void> {
+export async function putCallbackAddresses(sandbox: PaymentSandbox, url: string): Promise<void> {
   for (const [id, suffix] of [
     ['demo-main', ''],
     ['demo-eu', '/eu'],
@@ -91,7 +86,6 @@ export async function putCallbackAddresses(
       successUrl: `${url}/redirect/payment/success${suffix}`,
       failUrl: `${url}/redirect/payment/fail${suffix}`,
       resultUrl: `${url}/postback/payment${suffix}`,
-      ...more,
     });
   }
 }
@@ -118,7 +112,7 @@ async function stopAll(processes: readonly ChildProcess[]): Promise<void> {
 }
 
 /** The shop's HTTP API. */
-function clientOf(url: string): Pick<ShopHarness, 'buy' | 'order' | 'ledger'> {
+function clientOf(url: string): Pick<ShopHarness, 'buy' | 'order'> {
   return {
     async buy(input) {
       const answer = await fetch(`${url}/api/orders`, {
@@ -130,6 +124,5 @@ function clientOf(url: string): Pick<ShopHarness, 'buy' | 'order' | 'ledger'> {
       return (await answer.json()) as Awaited<ReturnType<ShopHarness['buy']>>;
     },
     order: async (id) => (await (await fetch(`${url}/api/orders/${id}`)).json()) as OrderView,
-    ledger: async () => (await (await fetch(`${url}/api/ledger`)).json()) as Awaited<ReturnType<ShopHarness['ledger']>>,
   };
 }

@@ -4,12 +4,11 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance';
 import { PaymentConsoleModule } from 'nestjs-payment-console';
 import { databaseOptions, openDatabase } from './database/database.js';
-import { LedgerController } from './ledger.controller.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { paymentResultPage } from './pages/payment-result.page.js';
 import { AssetsController } from './pages/assets.controller.js';
 import { paymentsConfig } from './payments.config.js';
-import { isDevelopment, isProduction } from './production.js';
+import { isDevelopment } from './production.js';
 
 @Module({
   imports: [
@@ -23,6 +22,6 @@ import { isDevelopment, isProduction } from './production.js';
     // Without a guard, so in development only. Your shop would name the guard that admits operators.
     ...(isDevelopment() ? [PaymentConsoleModule.register()] : []),
   ],
-  controllers: [AssetsController, ...(isProduction() ? [] : [LedgerController])],
+  controllers: [AssetsController],
 })
 export class AppModule {}

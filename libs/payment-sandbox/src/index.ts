@@ -9,8 +9,6 @@ export { SandboxError } from './common/errors.js';
 export { demoShops } from './console/demo-shops.js';
 export { PaymentSandbox } from './console/payment-sandbox.js';
 export type { BillView, PayInput, PayResult, ReplayInput } from './console/pay-input.js';
-export type { Check, Finding } from './console/ledger/compare.js';
-export type { LedgerComparison } from './console/ledger/ledgers.service.js';
 export type {
   Amount,
   Bill,

@@ -9,7 +9,6 @@ import { Probes } from './callbacks/probes.js';
 import { ShopCheckService } from './callbacks/shop-check.service.js';
 import { ConsoleActionsController } from './console/actions.controller.js';
 import { ConsoleController } from './console/console.controller.js';
-import { LedgersService } from './console/ledger/ledgers.service.js';
 import { ConsolePagesController } from './console/pages.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
 import { seedShops } from './console/seed-shops.js';
@@ -57,7 +56,6 @@ export class PaymentSandboxModule {
         Reception,
         BillsService,
         ApiGateway,
-        LedgersService,
         PaymentSandbox,
       ],
       exports: [PaymentSandbox],

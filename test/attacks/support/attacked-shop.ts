@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { Confirmer } from '../../../libs/payment-acceptance/src/settlement/confirmer.js';
 import { DeliveryWorker } from '../../../libs/payment-acceptance/src/events/delivery.worker.js';
 import { ManualPaymentClock, PaymentClock } from 'nestjs-payment-acceptance/testing';
-import { PaymentOperations, type PaymentLedger } from 'nestjs-payment-acceptance/operations';
 import { migratePaymentAcceptance, type PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
 import { startPaymentSandbox, type PaymentSandbox, type PayInput, type Redirect } from 'nestjs-payment-sandbox';
 import { DataSource, type DataSourceOptions } from 'typeorm';
@@ -14,6 +13,7 @@ import { AppModule } from '../../../apps/shop/src/app.module.js';
 import { databaseOptions, openDatabase } from '../../../apps/shop/src/database/database.js';
 import { paymentsConfig } from '../../../apps/shop/src/payments.config.js';
 import { configureShop, shopAdapter } from '../../../apps/shop/src/shop.js';
+import { readLedger, type PaymentLedger } from '../../support/ledger.js';
 import type { Adapter } from '../../support/adapters.js';
 import { createTestDatabase, forTestSql, type DatabaseTemplate } from '../../support/database.js';
 import { postJson } from '../../support/http.js';
@@ -81,7 +81,7 @@ export class AttackedShop {
   }
 
   ledger(): Promise<PaymentLedger> {
-    return this.app.get(PaymentOperations).readLedger();
+    return readLedger(this.app);
   }
 
   /** How many requests have reached the service's API. */

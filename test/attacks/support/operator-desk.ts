@@ -54,11 +54,6 @@ class DeskController {
     private readonly reviews: PaymentReviews,
   ) {}
 
-  @Get('ledger')
-  ledger(@OwnShop() shop: string) {
-    return this.operations.forShop(shop).readLedger();
-  }
-
   @Get('stats')
   stats(@OwnShop() shop: string) {
     return this.operations.forShop(shop).stats();

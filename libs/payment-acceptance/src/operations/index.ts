@@ -18,7 +18,6 @@ export type * from './records/bill-history.js';
 export type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
 export type * from './records/erasure.js';
 export type * from './records/figures.js';
-export type * from './records/ledger.js';
 export type * from './records/lists.js';
 export type * from './records/lost-bill.js';
 export type * from './records/past-events.js';

@@ -6,7 +6,6 @@ import type { ShopRegistry } from '../config/shop-registry.js';
 import type { BillStore } from '../bills/storage/bill.store.js';
 import type { DeliveryStore } from '../events/storage/delivery.store.js';
 import type { ErasureStore } from './storage/erasure.store.js';
-import type { LedgerStore } from './storage/ledger.store.js';
 import type { OperatorStore } from './storage/operator.store.js';
 import type { PastEventsStore } from './storage/past-events.store.js';
 import type { RecordListsStore } from './storage/records/record-lists.store.js';
@@ -22,7 +21,6 @@ export interface KnownShop {
 
 /** Dependencies of a view. */
 export interface OperationsTools {
-  readonly ledger: LedgerStore;
   readonly store: OperatorStore;
   readonly statistics: StatisticsStore;
   readonly lists: RecordListsStore;

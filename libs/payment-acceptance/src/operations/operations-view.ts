@@ -9,7 +9,6 @@ import { PaymentShopError } from '../config/shop.errors.js';
 import type { BillRecord } from '../domain/bill.js';
 import type { BillId, IntentId, OrderId } from '../domain/ids.js';
 import type { DeadLetter, DeadLetterFilter } from './records/dead-letter.js';
-import type { PaymentLedger } from './records/ledger.js';
 import type { PaymentErasure } from './records/erasure.js';
 import type { LostBill } from './records/lost-bill.js';
 import type { PastEventFilter } from './records/past-events.js';
@@ -38,11 +37,6 @@ export class OperationsView {
     protected readonly tools: OperationsTools,
     private readonly scope: ShopScope,
   ) {}
-
-  /** All records, newest first, at most `limit` rows of each kind (default 1000). Contains no secrets. */
-  readLedger(limit = 1_000): Promise<PaymentLedger> {
-    return this.tools.ledger.read(limit, this.scope);
-  }
 
   /** Counts and ages that show whether somebody has to act, and what this instance has dropped since it started. */
   async stats(): Promise<PaymentStats & { readonly dropped: DroppedCounts }> {

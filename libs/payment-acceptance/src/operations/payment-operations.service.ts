@@ -9,7 +9,6 @@ import { BillStore } from '../bills/storage/bill.store.js';
 import { DeliveryStore } from '../events/storage/delivery.store.js';
 import { ErasureStore } from './storage/erasure.store.js';
 import { PastEventsStore } from './storage/past-events.store.js';
-import { LedgerStore } from './storage/ledger.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { RecordListsStore } from './storage/records/record-lists.store.js';
 import { StatisticsStore } from '../health/storage/statistics.store.js';
@@ -22,7 +21,6 @@ import { Workload } from '../health/workload.js';
 export class PaymentOperations extends OperationsView {
   /** @internal */
   constructor(
-    ledger: LedgerStore,
     store: OperatorStore,
     statistics: StatisticsStore,
     lists: RecordListsStore,
@@ -41,7 +39,6 @@ export class PaymentOperations extends OperationsView {
   ) {
     super(
       {
-        ledger,
         store,
         statistics,
         lists,

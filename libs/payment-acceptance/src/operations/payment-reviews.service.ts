@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PaymentRandom } from '../common/random.js';
 import { ShopRegistry } from '../config/shop-registry.js';
 import { SettlementService } from '../settlement/settlement.service.js';
-import { LedgerStore } from './storage/ledger.store.js';
+import { RecordListsStore } from './storage/records/record-lists.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { ReviewsView } from './reviews-view.js';
 
@@ -11,13 +11,13 @@ import { ReviewsView } from './reviews-view.js';
 export class PaymentReviews extends ReviewsView {
   /** @internal */
   constructor(
-    ledger: LedgerStore,
+    lists: RecordListsStore,
     store: OperatorStore,
     settlement: SettlementService,
     shops: ShopRegistry,
     random: PaymentRandom,
   ) {
-    super({ ledger, store, settlement, shops, random }, null);
+    super({ lists, store, settlement, shops, random }, null);
   }
 
   /**

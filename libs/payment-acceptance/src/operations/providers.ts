@@ -13,7 +13,6 @@ import { PaymentReviews } from './payment-reviews.service.js';
 import { ErasureStore } from './storage/erasure.store.js';
 import { EvidenceStore } from './storage/evidence.store.js';
 import { ImportStore } from './storage/import.store.js';
-import { LedgerStore } from './storage/ledger.store.js';
 import { LostBillStore } from './storage/lost-bill.store.js';
 import { OperatorStore } from './storage/operator.store.js';
 import { PastEventsStore } from './storage/past-events.store.js';
@@ -40,7 +39,6 @@ export const OPERATIONS: readonly Provider[] = [
   shared(EvidenceStore),
   shared(FiguresStore),
   shared(ImportStore),
-  shared(LedgerStore),
   shared(LostBillStore),
   shared(OperatorStore),
   shared(PastEventsStore),

@@ -70,8 +70,8 @@ export class RecordsView {
    * Open reviews, oldest first.
    * @param after id of the last review of the previous page
    */
-  openReviews(after?: string): Promise<RecordPage<RecordedReview>> {
-    return this.tools.lists.reviews(this.scope, after);
+  async openReviews(after?: string): Promise<RecordPage<RecordedReview>> {
+    return pageOf(await this.tools.lists.reviews(this.scope, PAGE + 1, after));
   }
 
   /** One review, decided or not; `undefined` if there is none. */

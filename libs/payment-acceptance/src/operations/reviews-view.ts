@@ -4,8 +4,8 @@ import { decideAccepted } from '../domain/decide.js';
 import { parseAmount, type DecimalAmount } from '../domain/money.js';
 import { isUuid } from '../domain/uuid.js';
 import type { SettlementService } from '../settlement/settlement.service.js';
-import type { LedgerStore } from './storage/ledger.store.js';
-import type { LedgerReview } from './records/ledger.js';
+import type { RecordedReview } from './records/bill-history.js';
+import type { RecordListsStore } from './storage/records/record-lists.store.js';
 import type { OperatorStore, ReviewRow } from './storage/operator.store.js';
 import type { ShopScope } from '../domain/shop-scope.js';
 import { assertAcceptable, listedIn } from './acceptance.js';
@@ -28,7 +28,7 @@ export interface PaymentAcceptReviewOptions {
 
 /** Dependencies of a view. */
 export interface ReviewsTools {
-  readonly ledger: LedgerStore;
+  readonly lists: RecordListsStore;
   readonly store: OperatorStore;
   readonly settlement: SettlementService;
   readonly shops: ShopRegistry;
@@ -48,8 +48,8 @@ export class ReviewsView {
   ) {}
 
   /** Open reviews, oldest first, at most `limit`. */
-  list(limit = 1_000): Promise<LedgerReview[]> {
-    return this.tools.ledger.openReviews(limit, this.scope);
+  list(limit = 1_000): Promise<RecordedReview[]> {
+    return this.tools.lists.reviews(this.scope, limit);
   }
 
   /**

@@ -23,14 +23,6 @@ import { CONTROL } from './descriptions.js';
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
-  /** Compares what the sandbox knows with what the shops have recorded. */
-  @Get('ledger')
-  @Described(CONTROL.ledger)
-  ledger() {
-    return this.sandbox.compareLedgers();
-  }
-
-  /** The requests to the API, refused ones included. `?after=17`: only those after request 17. */
   @Get('requests')
   @Described(CONTROL.requests)
   requests(@Query('after') after: unknown) {

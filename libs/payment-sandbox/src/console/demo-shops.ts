@@ -19,6 +19,5 @@ function demoShop(name: string, apiToken: string, base: string, suffix: string):
     successUrl: `${base}/redirect/payment/success${suffix}`,
     failUrl: `${base}/redirect/payment/fail${suffix}`,
     resultUrl: `${base}/postback/payment${suffix}`,
-    ledgerUrl: `${base}/api/ledger`,
   };
 }

@@ -21,10 +21,6 @@ const TIME = objectOf<{ now: string }>({ now: INSTANT });
 
 /** What the OpenAPI document says of each route of the control interface, by method name. */
 export const CONTROL = {
-  ledger: {
-    summary: 'Compares what the sandbox knows with the shops’ records',
-    answers: shown('One per ledger.', listOf(ref('LedgerComparison'))),
-  },
   requests: {
     summary: 'Requests to the API, refused ones included',
     query: { after: { description: 'Only requests after the one with this id.', schema: whole('The id.') } },

@@ -12,7 +12,6 @@ import { RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
 import { BEHAVIOURS } from './behaviours.js';
-import { LedgersService } from './ledger/ledgers.service.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
 import { behavioursPage } from './pages/behaviours.page.js';
@@ -21,7 +20,6 @@ import { billPage } from './pages/bill.page.js';
 import { billsPage } from './pages/bills.page.js';
 import { clockPage, type Upcoming } from './pages/clock.page.js';
 import { faultsPage } from './pages/faults.page.js';
-import { ledgerPage } from './pages/ledger.page.js';
 import { requestPage, requestsPage } from './pages/requests.page.js';
 import { shopPage, shopsPage } from './pages/shops.page.js';
 
@@ -41,18 +39,17 @@ export class ConsolePagesController {
     private readonly log: RequestLog,
     private readonly received: ReceivedRequests,
     private readonly shopChecks: ShopCheckService,
-    private readonly ledgers: LedgersService,
   ) {}
 
   /** A browser gets the bills; anything else gets the list of behaviours, documented or assumed. */
   @Get()
   @Described(CONTROL.first)
-  async first(
+  first(
     @Query('q') q: unknown,
     @Query('before') before: unknown,
     @Req() request: SandboxRequest,
     @Res() response: ServerResponse,
-  ): Promise<void> {
+  ): void {
     if (!request.headers.accept?.includes('text/html')) {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ behaviours: BEHAVIOURS, testCards: TEST_CARDS }));
@@ -77,7 +74,6 @@ export class ConsolePagesController {
       older: last
         ? `/sandbox?${new URLSearchParams({ ...(search && { q: search }), before: last.id }).toString()}`
         : null,
-      comparisons: await this.ledgers.compare(),
       faults: this.store.faults,
       now: this.clock.instant(),
       address: ownAddress(request),
@@ -87,13 +83,12 @@ export class ConsolePagesController {
   }
 
   @Get('console/bills/:id')
-  async bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
+  bill(@Param('id') id: string, @Req() request: SandboxRequest, @Res() response: ServerResponse): void {
     const bill = this.store.bills.get(id);
     if (!bill) throw new SandboxError(404, `There is no bill ${id}`);
     const page = billPage({
       bill,
       shop: this.store.shops.get(bill.shopId),
-      comparisons: await this.ledgers.compare(),
       payments: this.store.paymentsOf(id),
       callbacks: this.store.callbacksOf(id),
       visits: this.store.visitsOf(id),
@@ -129,11 +124,6 @@ export class ConsolePagesController {
     const received = this.received.get(Number(id));
     if (!received) throw new SandboxError(404, `There is no request ${id}: only the last 500 are kept`);
     sendPage(response, requestPage(received, ownAddress(request)), request);
-  }
-
-  @Get('console/ledger')
-  async ledger(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
-    sendPage(response, ledgerPage(await this.ledgers.compare()), request);
   }
 
   @Get('console/faults')

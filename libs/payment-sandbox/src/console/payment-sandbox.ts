@@ -16,7 +16,6 @@ import { Timetable } from '../payments/timetable.js';
 import { type ReceivedRequest, ReceivedRequests } from '../storage/received-requests.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { type LedgerComparison, LedgersService } from './ledger/ledgers.service.js';
 import { type BillView, type PayInput, type PayResult, readAmount, readCard, type ReplayInput } from './pay-input.js';
 
 /**
@@ -36,7 +35,6 @@ export class PaymentSandbox {
     private readonly log: RequestLog,
     private readonly received: ReceivedRequests,
     private readonly shopChecks: ShopCheckService,
-    private readonly ledgers: LedgersService,
   ) {}
 
   /** The last 10,000 requests to the API, oldest first. */
@@ -150,14 +148,6 @@ export class PaymentSandbox {
 
   clearFaults(): Promise<FaultDocument> {
     return this.setFaults({});
-  }
-
-  /**
-   * Compares what the sandbox knows with what the shops have recorded, at each address that a shop's `ledgerUrl` names.
-   * All is well if there is no `problem` and no finding of the kind `difference`.
-   */
-  compareLedgers(): Promise<LedgerComparison[]> {
-    return this.ledgers.compare();
   }
 
   /** The time by the sandbox's clock. */

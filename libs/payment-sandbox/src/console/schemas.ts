@@ -37,8 +37,6 @@ import {
 import type { TestCard } from '../payments/test-cards.js';
 import type { ReceivedRequest } from '../storage/received-requests.js';
 import type { Behaviour } from './behaviours.js';
-import type { Check, Finding } from './ledger/compare.js';
-import type { LedgerComparison } from './ledger/ledgers.service.js';
 import type { BillView, PayInput, PayResult, ReplayInput } from './pay-input.js';
 
 const FORMATS = ['json', 'form'];
@@ -64,7 +62,6 @@ const SETTINGS: { [K in keyof ShopSettings]: Schema } = {
   banned: flag('Gets api:error.merchant_banned.'),
   maxPayments: whole('Longer lists are refused.'),
   name: textOrNull('What payers read.'),
-  ledgerUrl: textOrNull('Where the shop shows its own records.'),
   billAddresses: flag('A bill’s own success_url, fail_url and return_url are used.'),
   roundAmounts: flag('An amount with more than two decimals is rounded.'),
   creationSuccess: oneOf(['text', 'boolean']),
@@ -211,25 +208,6 @@ export const CONTROL_SCHEMAS: Readonly<Record<string, Schema>> = {
         says: text('What that means, and what to do.'),
       }),
     ),
-  }),
-  LedgerComparison: objectOf<LedgerComparison>({
-    url: text(),
-    shops: listOf(text()),
-    problem: textOrNull('Why nothing could be compared.'),
-    absent: flag('No ledger was ever found there.'),
-    checks: listOf(
-      objectOf<Check>({
-        rule: text(),
-        holds: whole('How often it holds.'),
-        findings: listOf(ref('Finding')),
-      }),
-    ),
-  }),
-  Finding: objectOf<Finding>({
-    kind: oneOf(['difference', 'open']),
-    billId: textOrNull('The bill.'),
-    orderId: text(),
-    what: text(),
   }),
   Behaviours: objectOf<{ behaviours: Behaviour[]; testCards: TestCard[] }>({
     behaviours: listOf(objectOf<Behaviour>({ does: text(), basis: oneOf(['documented', 'assumed']), section: text() })),

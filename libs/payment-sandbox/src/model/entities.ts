@@ -45,11 +45,6 @@ export interface ShopSettings {
   /** The shop's name as payers see it. Default: its id. */
   name: string | null;
   /**
-   * Where the shop serves its own records, read-only: the JSON of the payment module's `readLedger()`. The console
-   * compares it with what the sandbox knows. Not part of the service. Default: none; nothing is compared.
-   */
-  ledgerUrl: string | null;
-  /**
    * Whether a bill's own `success_url`, `fail_url` and `return_url` are used. Default false: the specification has no
    * such fields. If true (assumed, as real clients expect it), the payer is sent to the bill's addresses if it has
    * them, and the payment page links to its `return_url`.

@@ -61,8 +61,7 @@ export function behavioursPage(): Page {
         <p>
           Programs can do everything here too, as <a href="/sandbox/console/interface">JSON</a>:
           <a href="/sandbox/requests">requests</a>, <a href="/sandbox/shops">shops</a>,
-          <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>,
-          <a href="/sandbox/ledger">ledger</a>.
+          <a href="/sandbox/bills">bills</a>, <a href="/sandbox/faults">faults</a>, <a href="/sandbox/clock">clock</a>.
         </p>
       </section>`,
   });

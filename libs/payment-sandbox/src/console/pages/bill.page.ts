@@ -3,15 +3,12 @@ import { money } from '../../common/money.js';
 import type { Page } from '../../common/page.js';
 import type { Payment, Shop } from '../../model/entities.js';
 import { spacedCard, TEST_CARDS } from '../../payments/test-cards.js';
-import type { LedgerComparison } from '../ledger/ledgers.service.js';
-import { billRecords } from './ledger.page.js';
 import { billState } from './bill-state.js';
 import { button, consolePage, option, tag, time } from './layout.js';
 import { type History, timeline } from './timeline.js';
 
 export interface BillPageView extends History {
   shop: Shop | undefined;
-  comparisons: readonly LedgerComparison[];
 }
 
 /** One bill: its facts, its history, and its actions. */
@@ -46,7 +43,6 @@ export function billPage(view: BillPageView): Page {
           </dl>
           <p><a href="/transfer/${bill.id}">Payment page</a></p>
         </section>
-        ${billRecords(view.comparisons, bill)}
         <section class="card" aria-labelledby="do">
           <h2 id="do">Make it happen</h2>
           ${payForm(bill.id)} ${payments.map(completion)} ${forgery(bill.id)}

@@ -3,10 +3,8 @@ import { money } from '../../common/money.js';
 import type { Page } from '../../common/page.js';
 import type { Bill, Callback, Instant, Payment, Shop } from '../../model/entities.js';
 import type { FaultDocument } from '../../model/fault-document.js';
-import type { LedgerComparison } from '../ledger/ledgers.service.js';
 import { billState, callbacksTag } from './bill-state.js';
 import { consolePage, tag, time } from './layout.js';
-import { comparisonTag } from './ledger.page.js';
 
 export interface BillRow {
   bill: Bill;
@@ -21,7 +19,6 @@ export interface BillsView {
   search: string;
   /** The address of the older bills; null if there are none. */
   older: string | null;
-  comparisons: readonly LedgerComparison[];
   faults: FaultDocument;
   now: Instant;
   /** The address of the sandbox, as the browser knows it. */
@@ -31,7 +28,7 @@ export interface BillsView {
 
 /** The newest bills, and whether all is well. */
 export function billsPage(view: BillsView): Page {
-  const { rows, search, older, comparisons, faults, now } = view;
+  const { rows, search, older, faults, now } = view;
   const inForce = Object.keys({ ...faults.requests, ...faults.postbacks }).length;
   const table = html`<div class="scroll flows" role="region" aria-label="Bills" tabindex="0">
     <table>
@@ -55,7 +52,6 @@ export function billsPage(view: BillsView): Page {
     place: 'bills',
     lead: 'What the shops have billed, newest first. The page updates itself.',
     content: html`<div class="facts-row">
-        <a href="/sandbox/console/ledger"><span>Shop’s records</span>${comparisonTag(comparisons)}</a>
         <a href="/sandbox/console/faults"
           ><span>Faults</span>${inForce === 0 ? tag('none') : tag(`${inForce} in force`, 'warn')}</a
         >

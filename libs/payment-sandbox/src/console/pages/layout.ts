@@ -8,7 +8,6 @@ export type Tone = 'good' | 'warn' | 'bad' | '';
 export const PLACES = {
   bills: ['/sandbox', 'Bills'],
   requests: ['/sandbox/console/requests', 'Requests'],
-  ledger: ['/sandbox/console/ledger', 'Invariants'],
   faults: ['/sandbox/console/faults', 'Faults'],
   clock: ['/sandbox/console/clock', 'Clock'],
   shops: ['/sandbox/console/shops', 'Shops'],

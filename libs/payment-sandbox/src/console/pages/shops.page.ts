@@ -91,9 +91,8 @@ export function shopPage(shop: Shop, address: string, saved: boolean, check?: Sh
           <div class="fields wide">
             ${text('name', 'Name', { note: 'What payers read. Without one, the id.' })} ${text('apiToken', 'API token')}
             ${text('successUrl', 'Success URL', { type: 'url' })} ${text('failUrl', 'Fail URL', { type: 'url' })}
-            ${text('resultUrl', 'Result URL', { type: 'url' })}
-            ${text('ledgerUrl', 'Ledger', { type: 'url', note: 'The shop’s own records, to compare with.' })}
-            ${text('commissionPercent', 'Commission, percent')} ${text('maxPayments', 'Most payments in one list')}
+            ${text('resultUrl', 'Result URL', { type: 'url' })} ${text('commissionPercent', 'Commission, percent')}
+            ${text('maxPayments', 'Most payments in one list')}
             ${choice('postbackFormat', 'Postback format', ['json', 'form'])}
             ${choice('postbackSignature', 'Postback signature', ['redirect-formula', 'none'])}
             ${choice('creationSuccess', 'success of a creation', ['text', 'boolean'])}

@@ -68,18 +68,17 @@ export class RecordListsStore {
   }
 
   /** Open reviews, oldest first. */
-  async reviews(scope: ShopScope, after?: string): Promise<RecordPage<RecordedReview>> {
+  reviews(scope: ShopScope, limit: number, after?: string): Promise<RecordedReview[]> {
     const newer = isId(after)
       ? sql`AND (r.opened_at, r.id) > (SELECT opened_at, id FROM payment_acceptance.review
            WHERE id = ${after} AND ${ofScope('shop', scope)})`
       : rawSql('');
-    const rows = await this.database.rows<RecordedReview>(
+    return this.database.rows<RecordedReview>(
       sql`SELECT ${reviewColumns(this.database.dialect)} FROM payment_acceptance.review r
        JOIN payment_acceptance.bill b ON b.id = r.bill_id
-       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${PAGE + 1}`,
+       WHERE r.state = 'OPEN' AND ${ofScope('r.shop', scope)} ${newer} ORDER BY r.opened_at, r.id LIMIT ${limit}`,
       REVIEW,
     );
-    return pageOf(rows);
   }
 
   async review(scope: ShopScope, id: string): Promise<RecordedReview | undefined> {
