@@ -45,8 +45,6 @@ const NAMES = [
   'console-clock',
   'console-shops',
   'console-shop',
-  'console-behaviours',
-  'console-interface',
   'console-not-found',
 ];
 
@@ -143,8 +141,6 @@ async function preparePlaces(): Promise<Place[]> {
     { name: 'console-clock', url: console('clock') },
     { name: 'console-shops', url: console('shops') },
     { name: 'console-shop', url: console('shops/demo-main') },
-    { name: 'console-behaviours', url: console('behaviours') },
-    { name: 'console-interface', url: console('interface') },
     { name: 'console-not-found', url: console('bills/unknown'), status: 404 },
   ];
 }

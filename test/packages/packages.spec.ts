@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { VERSION } from '../../libs/payment-acceptance/src/common/version.js';
 import * as acceptance from 'nestjs-payment-acceptance';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -212,29 +212,25 @@ describe('packages', () => {
     await run(process.execPath, [join(root, 'test/hosts/checks/import-time.mjs')], folder);
   });
 
-  test('an unfit peer is a sentence, for import, for require and for the program', async () => {
-    const modules = join(folder, 'unfit/node_modules');
-    const own = join(modules, 'nestjs-payment-acceptance');
-    mkdirSync(join(modules, '@nestjs/axios'), { recursive: true });
-    cpSync(installed('nestjs-payment-acceptance'), own, { recursive: true });
+  test('a second copy of a shared package is a sentence, for import and for require', async () => {
+    const [linked, app] = ['linked', 'linking'].map((name) => join(folder, name)) as [string, string];
+    cpSync(installed('nestjs-payment-acceptance'), linked, { recursive: true });
+    for (const home of [linked, app]) mkdirSync(join(home, 'node_modules/@nestjs'), { recursive: true });
     for (const name of readdirSync(join(folder, 'node_modules'))) {
-      if (name !== '@nestjs' && !name.startsWith('nestjs-payment-')) {
-        symlinkSync(join(root, 'node_modules', name), join(modules, name));
-      }
+      if (name === '@nestjs' || name.startsWith('nestjs-payment-')) continue;
+      symlinkSync(join(root, 'node_modules', name), join(linked, 'node_modules', name));
     }
     for (const name of readdirSync(join(root, 'node_modules/@nestjs'))) {
-      if (name !== 'axios') symlinkSync(join(root, 'node_modules/@nestjs', name), join(modules, '@nestjs', name));
+      symlinkSync(join(root, 'node_modules/@nestjs', name), join(linked, 'node_modules/@nestjs', name));
     }
-    writeFileSync(join(modules, '@nestjs/axios/package.json'), '{ "name": "@nestjs/axios", "version": "3.1.0" }');
-    writeFileSync(join(modules, '@nestjs/axios/index.js'), 'exports.HttpModule = {};');
-    const sentence = /cannot start with the packages that are installed:\n {2}- @nestjs\/axios 3\.1\.0 is installed/;
-    const home = join(folder, 'unfit');
+    symlinkSync(linked, join(app, 'node_modules/nestjs-payment-acceptance'));
+    mkdirSync(join(app, 'node_modules/typeorm'));
+    const use = 'PaymentAcceptanceModule.forRoot({ shops: {} });';
     for (const args of [
-      ['--input-type=module', '-e', `import 'nestjs-payment-acceptance';`],
-      ['-e', `require('nestjs-payment-acceptance');`],
-      [join(own, 'dist/esm/cli/main.js'), 'status'],
+      ['--input-type=module', '-e', `import { PaymentAcceptanceModule } from 'nestjs-payment-acceptance'; ${use}`],
+      ['-e', `const { PaymentAcceptanceModule } = require('nestjs-payment-acceptance'); ${use}`],
     ]) {
-      await expect(run(process.execPath, args, home)).rejects.toThrow(sentence);
+      await expect(run(process.execPath, args, app)).rejects.toThrow('typeorm is there twice, for the application in');
     }
   });
 

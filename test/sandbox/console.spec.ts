@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Answer, Fixture } from './fixture.js';
 
 const HTML = { accept: 'text/html' };
-const PLACES = ['faults', 'clock', 'shops', 'shops/main', 'behaviours', 'interface'];
+const PLACES = ['faults', 'clock', 'shops', 'shops/main'];
 
 let fixture: Fixture;
 
@@ -20,7 +20,7 @@ describe('console', () => {
   describe('its pages', () => {
     test('for a browser HTML; for anything else JSON', async () => {
       expect((await page()).headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect((await fixture.control('GET', '')).json['behaviours']).toBeDefined();
+      expect((await fixture.control('GET', '')).json['testCards']).toBeDefined();
     });
 
     test('escape what comes from outside, and have a strict policy', async () => {

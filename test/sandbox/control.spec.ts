@@ -70,13 +70,6 @@ describe('the control interface', () => {
     expect(days).toBeLessThan(3.01);
   });
 
-  test('every behaviour is listed as documented or assumed', async () => {
-    const { status, json } = await fixture.control('GET', '');
-    expect(status).toBe(200);
-    const behaviours = json['behaviours'] as { basis: string }[];
-    expect(new Set(behaviours.map(({ basis }) => basis))).toEqual(new Set(['documented', 'assumed']));
-  });
-
   test.each([
     ['PUT', '/shops/a', {}, 400, 'apiToken'],
     ['PUT', '/shops/a', { apiToken: 'token-of-main' }, 400, 'main'],

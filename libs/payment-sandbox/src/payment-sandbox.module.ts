@@ -13,7 +13,6 @@ import { ConsolePagesController } from './console/pages.controller.js';
 import { PaymentSandbox } from './console/payment-sandbox.js';
 import { seedShops } from './console/seed-shops.js';
 import { FaultDice } from './faults/fault-dice.js';
-import { OpenApiController } from './openapi/openapi.controller.js';
 import { type PaymentSandboxOptions, SANDBOX_OPTIONS } from './model/options.js';
 import { PayerPagesController } from './payer-pages/payer-pages.controller.js';
 import { PaymentsService } from './payments/payments.service.js';
@@ -37,7 +36,6 @@ export class PaymentSandboxModule {
         AssetsController,
         PayerPagesController,
         ConsoleController,
-        OpenApiController,
         ConsolePagesController,
         ConsoleActionsController,
       ],

@@ -2,9 +2,7 @@ import { All, Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { SandboxRequest } from '../common/http.js';
 import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
-import { Described } from '../common/schema.js';
 import { ApiGateway } from './api-gateway.js';
-import { CREATE, PAYMENTS } from './schemas.js';
 
 /** The service's API (section 4). */
 @LeftOutOfOpenApi()
@@ -13,13 +11,11 @@ export class ApiController {
   constructor(private readonly gateway: ApiGateway) {}
 
   @Post('v1/bill/create')
-  @Described(CREATE)
   create(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     return this.gateway.serve('create', request, response);
   }
 
   @Get('v1/bill/payments')
-  @Described(PAYMENTS)
   payments(@Req() request: SandboxRequest, @Res() response: ServerResponse): Promise<void> {
     return this.gateway.serve('payments', request, response);
   }

@@ -1,16 +1,15 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { SandboxError } from '../common/errors.js';
-import { readJson, type SandboxRequest } from '../common/http.js';
+import { ownAddress, readJson, type SandboxRequest } from '../common/http.js';
 import { readFields } from '../common/input.js';
 import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
-import { Described } from '../common/schema.js';
 import { RefusalFilter } from '../common/refusal.filter.js';
 import type { FaultDocument } from '../model/fault-document.js';
 import type { ShopInput } from '../model/options.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
+import { openApiDocument } from './openapi.js';
 import { PaymentSandbox } from './payment-sandbox.js';
 import type { PayInput, ReplayInput } from './pay-input.js';
-import { CONTROL } from './descriptions.js';
 
 /**
  * The control interface. It passes bodies on unchecked: {@link PaymentSandbox} checks every field of its inputs,
@@ -23,26 +22,27 @@ import { CONTROL } from './descriptions.js';
 export class ConsoleController {
   constructor(private readonly sandbox: PaymentSandbox) {}
 
+  @Get('openapi.json')
+  openApi(@Req() request: SandboxRequest) {
+    return openApiDocument(ownAddress(request));
+  }
+
   @Get('requests')
-  @Described(CONTROL.requests)
   requests(@Query('after') after: unknown) {
     return this.sandbox.receivedRequests(readAfter(after));
   }
 
   @Get('shops')
-  @Described(CONTROL.shops)
   shops() {
     return this.sandbox.shops();
   }
 
   @Get('shops/:id')
-  @Described(CONTROL.shop)
   shop(@Param('id') id: string) {
     return this.sandbox.shop(id);
   }
 
   @Put('shops/:id')
-  @Described(CONTROL.putShop)
   async putShop(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.putShop(id, (await readJson(request)) as Partial<ShopInput>);
   }
@@ -50,78 +50,66 @@ export class ConsoleController {
   /** Tries the shop's addresses as the service would. */
   @Post('shops/:id/check')
   @HttpCode(200)
-  @Described(CONTROL.checkShop)
   checkShop(@Param('id') id: string) {
     return this.sandbox.checkShop(id);
   }
 
   @Get('bills')
-  @Described(CONTROL.bills)
   bills() {
     return this.sandbox.bills();
   }
 
   @Get('bills/:id')
-  @Described(CONTROL.bill)
   bill(@Param('id') id: string) {
     return this.sandbox.bill(id);
   }
 
   @Post('bills/:id/pay')
   @HttpCode(200)
-  @Described(CONTROL.pay)
   async pay(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.pay(id, (await readJson(request)) as PayInput);
   }
 
   @Post('bills/:id/forge')
   @HttpCode(200)
-  @Described(CONTROL.forge)
   async forge(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.forge(id, (await readJson(request)) as { set?: Record<string, string> });
   }
 
   @Post('payments/:id/complete')
   @HttpCode(200)
-  @Described(CONTROL.complete)
   async complete(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.complete(id, (await readJson(request)) as { outcome: 'success' | 'fail' });
   }
 
   @Post('callbacks/:id/replay')
   @HttpCode(200)
-  @Described(CONTROL.replay)
   async replay(@Param('id') id: string, @Req() request: SandboxRequest) {
     return this.sandbox.replay(id, (await readJson(request)) as ReplayInput);
   }
 
   @Get('faults')
-  @Described(CONTROL.faults)
   faults() {
     return this.sandbox.faults();
   }
 
   @Put('faults')
-  @Described(CONTROL.putFaults)
   async putFaults(@Req() request: SandboxRequest) {
     return this.sandbox.setFaults((await readJson(request)) as FaultDocument);
   }
 
   @Delete('faults')
-  @Described(CONTROL.clearFaults)
   clearFaults() {
     return this.sandbox.clearFaults();
   }
 
   @Get('clock')
-  @Described(CONTROL.clock)
   clock() {
     return { now: this.sandbox.now() };
   }
 
   @Post('clock')
   @HttpCode(200)
-  @Described(CONTROL.advanceClock)
   async advanceClock(@Req() request: SandboxRequest) {
     const { advance } = readFields(await readJson(request), 'The clock', ['advance']);
     return { now: await this.sandbox.advanceClock(advance as '0s') };

@@ -5,17 +5,13 @@ import { SandboxError } from '../common/errors.js';
 import { ownAddress, type SandboxRequest } from '../common/http.js';
 import { LeftOutOfOpenApi } from '../common/left-out-of-open-api.js';
 import { sendPage } from '../common/page.js';
-import { Described } from '../common/schema.js';
 import { TEST_CARDS } from '../payments/test-cards.js';
 import { ReceivedRequests } from '../storage/received-requests.js';
 import { RequestLog } from '../storage/request-log.js';
 import { SandboxClock } from '../storage/sandbox-clock.js';
 import { SandboxStore } from '../storage/store.js';
-import { BEHAVIOURS } from './behaviours.js';
 import { LocalOnlyGuard } from './local-only.guard.js';
 import { PageRefusalFilter } from './page-refusal.filter.js';
-import { behavioursPage } from './pages/behaviours.page.js';
-import { CONTROL } from './descriptions.js';
 import { billPage } from './pages/bill.page.js';
 import { billsPage } from './pages/bills.page.js';
 import { clockPage, type Upcoming } from './pages/clock.page.js';
@@ -41,9 +37,8 @@ export class ConsolePagesController {
     private readonly shopChecks: ShopCheckService,
   ) {}
 
-  /** A browser gets the bills; anything else gets the list of behaviours, documented or assumed. */
+  /** A browser gets the bills; anything else gets the test cards. */
   @Get()
-  @Described(CONTROL.first)
   first(
     @Query('q') q: unknown,
     @Query('before') before: unknown,
@@ -52,7 +47,7 @@ export class ConsolePagesController {
   ): void {
     if (!request.headers.accept?.includes('text/html')) {
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ behaviours: BEHAVIOURS, testCards: TEST_CARDS }));
+      response.end(JSON.stringify({ testCards: TEST_CARDS }));
       return;
     }
     const search = typeof q === 'string' ? q.trim().slice(0, 200) : '';
@@ -157,11 +152,6 @@ export class ConsolePagesController {
     const shop = this.store.shops.get(id);
     if (!shop) throw new SandboxError(404, `There is no shop ${id}`);
     sendPage(response, shopPage(shop, ownAddress(request), saved !== undefined, this.shopChecks.last(id)), request);
-  }
-
-  @Get('console/behaviours')
-  behaviours(@Req() request: SandboxRequest, @Res() response: ServerResponse): void {
-    sendPage(response, behavioursPage(), request);
   }
 
   /** What is due, soonest first. */

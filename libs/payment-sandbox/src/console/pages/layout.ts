@@ -11,8 +11,6 @@ export const PLACES = {
   faults: ['/sandbox/console/faults', 'Faults'],
   clock: ['/sandbox/console/clock', 'Clock'],
   shops: ['/sandbox/console/shops', 'Shops'],
-  behaviours: ['/sandbox/console/behaviours', 'Behaviours'],
-  interface: ['/sandbox/console/interface', 'Interface'],
 } as const;
 
 export interface ConsolePage {
