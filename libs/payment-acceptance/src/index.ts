@@ -17,9 +17,6 @@ export type {
   ForwardPostback,
   PaymentResult,
   PaymentResultRenderer,
-  ServiceHttpHooks,
-  ServiceRequestInfo,
-  ServiceResponseInfo,
 } from './config/hooks.js';
 export type { PaymentShopSettings } from './config/resolved-options.js';
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect } from '@jest/globals';
-import type { PaymentAcceptanceOptions, ServiceRequestInfo } from 'nestjs-payment-acceptance';
+import type { PaymentAcceptanceOptions } from 'nestjs-payment-acceptance';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
 import { PaymentOperations, type LostBill } from 'nestjs-payment-acceptance/operations';
 import { BillInquiry } from '../../../libs/payment-acceptance/src/settlement/bill-inquiry.js';
 import { startHarness, type Harness, type Instance } from '../../support/harness.js';
@@ -28,19 +30,18 @@ export class LostBillsWorld {
     private readonly callbacks: PaymentAcceptanceOptions['callbacks'] = { inquiriesPerHour: INQUIRIES_PER_HOUR },
   ) {}
 
+  private readonly noteRequest = (message: unknown): void => {
+    const [, id] = /\/bill\/payments\?id=(.*)/.exec((message as { request: ClientRequest }).request.path) ?? [];
+    if (id !== undefined) this.asked.push(decodeURIComponent(id));
+  };
+
   async start(): Promise<void> {
+    subscribe('http.client.request.start', this.noteRequest);
     this.harness = await startHarness({
       instances: 2,
       providers: [EffectWriter],
       options: {
-        http: {
-          attempts: 1,
-          hooks: {
-            beforeRequest: ({ operation, url }: ServiceRequestInfo) => {
-              if (operation === 'listPayments') this.asked.push(new URL(url).searchParams.get('id')!);
-            },
-          },
-        },
+        http: { attempts: 1 },
         callbacks: {
           ...this.callbacks,
           forwardUnknown: ({ billId }) => Promise.resolve(this.accepts(billId)),
@@ -56,6 +57,11 @@ export class LostBillsWorld {
     await this.harness.sandbox.clearFaults();
     this.asked = [];
     this.accepts = () => false;
+  }
+
+  async close(): Promise<void> {
+    unsubscribe('http.client.request.start', this.noteRequest);
+    await this.harness.close();
   }
 
   get operations(): PaymentOperations {
@@ -118,7 +124,7 @@ export class LostBillsWorld {
 export function useLostBills(callbacks?: PaymentAcceptanceOptions['callbacks']): LostBillsWorld {
   const world = new LostBillsWorld(callbacks);
   beforeAll(() => world.start());
-  afterAll(() => world.harness.close());
+  afterAll(() => world.close());
   beforeEach(() => world.reset());
   return world;
 }

@@ -4,14 +4,12 @@ import { PaymentClock } from '../common/clock.js';
 import { PaymentProbe } from '../common/probe.js';
 import { PaymentRandom } from '../common/random.js';
 import { retry } from '../common/retry.js';
-import { maskCards } from '../common/redact.js';
 import { RESOLVED_OPTIONS, type ResolvedOptions, type Shop } from '../config/resolved-options.js';
 import { ShopRegistry, type Credential } from '../config/shop-registry.js';
 import type { DecimalAmount } from '../domain/money.js';
 import type { PaymentList, ReportedPayment } from '../domain/payment.js';
 import { readCreatedBill, readPaymentList, readPayments, type CreatedBill } from './answers.js';
-import { RequestHooks } from './request-hooks.js';
-import { errorOf, isUnavailable, readAnswer, withoutTokens, type Fields } from './service-answer.js';
+import { errorOf, isUnavailable, readAnswer, type Fields } from './service-answer.js';
 import { PaymentMetrics } from '../telemetry/payment-metrics.js';
 import { ServiceContacts } from './service-contacts.js';
 import {
@@ -61,7 +59,6 @@ export class PaymentServiceClient implements OnApplicationShutdown {
   /** The outcomes of this process's requests. */
   readonly contacts = new ServiceContacts();
   private readonly transport: Transport;
-  private readonly hooks: RequestHooks;
 
   constructor(
     http: HttpService,
@@ -73,7 +70,6 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     private readonly metrics: PaymentMetrics,
   ) {
     this.transport = new Transport(http.axiosRef, options.http, () => clock.elapsed());
-    this.hooks = new RequestHooks(options.http.hooks, random, clock);
   }
 
   onApplicationShutdown(): void {
@@ -166,14 +162,6 @@ export class PaymentServiceClient implements OnApplicationShutdown {
     const { operation } = exchange;
     if (signal?.aborted) throw new PaymentRequestAbortedError({ shop: shop.name, operation }, false);
     const { fields, ...request } = exchange.request(shop);
-    const ended = this.hooks.begin(() => ({
-      shop: shop.name,
-      operation,
-      ...request,
-      fields: Object.fromEntries(
-        Object.entries(fields ?? {}).map(([name, value]) => [name, maskCards(withoutTokens(shop, value))]),
-      ),
-    }));
     const begun = performance.now();
     const measure = (outcome: string): void =>
       this.metrics.request(shop.name, operation, outcome, performance.now() - begun);
@@ -184,15 +172,9 @@ export class PaymentServiceClient implements OnApplicationShutdown {
         readAnswer(shop, operation, answer, (read) => exchange.read(read, shop)),
       );
       measure('ok');
-      ended({ status: answer.status });
       return result;
     } catch (error) {
-      const { code = 'unexpected', status, messageKey } = error instanceof PaymentServiceError ? error : {};
-      measure(code);
-      ended({
-        ...(status !== undefined && { status }),
-        error: { code, ...(messageKey !== undefined && { messageKey }) },
-      });
+      measure(error instanceof PaymentServiceError ? error.code : 'unexpected');
       throw error;
     }
   }

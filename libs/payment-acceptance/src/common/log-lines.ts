@@ -207,7 +207,6 @@ export const LOG_LINES = {
   ),
 
   // What the host adds
-  'hook-failed': error('A hook of `http.hooks` threw. The request goes on.', 'Mend the hook.'),
   'telemetry-failed': warn('The OpenTelemetry SDK threw. Payments are not affected. Logged once.', 'Mend its set-up.'),
 } as const satisfies Readonly<Record<string, LogLine>>;
 

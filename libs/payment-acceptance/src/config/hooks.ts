@@ -4,43 +4,6 @@ import type { DecimalAmount } from '../domain/money.js';
  * The functions that a host can pass as options, with their parameters and results.
  */
 
-/** A request to the service as the hooks see it: without any token, and with card numbers masked. */
-export interface ServiceRequestInfo {
-  /** The same before and after a request; each attempt has its own. */
-  readonly id: string;
-  readonly shop: string;
-  readonly operation: 'createBill' | 'listPayments';
-  readonly method: 'GET' | 'POST';
-  /** Address and query, which never contain a secret. */
-  readonly url: string;
-  /** The form's fields (section 2.1 of the specification); none for `listPayments`. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly startedAt: Date;
-}
-
-/** How the request ended. */
-export interface ServiceResponseInfo extends ServiceRequestInfo {
-  /** HTTP status of the answer; absent if there was none. */
-  readonly status?: number;
-  readonly durationMs: number;
-  /** Absent if the answer was understood and reports success. */
-  readonly error?: {
-    /** `code` of the error that the caller gets, for example `network` or `unauthenticated`. */
-    readonly code: string;
-    /** The service's message, for example `api:error.bill_not_found`; absent if there was none that could be read. */
-    readonly messageKey?: string;
-  };
-}
-
-/**
- * Called around each request to the service, for audit and metrics. The module does not await them, and they cannot change
- * the request; their errors are logged and have no other effect.
- */
-export interface ServiceHttpHooks {
-  beforeRequest?(info: ServiceRequestInfo): unknown;
-  afterResponse?(info: ServiceResponseInfo): unknown;
-}
-
 /** A postback whose `TrsId` is not one of our bills, as received. */
 export interface ForwardedPostback {
   /** Name of the shop whose route received it. */

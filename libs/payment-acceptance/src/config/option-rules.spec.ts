@@ -49,10 +49,6 @@ describe('the groups of options', () => {
     [{ http: { attempts: 1.5 } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: 1.5).'],
     [{ http: { attempts: '3' } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: string).'],
     [{ http: { attempts: NaN } }, 'http.attempts: must be a whole number from 1 to 2147483647 (given: NaN).'],
-    [
-      { http: { hooks: { beforeRequest: 7 } } },
-      'http.hooks: must have the functions beforeRequest, afterResponse, or one of them.',
-    ],
     [{ schedule: { openMs: [] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [{ schedule: { openMs: [1, -1] } }, `schedule.openMs: must be ${SOME_PAUSES} (given: array).`],
     [

@@ -89,11 +89,6 @@ export const OPTION_RULES: OptionRules<PaymentAcceptanceOptions> = {
     attempts: wholeNumber(3),
     retryBaseMs: milliseconds(200),
     retryCapMs: milliseconds(3 * SECOND),
-    hooks: {
-      default: {},
-      flaw: (hooks) =>
-        areHooks(hooks) ? undefined : 'must have the functions beforeRequest, afterResponse, or one of them.',
-    },
   }),
   publicUrl: { takes: 'an address', flaw: publicAddressFlaw, fromText: String },
   schedule: group(SCHEDULE),
@@ -172,9 +167,4 @@ export function itemsOf(variable: string): string[] {
 function isResolver(value: unknown): boolean {
   const { find, list } = (value ?? {}) as Record<string, unknown>;
   return typeof find === 'function' && typeof list === 'function';
-}
-
-function areHooks(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  return [value.beforeRequest, value.afterResponse].every((hook) => hook === undefined || typeof hook === 'function');
 }

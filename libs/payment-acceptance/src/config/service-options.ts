@@ -1,5 +1,3 @@
-import type { ServiceHttpHooks } from './hooks.js';
-
 /** One shop (merchant) of the payment acceptance service. */
 export interface PaymentShopOptions {
   /** `shop_id` of bill creation (section 2.1, documented). */
@@ -92,6 +90,4 @@ export interface ServiceHttpOptions {
   retryBaseMs?: number;
   /** Longest pause between attempts, in milliseconds; a longer `Retry-After` ends them. Default 3000. */
   retryCapMs?: number;
-  /** Called before and after each request, for audit and metrics. Default: none. */
-  hooks?: ServiceHttpHooks;
 }
